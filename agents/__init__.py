@@ -1,0 +1,41 @@
+"""Agents with Stable-Baselines3's API; classes are resolved lazily from :mod:`tiltyard.agents.catalogue`."""
+
+from typing import TYPE_CHECKING, Any
+
+from .. import unknown
+from .catalogue import ROWS, find
+
+if TYPE_CHECKING:
+    from stable_baselines3.common.base_class import BaseAlgorithm
+
+
+def make(name: str, env: Any, **settings: Any) -> "BaseAlgorithm":
+    """Builds the agent called ``name`` for ``env`` with the settings of its row, changed by ``settings``.
+
+    >>> agent = make("ppo", "tiltyard/Highway-v0", seed=0)  # doctest: +SKIP
+    >>> agent.learn(10_000)                                 # doctest: +SKIP
+
+    Args:
+        name: a name of :data:`tiltyard.agents.catalogue.ROWS`.
+        env: an environment id (adapted to SB3 with the row's keywords and number of lanes), a ``gymnasium.Env``, a
+            ``gymnasium.vector.VectorEnv`` or an SB3 ``VecEnv``.
+        settings: constructor keywords; an unknown one raises ``TypeError``.
+
+    Raises:
+        KeyError: no such agent.
+        TypeError: unknown keyword, or an environment the agent cannot act in.
+    """
+    from .build import build
+
+    return build(find(name), env, settings)
+
+
+def __getattr__(name: str) -> Any:
+    for row in ROWS:
+        if row.class_name == name:
+            return row.load()
+    raise AttributeError(unknown("attribute of tiltyard.agents", name, ["make", *{row.class_name for row in ROWS}]))
+
+
+def __dir__() -> list[str]:
+    return ["make", *sorted({row.class_name for row in ROWS})]

@@ -1,0 +1,103 @@
+"""One row an agent name. Everything that lists, builds, tests or documents agents reads this table.
+
+Importing this module imports nothing heavy: entry points are strings, resolved by :func:`tiltyard.agents.make`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+from .. import unknown
+from ..envs.catalogue import Domain
+from ..envs.catalogue import find as find_env
+
+Settings = Mapping[str, Mapping[str, Any]]
+"""Keywords by scope: ``"*"`` everywhere, a domain, or an environment id; the narrower scope wins by keyword."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One named agent: a class and the settings with which it works here.
+
+    Attributes:
+        name: what users type (`tiltyard train --agent NAME`); a handle of the paper table where there is one.
+        entry_point: ``"module:Class"``.
+        domains: where it can be trained.
+        summary: one sentence for tables.
+        paper: title (year), or "" for stock methods.
+        settings: constructor keywords by scope.
+        env_kwargs: environment keywords by scope (``{"driving": {"action": "discrete"}}``).
+        n_envs: lanes trained on at once, by scope.
+    """
+
+    name: str
+    entry_point: str
+    domains: tuple[Domain, ...]
+    summary: str
+    paper: str = ""
+    settings: Settings = field(default_factory=dict)
+    env_kwargs: Settings = field(default_factory=dict)
+    n_envs: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def class_name(self) -> str:
+        """The name under which ``tiltyard.agents`` exports the class."""
+        return self.entry_point.partition(":")[2]
+
+    def load(self) -> type[Any]:
+        """Imports and returns the class."""
+        module, _, name = self.entry_point.partition(":")
+        loaded: type[Any] = getattr(import_module(module), name)
+        return loaded
+
+    def settings_for(self, env_id: str) -> dict[str, Any]:
+        """Constructor keywords for one environment."""
+        return scoped(self.settings, env_id)
+
+    def env_kwargs_for(self, env_id: str) -> dict[str, Any]:
+        """Environment keywords for one environment."""
+        return scoped(self.env_kwargs, env_id)
+
+    def n_envs_for(self, env_id: str) -> int:
+        """Number of training lanes for one environment."""
+        return int(scoped({scope: {"n": n} for scope, n in self.n_envs.items()}, env_id).get("n", 1))
+
+
+def scoped(settings: Settings, env_id: str) -> dict[str, Any]:
+    """Merges the scopes of ``settings`` that speak for ``env_id``: everywhere, then its domain, then the id itself."""
+    merged: dict[str, Any] = {}
+    for scope in ("*", find_env(env_id).domain, env_id):
+        merged |= settings.get(scope, {})
+    return merged
+
+
+ROWS: tuple[Row, ...] = (
+    Row("ppo", "tiltyard.agents.control.stock:PPO", ("gui", "driving", "robotics"), "Stable-Baselines3's PPO"),
+    Row("sac", "tiltyard.agents.control.stock:SAC", ("driving", "robotics"), "Stable-Baselines3's SAC"),
+    Row("td3", "tiltyard.agents.control.stock:TD3", ("driving", "robotics"), "Stable-Baselines3's TD3"),
+    Row("dqn", "tiltyard.agents.control.stock:DQN", ("gui", "driving"), "Stable-Baselines3's DQN"),
+    Row(
+        "dsac-t",
+        "tiltyard.agents.control.dsact:DSACT",
+        ("driving", "robotics"),
+        "SAC with Gaussian return critics and three refinements",
+        paper="Distributional Soft Actor-Critic with Three Refinements (2025)",
+    ),
+    Row(
+        "grpo",
+        "tiltyard.agents.language.trainer:PolicyGradient",
+        ("text",),
+        "Group-relative policy optimisation of a small transformer after a supervised warm start",
+        paper="DeepSeekMath: Pushing the Limits of Mathematical Reasoning in Open Language Models (2024)",
+        settings={"*": {"method": "grpo"}},
+    ),
+)
+
+
+def find(name: str) -> Row:
+    """The row called ``name``; ``KeyError`` with the nearest valid names otherwise."""
+    for row in ROWS:
+        if row.name == name:
+            return row
+    raise KeyError(unknown("agent", name, [row.name for row in ROWS]))

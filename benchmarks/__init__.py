@@ -1,0 +1,1 @@
+"""Races, statistics, the leaderboard, published claims and the command line."""

@@ -1,0 +1,8 @@
+"""Environments of four domains, reached with ``gymnasium.make("tiltyard/...")``; see :mod:`tiltyard.envs.catalogue`."""
+
+from .catalogue import register_all
+from .errors import InvalidAction
+
+__all__ = ["InvalidAction"]
+
+register_all()  # the wheel does this as soon as Gymnasium is imported; a source tree on the path does it here

@@ -1,0 +1,137 @@
+"""One row an environment id. Everything that lists, registers, tests or documents environments reads this table.
+
+Importing this module imports nothing heavy: entry points are strings, resolved by ``gymnasium.make``.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from gymnasium.envs.registration import register, registry
+
+from .. import unknown
+
+Domain = Literal["text", "gui", "driving", "robotics"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One registered environment.
+
+    Attributes:
+        id: the Gymnasium id.
+        entry_point: ``"module:Class"`` of the single environment.
+        vector_entry_point: ``"module:Class"`` of the native vector environment.
+        domain: which of the four worlds it belongs to.
+        summary: one sentence for tables.
+        max_episode_steps: Gymnasium's time limit.
+        random_score: mean episode return of a random policy on the test split (normalised score 0).
+        expert_score: mean episode return of the scripted expert on the test split (normalised score 1).
+        expert_success: share of test episodes the expert solves; the audit checks it.
+        kwargs: default keywords.
+    """
+
+    id: str
+    entry_point: str
+    vector_entry_point: str
+    domain: Domain
+    summary: str
+    max_episode_steps: int
+    random_score: float
+    expert_score: float
+    expert_success: float
+    kwargs: dict[str, Any] = field(default_factory=dict)
+
+    def normalise(self, score: float) -> float:
+        """A raw mean return on the scale where 0 is a random policy and 1 the expert."""
+        return (score - self.random_score) / (self.expert_score - self.random_score)
+
+
+ROWS: tuple[Row, ...] = (
+    Row(
+        "tiltyard/Countdown-v0",
+        "tiltyard.envs.text.countdown:CountdownEnv",
+        "tiltyard.envs.text.countdown:CountdownVectorEnv",
+        domain="text",
+        summary="Reach a target number from given numbers with + - * /, reasoning aloud",
+        max_episode_steps=1,
+        random_score=0.0,
+        expert_score=1.0,
+        expert_success=1.0,
+    ),
+    Row(
+        "tiltyard/ReasoningGym-v0",
+        "tiltyard.envs.text.reasoning_gym:ReasoningGymEnv",
+        "tiltyard.envs.text.reasoning_gym:ReasoningGymVectorEnv",
+        domain="text",
+        summary="Any honestly gradable data set of the reasoning-gym library, as one-turn questions",
+        max_episode_steps=1,
+        random_score=0.0,
+        expert_score=1.0,
+        expert_success=1.0,
+    ),
+    Row(
+        "tiltyard/Phone-v0",
+        "tiltyard.envs.gui.phone:PhoneEnv",
+        "tiltyard.envs.gui.phone:PhoneVectorEnv",
+        domain="gui",
+        summary="A simulated phone with real apps, goals in words, pixels and an accessibility tree",
+        max_episode_steps=30,
+        random_score=0.0,
+        expert_score=1.0,
+        expert_success=1.0,
+    ),
+    Row(
+        "tiltyard/Highway-v0",
+        "tiltyard.envs.driving.highway:HighwayEnv",
+        "tiltyard.envs.driving.highway:HighwayVectorEnv",
+        domain="driving",
+        summary="A multi-lane road among IDM and MOBIL traffic, rewarded by route completion",
+        max_episode_steps=400,
+        random_score=0.0,
+        expert_score=1.0,
+        expert_success=0.95,
+    ),
+    Row(
+        "tiltyard/HalfCheetah-v5",
+        "tiltyard.envs.robotics.locomotion:HalfCheetahEnv",
+        "tiltyard.envs.robotics.locomotion:HalfCheetahVectorEnv",
+        domain="robotics",
+        summary="Gymnasium's HalfCheetah-v5, batched on MuJoCo's threaded rollout",
+        max_episode_steps=1000,
+        random_score=-280.0,
+        expert_score=4000.0,
+        expert_success=1.0,
+    ),
+    Row(
+        "tiltyard/Hopper-v5",
+        "tiltyard.envs.robotics.locomotion:HopperEnv",
+        "tiltyard.envs.robotics.locomotion:HopperVectorEnv",
+        domain="robotics",
+        summary="Gymnasium's Hopper-v5, batched on MuJoCo's threaded rollout",
+        max_episode_steps=1000,
+        random_score=18.0,
+        expert_score=2500.0,
+        expert_success=1.0,
+    ),
+)
+
+
+def find(env_id: str) -> Row:
+    """The row of ``env_id``; ``KeyError`` with the nearest valid ids otherwise."""
+    for row in ROWS:
+        if row.id == env_id:
+            return row
+    raise KeyError(unknown("environment", env_id, [row.id for row in ROWS]))
+
+
+def register_all() -> None:
+    """Registers every row with Gymnasium; called by Gymnasium itself through the ``gymnasium.envs`` entry point."""
+    for row in ROWS:
+        if row.id not in registry:
+            register(
+                id=row.id,
+                entry_point=row.entry_point,
+                vector_entry_point=row.vector_entry_point,
+                max_episode_steps=row.max_episode_steps,
+                kwargs=dict(row.kwargs),
+            )
