@@ -1,0 +1,265 @@
+"""Every row of the environment catalogue meets the contract of an environment and passes the audit.
+
+A new row is tested the moment it exists. The audit asks of each task: nothing and noise fail, the expert succeeds at
+the stated rate, bad input changes nothing, and the published scores of random and expert are what this code gives.
+"""
+
+import copy
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.spaces import Box, Discrete, MultiDiscrete, Space, Text
+from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+import tiltyard.envs
+from tiltyard.envs.catalogue import ROWS, Row
+
+EPISODES = {"text": 100, "gui": 40, "driving": 40, "robotics": 10}
+each_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
+
+
+def vector(row: Row, n: int, **kwargs: Any) -> gymnasium.vector.VectorEnv:
+    return gymnasium.make_vec(row.id, num_envs=n, vectorization_mode="vector_entry_point", **kwargs)
+
+
+def sampler(space: Space[Any], seed: int) -> Any:
+    """A random policy: its own generator, one action at a time."""
+    space = copy.deepcopy(space)
+    space.seed(seed)
+    return lambda observation: space.sample()
+
+
+def noop(space: Space[Any]) -> Any:
+    """The action that does nothing: no words, no force, index 0."""
+    if isinstance(space, Text):
+        return ""
+    return np.zeros(space.shape, space.dtype) if isinstance(space, Box | MultiDiscrete) else 0
+
+
+def play(row: Row, policy: str, episodes: int, **kwargs: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Returns and success flags ``[episodes]`` of a named policy on the test split, one seed a lane."""
+    env = vector(row, episodes, split="test", **kwargs)
+    observation, _ = env.reset(seed=[10_000 + i for i in range(episodes)])
+    single = env.single_action_space
+    draws = [sampler(single, 77 + i) for i in range(episodes)]
+    returns, success, open_ = np.zeros(episodes), np.zeros(episodes, bool), np.ones(episodes, bool)
+    while open_.any():
+        if policy == "expert":
+            actions, _ = env.unwrapped.expert().predict(observation)
+        else:
+            choice = [noop(single) if policy == "noop" else draw(None) for draw in draws]
+            actions = choice if isinstance(single, Text) else np.array(choice)
+        observation, reward, terminated, truncated, info = env.step(actions)
+        returns[open_] += reward[open_]
+        ended = open_ & (terminated | truncated)
+        if ended.any():
+            success[ended] = info["final_info"]["success"][ended]
+        open_ &= ~ended
+    env.close()
+    return returns, success
+
+
+def same(a: Any, b: Any) -> bool:
+    """Equality, bit for bit, of observations of any space."""
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
+    if isinstance(a, str):
+        return bool(a == b)
+    return bool(np.array_equal(np.asarray(a), np.asarray(b)) and np.asarray(a).dtype == np.asarray(b).dtype)
+
+
+def lane(batch: Any, i: int) -> Any:
+    return {key: lane(part, i) for key, part in batch.items()} if isinstance(batch, dict) else batch[i]
+
+
+@each_row
+def test_gymnasium_check_passes(row: Row) -> None:
+    env = gymnasium.make(row.id, render_mode=None)
+    check_env(env.unwrapped, skip_render_check=True)
+    env.close()
+
+
+@each_row
+def test_sb3_check_passes_after_the_adapter(row: Row) -> None:
+    from stable_baselines3.common.env_checker import check_env as sb3_check_env
+
+    from tiltyard.wrappers.spaces import sb3_spaces
+
+    sb3_check_env(sb3_spaces(gymnasium.make(row.id)), warn=False)
+
+
+@each_row
+def test_same_seed_and_actions_give_the_same_trajectory_alone_and_as_any_lane(row: Row) -> None:
+    seeds, steps = [5, 900, 17], 25
+    env = vector(row, 3)
+    observations, _ = env.reset(seed=seeds)
+    draws = [sampler(env.single_action_space, seed) for seed in seeds]
+    alone = [gymnasium.make(row.id) for _ in seeds]
+    firsts = [e.reset(seed=s)[0] for e, s in zip(alone, seeds, strict=True)]
+    assert all(same(lane(observations, i), first) for i, first in enumerate(firsts))
+    assert not same(firsts[0], firsts[1])
+    for _ in range(steps):
+        actions = [draw(None) for draw in draws]
+        batch = actions if isinstance(env.single_action_space, Text) else np.array(actions)
+        observations, rewards, terminated, truncated, _ = env.step(batch)
+        for i, e in enumerate(alone):
+            o, r, te, tr, _ = e.step(actions[i])
+            assert (r, te, tr) == (rewards[i], terminated[i], truncated[i])
+            o = e.reset()[0] if te or tr else o
+            assert same(o, lane(observations, i))
+
+
+@each_row
+def test_native_vector_equals_gymnasiums_sync_vector(row: Row) -> None:
+    native = vector(row, 4)
+    sync = SyncVectorEnv([lambda: gymnasium.make(row.id)] * 4, autoreset_mode=AutoresetMode.SAME_STEP)
+    assert native.single_observation_space == sync.single_observation_space
+    a, b = native.reset(seed=3)[0], sync.reset(seed=3)[0]
+    draw = sampler(native.action_space, 1)
+    for _ in range(12):
+        assert all(same(lane(a, i), lane(b, i)) for i in range(4))
+        actions = draw(None)
+        a, reward_a, terminated_a, truncated_a, info = native.step(actions)
+        b, reward_b, terminated_b, truncated_b, _ = sync.step(actions)
+        np.testing.assert_array_equal(reward_a, reward_b)
+        np.testing.assert_array_equal(terminated_a, terminated_b)
+        np.testing.assert_array_equal(truncated_a, truncated_b)
+        assert {"success", "reward_terms"} <= (info.keys() | info.get("final_info", {}).keys())
+
+
+@each_row
+def test_adjacent_seeds_share_no_stream_and_splits_share_no_problem(row: Row) -> None:
+    env = gymnasium.make(row.id)
+
+    def stream(seed: int, split: str, n: int = 6) -> list[bytes]:
+        e = gymnasium.make(row.id, split=split)
+        seen = [e.reset(seed=seed)[0], *(e.reset()[0] for _ in range(n - 1))]
+        return [str(o["goal"] + o["tree"]).encode() if isinstance(o, dict) else _bytes(o) for o in seen]
+
+    here, there = stream(42, "train"), stream(43, "train")
+    assert not set(here[1:]) & set(there[:-1]), "seed 43 is seed 42 shifted"
+    assert not set(here) & set(stream(42, "test")), "the splits share problems"
+    with pytest.raises(ValueError, match="unknown split 'tset'; did you mean 'test'"):
+        gymnasium.make(row.id, split="tset")
+    env.close()
+
+
+def _bytes(observation: Any) -> bytes:
+    return observation.encode() if isinstance(observation, str) else np.asarray(observation).tobytes()
+
+
+@each_row
+def test_global_randomness_is_neither_read_nor_written(row: Row) -> None:
+    np.random.seed(0)
+    before = np.random.get_state()[1].copy()  # type: ignore[index, union-attr]
+    env = gymnasium.make(row.id)
+    env.reset(seed=1)
+    env.step(sampler(env.action_space, 0)(None))
+    np.testing.assert_array_equal(before, np.random.get_state()[1])  # type: ignore[index]
+
+
+BAD: dict[type, list[Any]] = {
+    Text: [None, 3, np.zeros(2), ["a", "b"]],
+    Box: [None, "left", np.full(99, 0.1, np.float32), "nan", "huge"],
+    Discrete: [None, "left", -1, 10_000, 0.5, float("nan"), np.array([0, 1])],
+    MultiDiscrete: [None, "left", np.array([10_000])],
+}
+
+
+@each_row
+def test_bad_action_is_refused_by_name_and_changes_nothing(row: Row) -> None:
+    env, twin = gymnasium.make(row.id, disable_env_checker=True), gymnasium.make(row.id, disable_env_checker=True)
+    env.reset(seed=8), twin.reset(seed=8)
+    space = env.action_space
+    for bad in BAD[type(space)]:
+        if bad in ("nan", "huge") and isinstance(space, Box):
+            bad = np.full(space.shape, np.nan if bad == "nan" else 1e9, space.dtype)
+        with pytest.raises(tiltyard.envs.InvalidAction, match="got"):
+            env.step(bad)
+    action = sampler(space, 3)(None)
+    (o1, r1, te1, _, _), (o2, r2, te2, _, _) = env.step(action), twin.step(action)
+    assert same(o1, o2)
+    assert (r1, te1) == (r2, te2)
+
+
+@each_row
+def test_unknown_keyword_names_the_valid_ones(row: Row) -> None:
+    with pytest.raises(TypeError, match="unknown keyword 'splitt'; did you mean 'split'"):
+        gymnasium.make(row.id, splitt="test")
+
+
+@each_row
+def test_step_after_the_end_asks_for_a_reset(row: Row) -> None:
+    env = gymnasium.make(row.id).unwrapped
+    env.reset(seed=0)
+    expert = env.expert()
+    for _ in range(row.max_episode_steps):
+        if env.step(expert.predict(None)[0])[2]:
+            with pytest.raises(gymnasium.error.ResetNeeded):
+                env.step(expert.predict(None)[0])
+            return
+    assert row.domain == "robotics", "only the endless gaits of robotics reach the time limit without an end"
+
+
+@each_row
+@pytest.mark.parametrize("policy", ["noop", "random"])
+def test_audit_nothing_and_noise_fail(row: Row, policy: str) -> None:
+    returns, success = play(row, policy, EPISODES[row.domain])
+    assert success.sum() == 0
+    assert row.normalise(float(returns.mean())) < 0.5, "what earns nothing pays half of what solving does"
+
+
+@each_row
+def test_audit_expert_succeeds_at_the_stated_rate_and_scores_are_as_published(row: Row) -> None:
+    n = EPISODES[row.domain]
+    returns, success = play(row, "expert", n)
+    noise = 3 * np.sqrt(max(row.expert_success * (1 - row.expert_success), 0) / n)
+    assert success.mean() >= row.expert_success - noise
+    standard_error = returns.std(ddof=1) / np.sqrt(n)
+    assert abs(returns.mean() - row.expert_score) <= 5 * standard_error + 0.01 * abs(row.expert_score)
+
+
+@each_row
+def test_audit_random_score_is_as_published(row: Row) -> None:
+    n = EPISODES[row.domain]
+    returns, _ = play(row, "random", n)
+    standard_error = returns.std(ddof=1) / np.sqrt(n)
+    scale = abs(row.expert_score - row.random_score)
+    assert abs(returns.mean() - row.random_score) <= 5 * standard_error + 0.01 * scale
+
+
+@each_row
+def test_reward_is_made_of_its_named_terms(row: Row) -> None:
+    env = gymnasium.make(row.id)
+    env.reset(seed=2)
+    draw = sampler(env.action_space, 5)
+    for _ in range(20):
+        _, reward, terminated, truncated, info = env.step(draw(None))
+        terms = info["reward_terms"]
+        assert terms
+        assert all(np.isfinite(value) for value in terms.values())
+        assert np.isfinite(reward)
+        if row.domain != "driving":  # driving multiplies its soft factors; its own tests recompute the product
+            assert reward == pytest.approx(sum(terms.values()), abs=1e-9)
+        if terminated or truncated:
+            env.reset()
+
+
+@each_row
+def test_renders_a_frame_a_person_can_look_at(row: Row) -> None:
+    if row.domain == "text":
+        with pytest.raises(ValueError, match="render_mode"):
+            gymnasium.make(row.id, render_mode="human")
+        return
+    env = gymnasium.make(row.id, render_mode="rgb_array")
+    env.reset(seed=0)
+    frame = env.render()
+    assert frame.dtype == np.uint8
+    assert frame.ndim == 3
+    assert frame.shape[2] == 3
+    assert min(frame.shape[:2]) >= 100
+    assert len(np.unique(frame.reshape(-1, 3), axis=0)) > 5, "the frame is blank"
+    env.close()
