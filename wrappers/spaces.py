@@ -1,0 +1,396 @@
+"""Bridges to Stable-Baselines3: any Gymnasium vector as a ``VecEnv``, any of our spaces as one SB3 can train on.
+
+Three doors, from the most to the least common:
+
+* :func:`sb3_env` makes a training environment from an id: native vector, domain adapter, ``VecEnv``, ``VecMonitor``.
+* :func:`to_sb3` turns a ``gymnasium.vector.VectorEnv`` one already has into a ``VecEnv``, without a process per lane.
+* :func:`sb3_spaces` adapts one ``gymnasium.Env``, so that SB3's ``check_env`` and ``DummyVecEnv`` accept it.
+
+SB3 takes no ``Text`` spaces. An :class:`Adapter` translates, lane by lane: characters for text tasks, screen elements
+for phones (:mod:`.elements`). With ``strings=True`` nothing is translated and strings arrive in object arrays.
+"""
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from typing import Any, Protocol, cast
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium.spaces import Dict, MultiDiscrete, Space, Text
+from gymnasium.utils.env_checker import data_equivalence
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv, VectorWrapper
+from gymnasium.vector.utils import batch_space
+from stable_baselines3.common.env_util import is_wrapped
+from stable_baselines3.common.vec_env import VecEnv, VecMonitor
+from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
+
+from ..envs.catalogue import register_all
+from ..envs.core import lane_of
+from ..envs.seeding import Split, check_split
+
+Bools = npt.NDArray[np.bool_]
+Info = dict[str, Any]
+
+_FINAL = {"final_obs", "_final_obs", "final_info", "_final_info"}
+
+
+class Adapter(Protocol):
+    """Translates one lane between an environment's own spaces and spaces that SB3 can train on."""
+
+    observation_space: Space[Any]
+    action_space: Space[Any]
+
+    def encode(self, observation: Any) -> Any:
+        """One observation of the environment as a member of :attr:`observation_space`."""
+
+    def decode(self, action: Any, observation: Any) -> Any:
+        """One member of :attr:`action_space` as the environment's action, given its latest own ``observation``."""
+
+
+class Characters:
+    """Text in and text out as character tokens: token 0 pads observations and ends answers.
+
+    Args:
+        observation_space: of the task; the last ``observation_length`` characters are shown, as one token each.
+        action_space: of the task; an answer is at most ``answer_length`` characters, up to the first end token.
+        observation_length: characters shown.
+        answer_length: characters of the longest answer.
+    """
+
+    def __init__(
+        self, observation_space: Text, action_space: Text, *, observation_length: int = 256, answer_length: int = 64
+    ) -> None:
+        self._shown = min(observation_space.max_length, observation_length)
+        self._read = "\0" + "".join(sorted(observation_space.character_set))
+        self._write = "\0" + "".join(sorted(action_space.character_set))
+        self._token = {character: token for token, character in enumerate(self._read)}
+        self._shortest = action_space.min_length
+        longest = max(min(action_space.max_length, answer_length), self._shortest)
+        self.observation_space: Space[Any] = MultiDiscrete([len(self._read)] * self._shown)
+        self.action_space: Space[Any] = MultiDiscrete([len(self._write)] * longest)
+
+    def encode(self, observation: str) -> npt.NDArray[np.int64]:
+        """Tokens ``[observation_length]``, padded with 0 on the right."""
+        tokens = np.zeros(self._shown, np.int64)
+        shown = observation[-self._shown :]
+        tokens[: len(shown)] = [self._token[character] for character in shown]
+        return tokens
+
+    def decode(self, action: npt.NDArray[np.int64], observation: str) -> str:
+        """The characters up to the first end token, filled up to the task's shortest answer."""
+        answer = "".join(self._write[token] for token in action).partition("\0")[0]
+        return answer.ljust(self._shortest, " " if " " in self._write else self._write[1])
+
+
+def adapter_for(observation_space: Space[Any], action_space: Space[Any]) -> Adapter | None:
+    """The adapter that makes these spaces (of one lane) trainable by SB3; None where they are so already.
+
+    Raises:
+        TypeError: strings in spaces that no adapter knows.
+    """
+    if not _has_text(observation_space) and not _has_text(action_space):
+        return None
+    if isinstance(observation_space, Text) and isinstance(action_space, Text):
+        return Characters(observation_space, action_space)
+    if isinstance(observation_space, Dict) and {"screen", "tree", "goal"} <= observation_space.keys():
+        from .elements import Elements
+
+        return cast(Adapter, Elements(observation_space, action_space))
+    raise TypeError(
+        f"no adapter to SB3 for observations {observation_space} with actions {action_space}: "
+        "write one (see tiltyard.wrappers.spaces.Adapter) or train a language agent"
+    )
+
+
+def _has_text(space: Space[Any]) -> bool:
+    if isinstance(space, Dict):
+        return any(_has_text(part) for part in space.values())
+    if isinstance(space, gymnasium.spaces.Tuple):
+        return any(_has_text(part) for part in space.spaces)
+    return isinstance(space, Text)
+
+
+class AdaptedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """One environment behind an :class:`Adapter`."""
+
+    def __init__(self, env: gymnasium.Env[Any, Any], adapter: Adapter) -> None:
+        super().__init__(env)
+        self._adapter = adapter
+        self._raw: Any = None
+        self.observation_space = adapter.observation_space
+        self.action_space = adapter.action_space
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
+        """Resets and encodes."""
+        self._raw, info = self.env.reset(seed=seed, options=options)
+        return self._adapter.encode(self._raw), info
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, Info]:
+        """Decodes, steps and encodes."""
+        action = self._adapter.decode(action, self._raw)
+        self._raw, reward, terminated, truncated, info = self.env.step(action)
+        return self._adapter.encode(self._raw), float(reward), terminated, truncated, info
+
+
+class AdaptedVectorEnv(VectorWrapper[Any, Any, Any]):
+    """All lanes of a vector behind one :class:`Adapter`."""
+
+    def __init__(self, env: VectorEnv[Any, Any, Any], adapter: Adapter) -> None:
+        super().__init__(env)
+        self._adapter = adapter
+        self._raw: Any = None
+        self.single_observation_space = adapter.observation_space
+        self.single_action_space = adapter.action_space
+        self.observation_space = batch_space(adapter.observation_space, env.num_envs)
+        self.action_space = batch_space(adapter.action_space, env.num_envs)
+
+    def reset(self, **kwargs: Any) -> tuple[Any, Info]:
+        """Resets and encodes."""
+        self._raw, info = self.env.reset(**kwargs)
+        return self._encoded(), info
+
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, Info]:
+        """Decodes, steps and encodes, final observations included."""
+        decoded = [self._adapter.decode(lane_of(actions, i), lane_of(self._raw, i)) for i in range(self.num_envs)]
+        self._raw, reward, terminated, truncated, info = self.env.step(decoded)
+        if "final_obs" in info:
+            final = np.full(self.num_envs, None, dtype=object)
+            for lane in np.flatnonzero(info["_final_obs"]):
+                final[lane] = self._adapter.encode(info["final_obs"][lane])
+            info = {**info, "final_obs": final}
+        return self._encoded(), reward, terminated, truncated, info
+
+    def _encoded(self) -> Any:
+        return _stack([self._adapter.encode(lane_of(self._raw, i)) for i in range(self.num_envs)])
+
+
+def _stack(rows: Sequence[Any]) -> Any:
+    """Encoded observations of all lanes (arrays, or dicts of arrays) as one batch."""
+    if isinstance(rows[0], Mapping):
+        return {key: _stack([row[key] for row in rows]) for key in rows[0]}
+    return np.stack(rows)
+
+
+def sb3_spaces(env: gymnasium.Env[Any, Any]) -> gymnasium.Env[Any, Any]:
+    """``env`` with spaces that SB3 can train on; unchanged where they are so already.
+
+    Raises:
+        TypeError: strings in spaces that no adapter knows.
+    """
+    adapter = adapter_for(env.observation_space, env.action_space)
+    return env if adapter is None else AdaptedEnv(env, adapter)
+
+
+def sb3_env(
+    env_id: str,
+    n_envs: int = 1,
+    *,
+    seed: int | None = None,
+    split: Split = "train",
+    strings: bool = False,
+    **env_kwargs: Any,
+) -> VecEnv:
+    """A ready ``VecEnv`` of any Gymnasium id: native vector (ours), domain adapter, :func:`to_sb3`, ``VecMonitor``.
+
+    Args:
+        env_id: a Tiltyard id, or any other registered with Gymnasium (stepped one lane after the other).
+        n_envs: number of lanes.
+        seed: of the next reset; lane i gets ``seed + i``.
+        split: "train" or "test" problems; only Tiltyard's environments have a test split.
+        strings: True leaves text as strings (object arrays) for language agents.
+        **env_kwargs: the environment's own keywords.
+    """
+    register_all()
+    check_split(split)
+    if env_id.startswith("tiltyard/"):
+        env = gymnasium.make_vec(env_id, n_envs, "vector_entry_point", split=split, **env_kwargs)
+    elif split == "test":
+        raise ValueError(f"{env_id} has no test split: only tiltyard/ environments do")
+    else:
+        same_step = {"autoreset_mode": AutoresetMode.SAME_STEP}
+        env = gymnasium.make_vec(env_id, n_envs, "sync", vector_kwargs=same_step, **env_kwargs)
+    adapter = None if strings else adapter_for(env.single_observation_space, env.single_action_space)
+    venv = VecMonitor(to_sb3(env if adapter is None else AdaptedVectorEnv(env, adapter)))
+    venv.seed(seed)
+    return venv
+
+
+def to_sb3(env: VectorEnv[Any, Any, Any]) -> "VectorToSB3":
+    """Any Gymnasium vector environment as an SB3 ``VecEnv``, without a process per lane; see :class:`VectorToSB3`."""
+    return VectorToSB3(env)
+
+
+class VectorToSB3(VecEnv):
+    """A Gymnasium vector environment with SB3's API.
+
+    Every autoreset mode arrives as SB3 knows it: the step that ends an episode returns the next episode's first
+    observation, with the last one in ``info["terminal_observation"]``. Vectors in NEXT_STEP or DISABLED mode are reset
+    here, lane by lane (``options["reset_mask"]``), because NEXT_STEP's extra step would enter replay buffers as a
+    transition from one episode's end to the next one's beginning, with the agent's action ignored.
+
+    Infos are one dict a lane with Python scalars. At an episode's end it is the final info, with
+    ``TimeLimit.truncated`` and, where the environment reports ``success``, ``is_success`` for SB3's loggers; the new
+    episode's reset info is in :attr:`reset_infos`.
+
+    Raises:
+        ValueError: a vector in NEXT_STEP or DISABLED mode that resets other lanes than those asked for.
+    """
+
+    def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
+        self.env, self._base = env, env.unwrapped
+        self._same_step = env.metadata.get("autoreset_mode") == AutoresetMode.SAME_STEP
+        self._shared_buffer = not getattr(self._base, "copy", True)
+        self._actions: Any = None
+        super().__init__(env.num_envs, env.single_observation_space, env.single_action_space)
+
+    def seed_lanes(self, seeds: Sequence[int]) -> None:
+        """Seeds of the next reset, one a lane: ``[s] * n`` puts the same problem in every lane."""
+        if len(seeds) != self.num_envs:
+            raise ValueError(f"one seed a lane is needed: expected {self.num_envs}, got {len(seeds)}")
+        self._seeds = [int(seed) for seed in seeds]
+
+    def reset(self) -> VecEnvObs:
+        """Resets all lanes with the seeds and options set since the last reset."""
+        options = self._options[0]
+        if any(other != options for other in self._options):
+            raise ValueError("a vector environment takes the same options in every lane: call set_options(a_dict)")
+        first = self._seeds[0]
+        seeds: Any = list(self._seeds)
+        if seeds == [None] * self.num_envs or (first is not None and seeds == [first + i for i in range(len(seeds))]):
+            seeds = first  # Gymnasium's own native vectors take no list
+        observation, info = self.env.reset(seed=seeds, options=dict(options) or None)
+        self.reset_infos = _rows(info, self.num_envs)
+        self._reset_seeds()
+        self._reset_options()
+        return self._to_sb3(observation)
+
+    def step_async(self, actions: npt.NDArray[Any]) -> None:
+        """Keeps the actions for :meth:`step_wait`."""
+        self._actions = actions
+
+    def step_wait(self) -> VecEnvStepReturn:
+        """Steps all lanes."""
+        actions = tuple(self._actions) if isinstance(self.action_space, Text) else self._actions
+        observation, reward, terminated, truncated, info = self.env.step(actions)
+        dones = np.logical_or(terminated, truncated)
+        final, last_info = info.get("final_obs"), info.get("final_info", {})
+        infos = _rows({key: column for key, column in info.items() if key not in _FINAL}, self.num_envs)
+        if dones.any():
+            if self._same_step:
+                begun, last = list(infos), _rows(last_info, self.num_envs)
+            else:
+                final = deepcopy(observation)
+                observation, info = self._reset_ended(final, dones)
+                begun, last = _rows(info, self.num_envs), infos
+            for lane in np.flatnonzero(dones).tolist():
+                self.reset_infos[lane] = begun[lane]
+                infos[lane] = _final_info(last[lane], lane_of(final, lane), terminated[lane], truncated[lane])
+        return self._to_sb3(observation), np.asarray(reward, np.float32), dones, infos
+
+    def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
+        """An attribute of each lane; a native vector's own attribute speaks for all its lanes."""
+        if isinstance(self._base, SyncVectorEnv | AsyncVectorEnv):
+            values: Sequence[Any] = self._base.get_attr(attr_name)
+        else:
+            single = f"single_{attr_name}"  # a lane's observation_space is the vector's single_observation_space
+            name = single if hasattr(self._base, single) else attr_name
+            values = [getattr(self._base, name)] * self.num_envs
+        return [values[i] for i in self._get_indices(indices)]
+
+    def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
+        """Sets an attribute in every lane; a native vector, or any but a SyncVectorEnv, takes all lanes or none."""
+        lanes = list(self._get_indices(indices))
+        if isinstance(self._base, SyncVectorEnv):
+            for lane in lanes:
+                setattr(self._base.envs[lane], attr_name, value)
+        elif len(set(lanes)) < self.num_envs:
+            raise ValueError(
+                f"{attr_name!r} of {type(self._base).__name__} is one for all lanes: leave out the indices"
+            )
+        elif isinstance(self._base, AsyncVectorEnv):
+            self._base.set_attr(attr_name, value)
+        else:
+            setattr(self._base, attr_name, value)
+
+    def env_method(
+        self, method_name: str, *method_args: Any, indices: VecEnvIndices = None, **method_kwargs: Any
+    ) -> list[Any]:
+        """Calls a method of each lane; a native vector is called once, its result split if it has a part a lane."""
+        if isinstance(self._base, SyncVectorEnv | AsyncVectorEnv):
+            results: Any = self._base.call(method_name, *method_args, **method_kwargs)
+        else:
+            results = getattr(self._base, method_name)(*method_args, **method_kwargs)
+            batched = isinstance(results, tuple | list | np.ndarray) and len(results) == self.num_envs
+            results = results if batched else [results] * self.num_envs
+        return [results[i] for i in self._get_indices(indices)]
+
+    def env_is_wrapped(self, wrapper_class: type[Any], indices: VecEnvIndices = None) -> list[bool]:
+        """Whether each lane (or, for a native vector, the vector) is wrapped with ``wrapper_class``."""
+        lanes = list(self._get_indices(indices))
+        if isinstance(self._base, SyncVectorEnv):
+            return [is_wrapped(self._base.envs[lane], wrapper_class) for lane in lanes]
+        env: Any = self.env
+        while isinstance(env, VectorWrapper) and not isinstance(env, wrapper_class):
+            env = env.env
+        return [isinstance(env, wrapper_class)] * len(lanes)
+
+    def get_images(self) -> Sequence[npt.NDArray[Any] | None]:
+        """One frame a lane, or Nones without ``render_mode="rgb_array"``."""
+        frames: Any = self.env.render()
+        return [None] * self.num_envs if frames is None else list(frames)
+
+    def close(self) -> None:
+        """Closes the vector."""
+        self.env.close()
+
+    def _reset_ended(self, before: Any, ended: Bools) -> tuple[Any, Info]:
+        """Resets the ended lanes alone; returns the observations of all lanes and the reset info."""
+        after, info = self.env.reset(options={"reset_mask": ended.copy()})
+        for lane in np.flatnonzero(~ended).tolist():
+            if not data_equivalence(lane_of(before, lane), lane_of(after, lane)):
+                raise ValueError(
+                    f"{type(self._base).__name__} cannot reset single lanes: make it with "
+                    "autoreset_mode=gymnasium.vector.AutoresetMode.SAME_STEP to train on it with Stable-Baselines3"
+                )
+        return after, info
+
+    def _to_sb3(self, observation: Any) -> VecEnvObs:
+        if self._shared_buffer:  # Gymnasium's copy=False: the next step would overwrite what SB3 has yet to store
+            observation = deepcopy(observation)
+        return cast(VecEnvObs, _strings_as_arrays(observation, self.observation_space))
+
+
+def _final_info(row: Info, observation: Any, terminated: bool, truncated: bool) -> Info:
+    row["terminal_observation"] = observation
+    row["TimeLimit.truncated"] = bool(truncated and not terminated)
+    if "success" in row:
+        row["is_success"] = row["success"]
+    return row
+
+
+def _strings_as_arrays(observation: Any, space: Space[Any]) -> Any:
+    """A batch of observations with the strings of its Text spaces in object arrays ``[n]``."""
+    if isinstance(space, Text):
+        return np.array(observation, dtype=object)
+    if isinstance(space, Dict):
+        return {key: _strings_as_arrays(observation[key], part) for key, part in space.items()}
+    return observation
+
+
+def _rows(columns: Mapping[str, Any], num_envs: int) -> list[Info]:
+    """Gymnasium's vector info, columns beside masks, as one dict a lane with Python scalars."""
+    rows: list[Info] = [{} for _ in range(num_envs)]
+    for key, column in columns.items():
+        if key.startswith("_") and key[1:] in columns:
+            continue
+        if isinstance(column, Mapping):
+            values: Any = _rows(column, num_envs)
+        elif isinstance(column, np.ndarray) and column.ndim == 1:
+            values = column.tolist()
+        else:
+            values = column if isinstance(column, Sequence | np.ndarray) else [column] * num_envs
+        mask = columns.get(f"_{key}")
+        for lane in range(num_envs) if mask is None else np.flatnonzero(mask).tolist():
+            rows[lane][key] = values[lane]
+    return rows
