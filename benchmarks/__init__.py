@@ -1,1 +1,21 @@
-"""Races, statistics, the leaderboard, published claims and the command line."""
+"""Runs, races, statistics, the leaderboard, published claims and the command line.
+
+The imports below are eager because the function ``race`` must win over the module of that name; all of them are light.
+"""
+
+from .evaluation import Evaluation, evaluate
+from .race import RaceIncomplete, race
+from .runs import FinishedRun, Run, VersionWarning, load_runs
+from .suites import Suite
+
+__all__ = [
+    "Evaluation",
+    "FinishedRun",
+    "RaceIncomplete",
+    "Run",
+    "Suite",
+    "VersionWarning",
+    "evaluate",
+    "load_runs",
+    "race",
+]

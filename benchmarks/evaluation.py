@@ -1,0 +1,206 @@
+"""Evaluation on held-out problems: the ``test`` split, at seeds that no training run can reach.
+
+Seeds are partitioned once, here, and the partition is checked wherever it matters:
+
+===========================  =====================================================================
+0 ... 9,999                  training seeds of reported runs
+10,000 ... 999,999           training seeds of tuning runs (never raced, never on a leaderboard)
+1,000,000,000 + i            evaluation lane i of reported runs
+1,500,000,000 + i            evaluation lane i of tuning runs, so that tuning never sees reported problems
+===========================  =====================================================================
+"""
+
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from .. import unknown
+from ..agents.catalogue import ROWS
+from ..agents.catalogue import find as find_agent
+from ..envs.catalogue import find as find_env
+from ..envs.seeding import Split
+
+if TYPE_CHECKING:
+    from stable_baselines3.common.vec_env import VecEnv
+
+TUNING_FROM = 10_000
+"""Training seeds from here on belong to tuning runs."""
+SEED_LIMIT = 1_000_000
+"""Training seeds stay below this."""
+REPORTED_EVALUATION, TUNING_EVALUATION = 1_000_000_000, 1_500_000_000
+MAX_LANES = 128
+"""Evaluation lanes; with more episodes than this, lane i goes on with the next problems of its seed's stream."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What an agent did in each evaluation episode, ordered by problem: entry j is the same problem for everyone.
+
+    Attributes:
+        scores: raw (undiscounted) returns.
+        successes: whether each episode ended in ``info["success"]``.
+        lengths: steps.
+    """
+
+    scores: tuple[float, ...]
+    successes: tuple[bool, ...]
+    lengths: tuple[int, ...]
+
+    @property
+    def mean(self) -> float:
+        """Mean raw return."""
+        return sum(self.scores) / len(self.scores)
+
+    @property
+    def success_rate(self) -> float:
+        """Share of successful episodes."""
+        return sum(self.successes) / len(self.successes)
+
+
+def is_tuning(seed: int) -> bool:
+    """Whether a run with this training seed is a tuning run."""
+    return seed >= TUNING_FROM
+
+
+def evaluation_seeds(seed: int, lanes: int) -> list[int]:
+    """The published seeds ``[lanes]`` on which a run with training seed ``seed`` is evaluated."""
+    base = TUNING_EVALUATION if is_tuning(seed) else REPORTED_EVALUATION
+    return list(range(base, base + lanes))
+
+
+def check_held_out(training: "VecEnv", evaluation: "VecEnv") -> None:
+    """Looks at both environments as built, and refuses an evaluation on anything but held-out problems.
+
+    Raises:
+        ValueError: the training environment makes test problems, or the evaluation environment training problems.
+    """
+    for env, wanted, use in ((training, "train", "training"), (evaluation, "test", "evaluation")):
+        split = split_of(env)
+        if split != wanted:
+            raise ValueError(
+                f"the {use} environment makes problems of the {split!r} split, which would let training and evaluation "
+                f"overlap: build it with split={wanted!r}"
+            )
+
+
+def split_of(env: "VecEnv") -> str:
+    """The split of a ``VecEnv`` made by :func:`tiltyard.wrappers.spaces.sb3_env`, read from the environment itself."""
+    spec = env.unwrapped.env.spec  # type: ignore[attr-defined]
+    return str(spec.kwargs.get("split", "train"))
+
+
+def evaluation_env(env_id: str, agent: str | None, episodes: int, *, split: Split = "test", **kwargs: Any) -> "VecEnv":
+    """A ``VecEnv`` of up to :data:`MAX_LANES` lanes for ``episodes`` episodes, as ``agent`` (a row's name) sees it.
+
+    Without an agent, strings stay strings and actions are the environment's own: for experts and random policies.
+    """
+    from ..wrappers.spaces import sb3_env
+
+    domain = find_env(env_id).domain
+    if episodes < 1:
+        raise ValueError(f"an evaluation needs at least 1 episode, got {episodes}")
+    own = {} if agent is None else find_agent(agent).env_kwargs_for(env_id)
+    strings = agent is None or domain == "text"
+    return sb3_env(env_id, min(episodes, MAX_LANES), split=split, strings=strings, **{**own, **kwargs})
+
+
+def evaluate(
+    agent: Any,
+    env_id: str,
+    *,
+    episodes: int = 100,
+    split: Split = "test",
+    seeds: Sequence[int] | None = None,
+    deterministic: bool = True,
+    **env_kwargs: Any,
+) -> Evaluation:
+    """Plays ``episodes`` whole episodes on the native vector environment, by SB3's ``evaluate_policy``.
+
+    Args:
+        agent: an agent with SB3's ``predict``, or ``"expert"`` or ``"random"``.
+        env_id: where.
+        episodes: how many; up to :data:`MAX_LANES` of them run at once.
+        split: "test" problems (held out), or "train".
+        seeds: one a lane, ``min(episodes, MAX_LANES)`` of them; the published ones by default.
+        deterministic: whether the agent takes its best action or samples.
+        **env_kwargs: the environment's own keywords, where they differ from those the agent was trained with.
+
+    Raises:
+        KeyError: no such environment.
+        ValueError: fewer than 1 episode, or not one seed a lane.
+    """
+    env = evaluation_env(env_id, _row_name(agent), episodes, split=split, **env_kwargs)
+    try:
+        return play_episodes(policy_for(agent, env), env, episodes, seeds=seeds, deterministic=deterministic)
+    finally:
+        env.close()
+
+
+def play_episodes(
+    policy: Any, env: "VecEnv", episodes: int, *, seeds: Sequence[int] | None = None, deterministic: bool = True
+) -> Evaluation:
+    """SB3's ``evaluate_policy`` over ``env``, its lanes seeded with ``seeds``, every episode kept."""
+    from stable_baselines3.common.evaluation import evaluate_policy
+
+    seeds = evaluation_seeds(0, env.num_envs) if seeds is None else seeds
+    env.unwrapped.seed_lanes(seeds)  # type: ignore[attr-defined]
+    ended: list[tuple[int, int, bool]] = []
+
+    def note(scope: dict[str, Any], _: dict[str, Any]) -> None:
+        if scope["done"]:
+            lane = scope["i"]
+            ended.append((lane, int(scope["episode_counts"][lane]), bool(scope["info"]["success"])))
+
+    scores, lengths = cast(
+        tuple[list[float], list[int]],
+        evaluate_policy(policy, env, episodes, deterministic, callback=note, return_episode_rewards=True),
+    )
+    order = sorted(range(len(ended)), key=lambda j: ended[j][1::-1])
+    return Evaluation(
+        tuple(float(scores[j]) for j in order),
+        tuple(ended[j][2] for j in order),
+        tuple(int(lengths[j]) for j in order),
+    )
+
+
+class RandomPolicy:
+    """Uniformly random actions, with SB3's ``predict``."""
+
+    def __init__(self, env: "VecEnv", seed: int = 0) -> None:
+        self._lanes, self._space = env.num_envs, deepcopy(env.action_space)
+        self._space.seed(seed)
+
+    def predict(
+        self, observation: Any, state: Any = None, episode_start: Any = None, deterministic: bool = True
+    ) -> tuple[Any, Any]:
+        """One random action a lane, whatever is observed."""
+        actions = [self._space.sample() for _ in range(self._lanes)]
+        return (actions if isinstance(actions[0], str | dict) else np.stack(actions)), state
+
+
+def policy_for(agent: Any, env: "VecEnv") -> Any:
+    """``agent`` itself, or what ``"expert"`` and ``"random"`` mean in ``env``.
+
+    Raises:
+        ValueError: another string.
+        TypeError: an agent whose actions are not those of ``env``.
+    """
+    if isinstance(agent, str):
+        if agent == "random":
+            return RandomPolicy(env)
+        if agent == "expert":
+            return env.unwrapped.env.unwrapped.expert()  # type: ignore[attr-defined]
+        raise ValueError(unknown("policy", agent, ["expert", "random"]) + "; or give an agent")
+    own = getattr(agent, "action_space", env.action_space)
+    if own != env.action_space:
+        raise TypeError(f"this agent's actions are {own}; those of the environment are {env.action_space}")
+    return agent
+
+
+def _row_name(agent: Any) -> str | None:
+    """The row of an agent's class: it says how the class sees environments."""
+    names = [row.name for row in ROWS if row.class_name == type(agent).__name__]
+    return names[0] if names else None

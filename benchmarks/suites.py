@@ -1,0 +1,121 @@
+"""Suites are data: which agents race on which environments, for how many steps, over which seeds.
+
+Budgets are environment steps (answers, for language agents), chosen so that the agents of one task get about the same
+computing time; ``seconds`` is what one such run took on one thread, and orders a race (longest first).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .. import unknown
+from ..agents.catalogue import find as find_agent
+from .runs import Run
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One agent in one task.
+
+    Attributes:
+        agent: a name of the agents' catalogue.
+        budget: environment steps of training.
+        seconds: measured seconds of one run on one thread, evaluations included.
+    """
+
+    agent: str
+    budget: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Task:
+    """One environment and the agents that race on it.
+
+    Attributes:
+        env_id: a Gymnasium id of the environments' catalogue.
+        entries: the agents with their budgets.
+        eval_episodes: held-out episodes of every evaluation.
+        eval_points: evaluations along a run, the final one included.
+    """
+
+    env_id: str
+    entries: tuple[Entry, ...]
+    eval_episodes: int = 100
+    eval_points: int = 6
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A named set of tasks and the seeds every agent runs with."""
+
+    name: str
+    summary: str
+    tasks: tuple[Task, ...]
+    seeds: tuple[int, ...]
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """Every agent that appears in some task, in order of first appearance."""
+        return tuple(dict.fromkeys(entry.agent for task in self.tasks for entry in task.entries))
+
+    def runs(self, *, agents: Sequence[str] | None = None, seeds: Sequence[int] | None = None) -> list[Run]:
+        """The runs of a race over this suite, the longest first.
+
+        Args:
+            agents: race these alone (all agents of the suite by default).
+            seeds: instead of the suite's own.
+
+        Raises:
+            KeyError: an agent that does not exist, or has no task in this suite.
+            ValueError: no agents or no seeds.
+        """
+        for name in agents or ():
+            if name not in self.agents:
+                find_agent(name)
+                raise KeyError(unknown(f"agent in suite {self.name!r}", name, self.agents))
+        wanted = self.agents if agents is None else tuple(dict.fromkeys(agents))
+        chosen = self.seeds if seeds is None else tuple(dict.fromkeys(seeds))
+        if not wanted or not chosen:
+            raise ValueError("a race needs at least one agent and one seed")
+        pairs = [(task, entry) for task in self.tasks for entry in task.entries if entry.agent in wanted]
+        pairs.sort(key=lambda pair: -pair[1].seconds)
+        return [
+            Run(
+                task.env_id,
+                entry.agent,
+                seed,
+                entry.budget,
+                eval_episodes=task.eval_episodes,
+                eval_points=task.eval_points,
+            )
+            for task, entry in pairs
+            for seed in chosen
+        ]
+
+    @property
+    def core_seconds(self) -> float:
+        """Computing time of the whole race, in seconds of one core."""
+        return len(self.seeds) * sum(entry.seconds for task in self.tasks for entry in task.entries)
+
+
+SUITES: tuple[Suite, ...] = (
+    Suite(
+        "smoke",
+        "One task a domain, two agents each: about ten minutes on two cores",
+        tasks=(
+            Task("tiltyard/Countdown-v0", (Entry("grpo", 20_000, 50), Entry("sft", 20_000, 50)), eval_episodes=256),
+            Task("tiltyard/Phone-v0", (Entry("ppo", 60_000, 50), Entry("dqn", 30_000, 50))),
+            Task("tiltyard/Highway-v0", (Entry("ppo", 100_000, 50), Entry("dqn", 40_000, 50))),
+            Task("tiltyard/Hopper-v5", (Entry("sac", 6_000, 50), Entry("dsac-t", 6_000, 50)), eval_episodes=20),
+        ),
+        seeds=(0, 1, 2),
+    ),
+)
+
+
+def find(name: str) -> Suite:
+    """The suite called ``name``; ``KeyError`` with the nearest valid names otherwise."""
+    for suite in SUITES:
+        if suite.name == name:
+            return suite
+    raise KeyError(unknown("suite", name, [suite.name for suite in SUITES]))
