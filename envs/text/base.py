@@ -1,0 +1,202 @@
+"""One-turn text tasks: a question is the observation, the answer is the action, and then the episode is over.
+
+A task says how to make problems, how to word them, how to grade a batch of answers and how its expert answers them;
+:class:`TextLanes` makes an environment of it. Two named terms add up to the reward:
+
+* ``correct``: 1 if the last ``<answer>...</answer>`` solves the problem, else 0;
+* ``format``: 0 if there is an answer that can be read, else -0.1.
+
+A solved problem earns 1, a wrong answer 0, no readable answer -0.1: nothing but solving is ever paid.
+"""
+
+import string
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium.spaces import Text
+
+from ..core import Bools, Floats, Info, Ints, Lanes
+from ..errors import InvalidAction
+from ..seeding import check_split
+
+CHARSET = "\n" + string.printable[:95]  # newline and printable ASCII
+OPEN, CLOSE = "<answer>", "</answer>"
+FORMAT_PENALTY = -0.1
+MESSAGES = ("There is no <answer>...</answer> that can be read.", "The answer is wrong.", "The answer is right.")
+
+Problem = TypeVar("Problem")
+
+
+class Demonstrations(NamedTuple):
+    """Expert texts beside the questions they answer, one a seed."""
+
+    prompts: list[str]
+    answers: list[str]
+
+
+def last_answer(text: str) -> str | None:
+    """What the last complete ``<answer>...</answer>`` of a text holds, or None.
+
+    The last opening tag that has a closing tag after it counts, up to the first closing tag after it: an answer holds
+    no tags, and text after it (an unfinished second answer, say) changes nothing.
+
+    >>> last_answer("<answer>1</answer> no: <answer>2</answer>.")
+    '2'
+    """
+    start = text.rfind(OPEN, 0, max(text.rfind(CLOSE), 0))
+    return None if start < 0 else text[start + len(OPEN) : text.index(CLOSE, start)]
+
+
+class TextLanes(Lanes, Generic[Problem]):
+    """``n`` lanes of a one-turn text task.
+
+    Observations are the question and, after the answer, one of :data:`MESSAGES`. Actions are strings; those longer than
+    the action space's ``max_length`` or with other characters are graded like any other text, so that no model's
+    output can stop a run, but no task accepts such characters in an answer.
+
+    Args:
+        num_envs: number of lanes.
+        split: "train" or "test"; no problem is in both.
+        render_mode: None or "rgb_array" (the question, and the answer after it, as a picture).
+        question_length: characters of the longest question.
+        answer_length: characters of the longest action that the action space samples.
+        charset: characters of questions and sampled actions.
+    """
+
+    def __init__(
+        self,
+        num_envs: int,
+        *,
+        split: str,
+        render_mode: str | None,
+        question_length: int,
+        answer_length: int,
+        charset: str = CHARSET,
+    ) -> None:
+        super().__init__(num_envs, render_mode)
+        self.split = check_split(split)
+        self.observation_space = Text(max(question_length, *map(len, MESSAGES)), min_length=0, charset=charset)
+        self.action_space = Text(answer_length, min_length=0, charset=charset)
+        self._problems: list[Any] = [None] * num_envs
+        self._shown = [""] * num_envs
+        self._actions = [""] * num_envs
+        self._correct = np.zeros(num_envs, np.bool_)
+        self._readable = np.zeros(num_envs, np.bool_)
+
+    @abstractmethod
+    def problems(self, seeds: npt.ArrayLike, episodes: npt.ArrayLike) -> Sequence[Problem]:
+        """The ``episodes[j]``-th problem (from 0) after ``reset(seed=seeds[j])``, for all j; the same for ever."""
+
+    @abstractmethod
+    def prompt(self, problem: Problem) -> str:
+        """The question in words."""
+
+    @abstractmethod
+    def grade(self, texts: Sequence[str], problems: Sequence[Problem]) -> tuple[Bools, Bools]:
+        """Grades ``[n]`` texts: which are correct, and in which an answer could be read. Correct implies readable."""
+
+    @abstractmethod
+    def solve(self, problem: Problem) -> str:
+        """The expert's text for a problem; it ends in ``<answer>...</answer>``."""
+
+    @abstractmethod
+    def mislead(self, problem: Problem, rng: np.random.Generator) -> str:
+        """A text like the expert's that ends in a readable but wrong answer."""
+
+    @abstractmethod
+    def describe(self, problems: Sequence[Problem]) -> Info:
+        """Columns ``[n]`` that name the problems, for the reset info."""
+
+    def demonstrations(
+        self,
+        seeds: npt.ArrayLike,
+        *,
+        noise: float = 0.0,
+        rng: np.random.Generator | None = None,
+        episodes: npt.ArrayLike | None = None,
+    ) -> Demonstrations:
+        """Expert texts for a supervised warm start; ``prompts[j]`` is what ``reset(seed=seeds[j])`` observes.
+
+        Args:
+            seeds: ``[n]``; the problems of this environment's split.
+            noise: the probability, independent for each problem, that the text is :meth:`mislead`'s, which looks like
+                the expert's but ends in a wrong answer. A share ``1 - noise`` of the answers is right; all can be read.
+            rng: draws which texts mislead and how; needed if ``noise`` is above 0.
+            episodes: ``[n]`` episodes of those seeds (default: 0, the one that the seeded reset starts).
+
+        Raises:
+            ValueError: ``noise`` outside 0 to 1, or above 0 without ``rng``.
+        """
+        if not 0.0 <= noise <= 1.0:
+            raise ValueError(f"noise is a probability from 0 to 1, got {noise}")
+        if noise > 0 and rng is None:
+            raise ValueError("noise above 0 needs rng, a numpy.random.Generator")
+        seeds = np.asarray(seeds, np.int64)
+        problems = self.problems(seeds, np.zeros_like(seeds) if episodes is None else episodes)
+        wrong = [False] * len(problems) if rng is None else (rng.random(len(problems)) < noise).tolist()
+        answers = [
+            self.mislead(problem, rng) if bad and rng is not None else self.solve(problem)
+            for problem, bad in zip(problems, wrong, strict=True)
+        ]
+        return Demonstrations([self.prompt(problem) for problem in problems], answers)
+
+    def begin(self, lanes: Ints, seeds: Ints, episodes: Ints) -> None:
+        """Asks the questions of new problems on ``lanes``."""
+        for lane, problem in zip(lanes.tolist(), self.problems(seeds, episodes), strict=True):
+            self._problems[lane] = problem
+            self._shown[lane] = self.prompt(problem)
+            self._actions[lane] = ""
+
+    def check(self, actions: Any) -> list[str]:
+        """Accepts any strings, one a lane; whether they make sense is for :meth:`grade` to say."""
+        if isinstance(actions, str) or not hasattr(actions, "__len__") or len(actions) != self.num_envs:
+            raise InvalidAction(f"one string a lane is needed: expected {self.num_envs} strings, got {actions!r:.200}")
+        for action in actions:
+            if not isinstance(action, str):
+                raise InvalidAction(f"an action is a string, got {type(action).__name__}: {action!r:.200}")
+        return list(actions)
+
+    def advance(self, actions: list[str], active: Bools) -> tuple[Floats, Bools]:
+        """Grades the answers; every answered lane's episode ends."""
+        lanes = np.flatnonzero(active)
+        picked = lanes.tolist()
+        texts = [actions[lane] for lane in picked]
+        correct, readable = self.grade(texts, [self._problems[lane] for lane in picked])
+        self._correct[lanes], self._readable[lanes] = correct, readable
+        for lane, text, verdict in zip(picked, texts, (correct.astype(int) + readable).tolist(), strict=True):
+            self._actions[lane], self._shown[lane] = text, MESSAGES[verdict]
+        terms = self._terms()
+        return np.where(active, terms["correct"] + terms["format"], 0.0), active.copy()
+
+    def observe(self) -> tuple[str, ...]:
+        """The question of each lane, or the verdict where it has been answered."""
+        return tuple(self._shown)
+
+    def reset_info(self) -> Info:
+        """The problem of each lane."""
+        return self.describe(self._problems)
+
+    def step_info(self) -> Info:
+        """``success`` and the two terms whose sum is the reward."""
+        return {"success": self._correct.copy(), "reward_terms": self._terms()}
+
+    def expert_actions(self) -> tuple[str, ...]:
+        """The expert's text for each lane's problem."""
+        return tuple(self.solve(problem) for problem in self._problems)
+
+    def render(self, lane: int = 0) -> npt.NDArray[np.uint8]:
+        """The question, the answer and the verdict as black text on white, ``[H, 640, 3]``."""
+        from .page import draw
+
+        problem = self._problems[lane]
+        parts = [self.prompt(problem), self._actions[lane], self._shown[lane] if self._actions[lane] else ""]
+        return draw([part for part in parts if part])
+
+    def _terms(self) -> dict[str, Floats]:
+        return {
+            "correct": self._correct.astype(np.float64),
+            "format": np.where(self._readable, 0.0, FORMAT_PENALTY),
+        }
