@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from gymnasium.spaces import Text
 
 from .. import unknown
 from ..agents.catalogue import ROWS
-from ..agents.catalogue import find as find_agent
 from ..envs.catalogue import find as find_env
 from ..envs.seeding import Split
 
@@ -31,6 +31,7 @@ TUNING_FROM = 10_000
 SEED_LIMIT = 1_000_000
 """Training seeds stay below this."""
 REPORTED_EVALUATION, TUNING_EVALUATION = 1_000_000_000, 1_500_000_000
+POLICIES = ("expert", "random")
 MAX_LANES = 128
 """Evaluation lanes; with more episodes than this, lane i goes on with the next problems of its seed's stream."""
 
@@ -92,19 +93,45 @@ def split_of(env: "VecEnv") -> str:
     return str(spec.kwargs.get("split", "train"))
 
 
-def evaluation_env(env_id: str, agent: str | None, episodes: int, *, split: Split = "test", **kwargs: Any) -> "VecEnv":
-    """A ``VecEnv`` of up to :data:`MAX_LANES` lanes for ``episodes`` episodes, as ``agent`` (a row's name) sees it.
+@dataclass(frozen=True)
+class View:
+    """How a policy sees an environment: with which keywords, and whether text stays text."""
 
-    Without an agent, strings stay strings and actions are the environment's own: for experts and random policies.
+    env_kwargs: dict[str, Any]
+    strings: bool
+
+
+def view_of(agent: Any, env_id: str) -> View:
+    """How ``agent`` (a row's name, ``"expert"``, ``"random"``, or an agent with ``predict``) sees ``env_id``.
+
+    Experts and random policies act in the environment's own spaces. An agent sees what its row says; one of a class
+    that no row names sees the environment's own keywords, and text as text if its action space is.
+
+    Raises:
+        KeyError: no such environment.
+        ValueError: a string that names neither a row nor a policy.
     """
+    text = find_env(env_id).domain == "text"
+    if isinstance(agent, str):
+        if agent in POLICIES:
+            return View({}, True)
+        rows = [row for row in ROWS if row.name == agent]
+        if not rows:
+            raise ValueError(unknown("policy", agent, [*POLICIES, *(row.name for row in ROWS)]))
+        return View(rows[0].env_kwargs_for(env_id), text)
+    rows = [row for row in ROWS if row.class_name == type(agent).__name__]
+    return View(rows[0].env_kwargs_for(env_id) if rows else {}, isinstance(getattr(agent, "action_space", None), Text))
+
+
+def evaluation_env(env_id: str, agent: Any, episodes: int, *, split: Split = "test", **env_kwargs: Any) -> "VecEnv":
+    """A ``VecEnv`` of up to :data:`MAX_LANES` lanes for ``episodes`` episodes, as ``agent`` sees it."""
     from ..wrappers.spaces import sb3_env
 
-    domain = find_env(env_id).domain
+    view = view_of(agent, env_id)
     if episodes < 1:
         raise ValueError(f"an evaluation needs at least 1 episode, got {episodes}")
-    own = {} if agent is None else find_agent(agent).env_kwargs_for(env_id)
-    strings = agent is None or domain == "text"
-    return sb3_env(env_id, min(episodes, MAX_LANES), split=split, strings=strings, **{**own, **kwargs})
+    lanes = min(episodes, MAX_LANES)
+    return sb3_env(env_id, lanes, split=split, strings=view.strings, **{**view.env_kwargs, **env_kwargs})
 
 
 def evaluate(
@@ -130,9 +157,10 @@ def evaluate(
 
     Raises:
         KeyError: no such environment.
+        TypeError: the agent acts in another action space.
         ValueError: fewer than 1 episode, or not one seed a lane.
     """
-    env = evaluation_env(env_id, _row_name(agent), episodes, split=split, **env_kwargs)
+    env = evaluation_env(env_id, agent, episodes, split=split, **env_kwargs)
     try:
         return play_episodes(policy_for(agent, env), env, episodes, seeds=seeds, deterministic=deterministic)
     finally:
@@ -185,22 +213,13 @@ def policy_for(agent: Any, env: "VecEnv") -> Any:
     """``agent`` itself, or what ``"expert"`` and ``"random"`` mean in ``env``.
 
     Raises:
-        ValueError: another string.
         TypeError: an agent whose actions are not those of ``env``.
     """
-    if isinstance(agent, str):
-        if agent == "random":
-            return RandomPolicy(env)
-        if agent == "expert":
-            return env.unwrapped.env.unwrapped.expert()  # type: ignore[attr-defined]
-        raise ValueError(unknown("policy", agent, ["expert", "random"]) + "; or give an agent")
+    if agent == "random":
+        return RandomPolicy(env)
+    if agent == "expert":
+        return env.unwrapped.env.unwrapped.expert()  # type: ignore[attr-defined]
     own = getattr(agent, "action_space", env.action_space)
     if own != env.action_space:
         raise TypeError(f"this agent's actions are {own}; those of the environment are {env.action_space}")
     return agent
-
-
-def _row_name(agent: Any) -> str | None:
-    """The row of an agent's class: it says how the class sees environments."""
-    names = [row.name for row in ROWS if row.class_name == type(agent).__name__]
-    return names[0] if names else None

@@ -1,6 +1,5 @@
 """What happens inside a run: the agent is built, trained under SB3's callbacks, evaluated and saved."""
 
-import inspect
 import json
 import time
 from collections.abc import Callable, Mapping
@@ -12,38 +11,26 @@ import torch
 from stable_baselines3.common.callbacks import BaseCallback, EvalCallback
 from stable_baselines3.common.logger import configure
 
-from .. import agents, unknown
+from .. import agents
 from ..agents.catalogue import Row
+from ..agents.checkpoint import check_keywords
 from ..envs.catalogue import find as find_env
 from .evaluation import Evaluation, check_held_out, evaluation_env, evaluation_seeds, play_episodes
-from .runs import CHECKPOINT, FINAL, STEPS, Run
+from .runs import CHECKPOINT, CURVE, FINAL, STEPS, Run
 
 if TYPE_CHECKING:
     from stable_baselines3.common.vec_env import VecEnv
 
-OWN = {"self", "env", "seed", "_init_setup_model"}
+OWN = ("env", "seed")
 """Constructor keywords that a run sets itself."""
 
 
-def keywords(agent: Row) -> list[str]:
-    """The constructor keywords of an agent that a run may set."""
-    names: set[str] = set()
-    for base in agent.load().__mro__:
-        if "__init__" not in vars(base):
-            continue
-        parameters = inspect.signature(vars(base)["__init__"]).parameters.values()
-        names |= {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
-        if not any(p.kind is p.VAR_KEYWORD for p in parameters):
-            break
-    return sorted(names - OWN)
-
-
 def check_params(agent: Row, params: Mapping[str, Any]) -> None:
-    """Raises ``TypeError`` for a keyword that the agent's constructor does not have."""
-    valid = keywords(agent) if params else []
-    for name in params:
-        if name not in valid:
-            raise TypeError(unknown(f"keyword of agent {agent.name!r}", name, valid))
+    """Raises ``TypeError`` for a keyword that the agent's constructor does not have, or that is the run's own."""
+    check_keywords(agent.load(), params)
+    for name in OWN:
+        if name in params:
+            raise TypeError(f"{name!r} is set by the run itself, not among its params")
 
 
 def train(run: Run, folder: Path, progress: Callable[[int], None] | None = None) -> None:
@@ -92,7 +79,7 @@ class HeldOutEvaluation(EvalCallback):
 
     def __init__(self, env: "VecEnv", run: Run, folder: Path) -> None:
         super().__init__(env, n_eval_episodes=run.eval_episodes, verbose=0)
-        self.path = folder / "evaluations.npz"
+        self.path = folder / CURVE
         self._seeds = evaluation_seeds(run.seed, env.num_envs)
         self._due = [run.budget * i // run.eval_points for i in range(1, run.eval_points)]
 

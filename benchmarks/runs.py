@@ -27,13 +27,15 @@ from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 from ..agents.catalogue import find as find_agent
 from ..envs.catalogue import find as find_env
 from . import provenance
 from .evaluation import SEED_LIMIT
 
-RUN, FINAL, CHECKPOINT, STEPS = "run.json", "final.json", "checkpoint.zip", "steps"
+RUN, FINAL, CURVE = "run.json", "final.json", "evaluations.npz"
+CHECKPOINT, STEPS = "checkpoint.zip", "steps"
 
 
 class VersionWarning(UserWarning):
@@ -186,9 +188,9 @@ def parse_value(text: str) -> Any:
 
 
 def is_finished(folder: Path) -> bool:
-    """Whether ``folder`` holds a whole run: both records are there and can be read."""
+    """Whether ``folder`` holds a whole run: its records are there and can be read."""
     try:
-        return bool(_read_json(folder / RUN)) and bool(_read_json(folder / FINAL))
+        return bool(_read_json(folder / RUN)) and bool(_read_json(folder / FINAL)) and (folder / CURVE).is_file()
     except (OSError, ValueError):
         return False
 
@@ -198,39 +200,35 @@ def read_run(folder: str | Path) -> FinishedRun:
 
     Raises:
         FileNotFoundError: no finished run lies there.
+        ValueError: what lies there is damaged, or of an environment this version does not have.
     """
-    import numpy as np
-
     folder = Path(folder)
     if not is_finished(folder):
-        raise FileNotFoundError(f"{folder} holds no finished run (a finished run has {RUN} and {FINAL})")
+        raise FileNotFoundError(f"{folder} holds no finished run (a finished run has {RUN}, {FINAL} and {CURVE})")
     record, final = _read_json(folder / RUN), _read_json(folder / FINAL)
-    run = Run(**record["run"])
-    changed = provenance.differences(record["versions"])
-    if changed:
-        warnings.warn(f"{folder} was run with {', '.join(changed)}: its numbers may differ", VersionWarning, 2)
-    with np.load(folder / "evaluations.npz") as points:
-        means = points["results"].mean(axis=1), points["successes"].mean(axis=1)
-        curve = tuple(
-            (int(step), float(score), float(success))
-            for step, score, success in zip(points["timesteps"], *means, strict=True)
+    try:
+        run, versions = Run(**record["run"]), dict(record["versions"])
+        finished = FinishedRun(
+            run=run,
+            scores=tuple(final["scores"]),
+            successes=tuple(final["successes"]),
+            normalised=find_env(run.env_id).normalise(sum(final["scores"]) / len(final["scores"])),
+            curve=_read_curve(folder / CURVE),
+            versions=versions,
+            wall_seconds=final["wall_seconds"],
+            commit=record["commit"],
+            hardware=record["hardware"],
+            folder=folder,
         )
-    return FinishedRun(
-        run=run,
-        scores=tuple(final["scores"]),
-        successes=tuple(final["successes"]),
-        normalised=find_env(run.env_id).normalise(sum(final["scores"]) / len(final["scores"])),
-        curve=curve,
-        versions=record["versions"],
-        wall_seconds=final["wall_seconds"],
-        commit=record["commit"],
-        hardware=record["hardware"],
-        folder=folder,
-    )
+    except (KeyError, TypeError, ValueError, BadZipFile) as error:
+        raise ValueError(f"{folder} is damaged or from an incompatible version ({error}): move it away") from error
+    if changed := provenance.differences(versions):
+        warnings.warn(f"{folder} was run with {', '.join(changed)}: its numbers may differ", VersionWarning, 2)
+    return finished
 
 
 def load_runs(root: str | Path) -> list[FinishedRun]:
-    """Every finished run under ``root``, by name; partial and damaged folders do not count.
+    """Every finished run under ``root``, by name; partial folders do not count, damaged ones are named in a warning.
 
     A folder written under other versions is returned as well, and said so (:class:`VersionWarning`); use
     :func:`one_version` before pooling.
@@ -241,8 +239,14 @@ def load_runs(root: str | Path) -> list[FinishedRun]:
     root = Path(root)
     if not root.is_dir():
         raise FileNotFoundError(f"there is no folder {root}: give the folder of a race (its --out)")
-    folders = (path for path in sorted(root.iterdir()) if path.is_dir() and path.suffix != ".partial")
-    return [read_run(folder) for folder in folders if is_finished(folder)]
+    runs = []
+    for folder in sorted(root.iterdir()):
+        if folder.suffix != ".partial" and is_finished(folder):
+            try:
+                runs.append(read_run(folder))
+            except ValueError as error:
+                warnings.warn(f"left out: {error}", UserWarning, 2)
+    return runs
 
 
 def one_version(runs: Iterable[FinishedRun]) -> tuple[list[FinishedRun], list[FinishedRun]]:
@@ -255,6 +259,15 @@ def one_version(runs: Iterable[FinishedRun]) -> tuple[list[FinishedRun], list[Fi
         groups.setdefault(tuple(provenance.differences(run.versions)), []).append(run)
     kept = groups.get(()) or max(groups.values(), key=len, default=[])
     return kept, [run for group in groups.values() if group is not kept for run in group]
+
+
+def _read_curve(path: Path) -> tuple[tuple[int, float, float], ...]:
+    import numpy as np
+
+    with np.load(path) as points:
+        scores, successes = points["results"].mean(axis=1), points["successes"].mean(axis=1)
+        steps = points["timesteps"]
+    return tuple((int(t), float(x), float(y)) for t, x, y in zip(steps, scores, successes, strict=True))
 
 
 def _record(run: Run) -> dict[str, Any]:

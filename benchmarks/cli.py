@@ -1,0 +1,373 @@
+"""The ``tiltyard`` command: one dataclass a subcommand, whose fields are its options and whose ``run`` is its work.
+
+A user's mistake is one sentence on stderr and exit code 2; a race with failed runs ends with 1, Ctrl-C with 130.
+"""
+
+import re
+import sys
+import warnings
+from collections.abc import Sequence
+from contextlib import redirect_stderr
+from dataclasses import dataclass, fields
+from io import StringIO
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import tyro
+
+from .. import MissingExtra, __version__, unknown
+from . import commands
+from .race import RaceIncomplete
+from .runs import Run
+
+MISTAKES = (KeyError, ValueError, TypeError, OSError, RuntimeError, MissingExtra)
+"""What the library raises, in one sentence, for things a user can set right."""
+
+
+@dataclass
+class List:
+    """Shows the environments, agents, methods of language agents, and suites there are."""
+
+    what: tyro.conf.Positional[str] = "all"
+    """envs, agents, methods, suites, or all of them"""
+
+    def run(self) -> int:
+        """Prints the tables."""
+        from rich.console import Console
+
+        from .docs import TABLES
+
+        if self.what not in ("all", *TABLES):
+            raise ValueError(unknown("list", self.what, ["all", *TABLES]))
+        console = Console()
+        for name in TABLES if self.what == "all" else [self.what]:
+            title, columns, rows = TABLES[name]()
+            shown = commands.table(title, *columns)
+            for row in rows:
+                shown.add_row(*row)
+            console.print(shown)
+        return 0
+
+
+@dataclass
+class Train:
+    """Trains one agent in one environment, evaluating it on held-out problems; fills one run folder."""
+
+    env: str
+    """environment id, such as tiltyard/Hopper-v5"""
+    agent: str
+    """agent name, such as sac"""
+    seed: int = 0
+    """of everything random in training; from 10000 on it marks a tuning run, which no leaderboard shows"""
+    steps: int = 20_000
+    """environment steps of training (answers, for language agents)"""
+    settings: Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="KEY=VALUE")] = ()
+    """the agent's keywords, such as gamma=0.98 or policy_kwargs='{"net_arch": [64, 64]}'"""
+    eval_episodes: int = 100
+    """held-out episodes of every evaluation"""
+    eval_points: int = 10
+    """evaluations along the run, the final one included"""
+    out: Path = Path("runs")
+    """folder of run folders"""
+
+    def run(self) -> int:
+        """Executes the run and prints what came of it."""
+        run = Run(
+            self.env,
+            self.agent,
+            self.seed,
+            self.steps,
+            commands.parse_settings(self.settings),
+            eval_episodes=self.eval_episodes,
+            eval_points=self.eval_points,
+        )
+        run.check()
+        with commands.bar(f"{run.agent} in {run.env_id}", run.budget) as progress:
+            finished = run.execute(self.out, progress=progress)
+        print(f"{finished.folder}: {finished.wall_seconds:.1f} s")
+        _print_evaluation(finished.scores, finished.successes, finished.run.env_id)
+        return 0
+
+
+@dataclass
+class Evaluate:
+    """Evaluates a trained agent (or "expert" or "random") on held-out problems."""
+
+    agent: tyro.conf.Positional[str]
+    """a run folder, a checkpoint file, "expert" or "random\""""
+    env: str | None = None
+    """environment id; a run folder knows its own"""
+    episodes: int = 100
+    """how many"""
+
+    def run(self) -> int:
+        """Plays the episodes and prints return and success with intervals."""
+        from .evaluation import evaluate
+
+        agent, env_id = _policy(self.agent, self.env)
+        found = evaluate(agent, env_id, episodes=self.episodes)
+        _print_evaluation(found.scores, found.successes, env_id)
+        return 0
+
+
+@dataclass
+class Play:
+    """Writes a video of an environment being played by its expert, at random, or by an agent."""
+
+    env: str | None = None
+    """environment id; a run folder knows its own"""
+    agent: str = "expert"
+    """a run folder, a checkpoint file, "expert" or "random\""""
+    video: Path = Path("play.mp4")
+    """file to write, .mp4 or .gif"""
+    episodes: int = 3
+    """how many"""
+    steps: int = 1000
+    """stop after so many steps in all"""
+    seed: int | None = None
+    """play the problems of these seeds and the following, instead of the published evaluation problems"""
+
+    def run(self) -> int:
+        """Records, then prints what was played."""
+        from .play import play
+
+        agent, env_id = _policy(self.agent, self.env)
+        with commands.bar(f"recording {env_id}", self.steps) as progress:
+            played = play(
+                env_id,
+                agent,
+                video=self.video,
+                episodes=self.episodes,
+                steps=self.steps,
+                seed=self.seed,
+                progress=progress,
+            )
+        for i, episode in enumerate(played):
+            verdict = "success" if episode.success else "no success"
+            print(f"episode {i}: return {episode.score:.2f}, {episode.steps} steps, {verdict}")
+        print(f"wrote {self.video}")
+        return 0
+
+
+@dataclass
+class Race:
+    """Runs every agent of a suite on its tasks over several seeds; finished runs are kept, so it can be resumed."""
+
+    suite: tyro.conf.Positional[str]
+    """name of a suite, such as smoke"""
+    agents: str | None = None
+    """race these alone: names with commas between"""
+    seeds: str | None = None
+    """instead of the suite's own: 0-9, or 0,2,5-7"""
+    engine: str = "local"
+    """local (a process a core) or ray"""
+    workers: int | None = None
+    """runs at a time; as many as there are cores by default"""
+    out: Path = Path("runs")
+    """folder of run folders"""
+
+    def run(self) -> int:
+        """Races, then says where the results are."""
+        from .race import race
+
+        runs = race(
+            self.suite,
+            agents=commands.parse_names(self.agents),
+            seeds=commands.parse_seeds(self.seeds),
+            root=self.out,
+            engine=self.engine,
+            workers=self.workers,
+        )
+        print(f"{len(runs)} runs finished in {self.out}; now: tiltyard leaderboard {self.out}")
+        return 0
+
+
+@dataclass
+class Leaderboard:
+    """Prints who won, with intervals, and writes the page that shows it."""
+
+    runs: tyro.conf.Positional[Path]
+    """folder of run folders"""
+    out: Path = Path("site")
+    """folder of the page"""
+
+    def run(self) -> int:
+        """Reads the finished runs, leaves out what must not be pooled, says so, and shows the rest."""
+        from .evaluation import is_tuning
+        from .leaderboard import print_leaderboard, write_page
+        from .runs import VersionWarning, load_runs, one_version
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", VersionWarning)
+            runs = load_runs(self.runs)
+        reported = [run for run in runs if not is_tuning(run.run.seed)]
+        kept, others = one_version(reported)
+        for run in others:
+            told = ", ".join(f"{name} {version}" for name, version in run.versions.items())
+            print(f"left out, of other versions: {run.folder} ({told})", file=sys.stderr)
+        if len(reported) < len(runs):
+            print(f"left out: {len(runs) - len(reported)} tuning runs (seeds from 10000 on)", file=sys.stderr)
+        if not kept:
+            raise ValueError(f"{self.runs} holds no finished run to show: run tiltyard race smoke --out {self.runs}")
+        print_leaderboard(kept)
+        print(f"wrote {write_page(kept, self.out)}")
+        return 0
+
+
+@dataclass
+class Claim:
+    """Runs the smallest honest experiment that could refute a paper's claim, and stores its verdict."""
+
+    handle: tyro.conf.Positional[str]
+    """of the paper, such as rliable (see docs/papers.md)"""
+
+    def run(self) -> int:
+        """Runs the experiment and prints the verdict."""
+        from .claims.harness import run_claim
+
+        print(run_claim(self.handle))
+        return 0
+
+
+COMMANDS: dict[str, type[Any]] = {
+    command.__name__.lower(): command for command in (List, Train, Evaluate, Play, Race, Leaderboard, Claim)
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command line (without the program's name) and returns the exit code."""
+    with warnings.catch_warnings():
+        warnings.showwarning = _say_warning
+        return _answer(list(sys.argv[1:] if argv is None else argv) or ["--help"])
+
+
+def _answer(arguments: list[str]) -> int:
+    try:
+        if arguments in (["--version"], ["-V"]):
+            print(f"tiltyard {__version__}")
+            return 0
+        return int(_parsed(arguments).run())
+    except SystemExit as stop:  # --help, or a mistake that tyro found
+        return int(stop.code or 0)
+    except KeyboardInterrupt:
+        print("stopped; finished runs are kept, and the same command goes on from there", file=sys.stderr)
+        return 130
+    except RaceIncomplete as incomplete:
+        print(f"tiltyard: {incomplete}", file=sys.stderr)
+        return 1
+    except MISTAKES as error:
+        if not _is_mistake(error):
+            raise
+        print(f"tiltyard: {_sentence(error)}", file=sys.stderr)
+        return 2
+
+
+def _parsed(arguments: list[str]) -> Any:
+    """The command that ``arguments`` describe; what is unknown is named with its nearest valid names."""
+    name = next((word for word in arguments if not word.startswith("-")), None)
+    if name is not None and name not in COMMANDS:
+        raise ValueError(unknown("command", name, COMMANDS))
+    arguments = _spread_sets(arguments)
+    valid = ["--help", "-h", *(f"--{flag}" for flag in _flags(name))]
+    for word in arguments:
+        if word.startswith("--") and word.partition("=")[0].replace("_", "-") not in valid:
+            raise ValueError(unknown(f"option of {name or 'tiltyard'}", word.partition("=")[0], valid))
+    said = StringIO()
+    try:
+        with redirect_stderr(said):
+            return tyro.extras.subcommand_cli_from_dict(
+                cast(dict[str, Any], COMMANDS),
+                args=arguments,
+                prog="tiltyard",
+                description="Environments, agents and honest statistics in four domains: text, GUI, driving, robotics.",
+                config=(tyro.conf.UseAppendAction,),
+            )
+    except SystemExit as stop:
+        if stop.code:
+            where = "tiltyard" if name is None else f"tiltyard {name}"
+            raise ValueError(f"{_flat(said.getvalue()).rstrip('.')}; see {where} --help") from None
+        raise
+
+
+def _flags(name: str | None) -> list[str]:
+    names = [] if name is None else [field.name.replace("_", "-") for field in fields(COMMANDS[name])]
+    return ["set" if flag == "settings" else flag for flag in names]
+
+
+def _spread_sets(arguments: list[str]) -> list[str]:
+    """``--set a=1 b=2`` as ``--set a=1 --set b=2``; both are understood."""
+    spread: list[str] = []
+    for word in arguments:
+        follows = len(spread) > 1 and spread[-2] == "--set" and not word.startswith("-")
+        spread += ["--set", word] if follows else [word]
+    return spread
+
+
+def _flat(box: str) -> str:
+    """The first part of tyro's framed message as one line."""
+    lines = [line.strip("│ ") for line in box.splitlines() if line.startswith("│")]
+    rule = next((i for i, line in enumerate(lines) if line.startswith("──")), len(lines))
+    return re.sub(r"\s+", " ", " ".join(lines[:rule])).strip() or "the command line cannot be read"
+
+
+def _policy(agent: str, env_id: str | None) -> tuple[Any, str]:
+    """The policy that ``agent`` names, and the environment to play it in."""
+    from ..envs.catalogue import find as find_env
+    from .evaluation import POLICIES
+
+    policy, own = (agent, None) if agent in POLICIES else commands.load_agent(agent)
+    env_id = env_id or own
+    if env_id is None:
+        raise ValueError("which environment? give --env ID (tiltyard list envs shows them)")
+    find_env(env_id)
+    return policy, env_id
+
+
+def _print_evaluation(scores: Sequence[float], successes: Sequence[bool], env_id: str) -> None:
+    """Mean return, normalised return and success rate, with 95% bootstrap intervals over episodes."""
+    import numpy as np
+
+    from ..envs.catalogue import find as find_env
+    from .statistics import bootstrap_interval, mean
+
+    row, n = find_env(env_id), len(scores)
+    shown = commands.table(f"{env_id}, {n} held-out episodes", "", "mean#", "95% interval#")
+    for name, values in (
+        ("return", np.array(scores)),
+        ("normalised (0 random, 1 expert)", np.array([row.normalise(score) for score in scores])),
+        ("success", np.array(successes, float)),
+    ):
+        if n < 3:
+            shown.add_row(name, f"{values.mean():.3f}", "needs 3 episodes")
+            continue
+        found = bootstrap_interval(values[:, None], mean, rng=np.random.default_rng(0))
+        shown.add_row(name, f"{found.estimate:.3f}", f"{found.low:.3f} to {found.high:.3f}")
+    from rich.console import Console
+
+    Console().print(shown)
+
+
+def _is_mistake(error: BaseException) -> bool:
+    """Whether the user can set it right: raised by Tiltyard itself or by the system; all else is a fault to be shown."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    module = trace.tb_frame.f_globals.get("__name__", "") if trace is not None else ""
+    return isinstance(error, OSError) or module.startswith("tiltyard.")
+
+
+def _sentence(error: BaseException) -> str:
+    """The message without KeyError's quotes and without line breaks."""
+    text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+    if isinstance(error, OSError) and error.strerror:
+        text = f"{error.strerror}: {error.filename}" if error.filename else error.strerror
+    return re.sub(r"\s+", " ", text) or type(error).__name__
+
+
+def _say_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    if not issubclass(category, DeprecationWarning | PendingDeprecationWarning):
+        print(f"tiltyard: {message}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

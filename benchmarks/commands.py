@@ -1,0 +1,105 @@
+"""What the commands share: reading their arguments' small languages, finding agents, tables and progress bars."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from .. import unknown
+from .runs import CHECKPOINT, is_finished, parse_value, read_run
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from stable_baselines3.common.base_class import BaseAlgorithm
+
+
+def parse_names(text: str | None) -> list[str] | None:
+    """``"ppo,dqn"`` as a list; None stays None."""
+    return None if text is None else [name for name in (part.strip() for part in text.split(",")) if name]
+
+
+def parse_seeds(text: str | None) -> list[int] | None:
+    """``"0-9"``, ``"3"``, ``"0,2,5-7"`` as a list; None stays None.
+
+    Raises:
+        ValueError: anything else, or no seed at all.
+    """
+    if text is None:
+        return None
+    seeds: list[int] = []
+    for part in text.split(","):
+        ends = re.fullmatch(r"\s*(\d+)(?:-(\d+))?\s*", part)
+        first, last = (int(ends[1]), int(ends[2] or ends[1])) if ends else (1, 0)
+        if not ends or last < first or last - first >= 10_000:
+            raise ValueError(f"--seeds takes numbers and ranges such as 0-9 or 0,2,5-7; got {text!r}")
+        seeds += range(first, last + 1)
+    return seeds
+
+
+def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
+    """``["gamma=0.9", "net_arch=[64,64]"]`` as keywords; values are JSON, or else strings.
+
+    Raises:
+        ValueError: a pair without ``=``, or a key given twice.
+    """
+    settings: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key.isidentifier():
+            raise ValueError(f"--set takes key=value, such as --set gamma=0.99; got {pair!r}")
+        if key in settings:
+            raise ValueError(f"--set {key} is given twice")
+        settings[key] = parse_value(value)
+    return settings
+
+
+def load_agent(path: str | Path) -> "tuple[BaseAlgorithm, str | None]":
+    """The agent of a run folder or of a checkpoint file, and the environment it was trained in (None: not known).
+
+    Raises:
+        FileNotFoundError: neither is there.
+        ValueError: the file is no checkpoint of ours, or of an agent this version does not have.
+    """
+    from ..agents.catalogue import ROWS
+    from ..agents.catalogue import find as find_agent
+    from ..agents.checkpoint import read_checkpoint
+
+    path = Path(path)
+    if path.is_dir():
+        if not is_finished(path):
+            raise FileNotFoundError(f"{path} holds no finished run: give a run's folder or a checkpoint file")
+        run = read_run(path).run
+        agent: BaseAlgorithm = find_agent(run.agent).load().load(path / CHECKPOINT)
+        return agent, run.env_id
+    if not path.exists() and not path.with_name(f"{path.name}.zip").exists():
+        raise FileNotFoundError(f"there is no run folder or checkpoint file {path}")
+    name = read_checkpoint(path)[0]["class"]
+    classes = {row.class_name: row for row in ROWS}
+    if name not in classes:
+        raise ValueError(f"{path} holds an {unknown('agent class', name, classes)}")
+    return classes[name].load().load(path), None
+
+
+def table(title: str, *columns: str) -> "Table":
+    """A plain table; columns whose name ends in ``#`` are numbers, on the right."""
+    from rich import box
+    from rich.table import Table
+
+    made = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    for i, column in enumerate(columns):
+        justify: Literal["left", "right"] = "right" if column.endswith("#") else "left"
+        made.add_column(column.rstrip("#"), justify=justify, overflow="fold", no_wrap=i == 0)
+    return made
+
+
+@contextmanager
+def bar(label: str, total: int) -> Iterator[Callable[[int], None]]:
+    """A progress bar on stderr; call what it yields with the work done so far."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True)) as progress:
+        task = progress.add_task(label, total=total)
+        yield lambda done: progress.update(task, completed=min(done, total))
+        progress.update(task, completed=total)

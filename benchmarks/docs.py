@@ -1,0 +1,112 @@
+"""Tables made from the catalogues: for ``tiltyard list``, and, as Markdown, between the marks of README.md.
+
+``python -m tiltyard.benchmarks.docs`` rewrites the README's tables, ``--check`` only says whether they are current.
+"""
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ..agents.catalogue import ROWS as AGENTS
+from ..agents.objectives.catalogue import ROWS as METHODS
+from ..envs.catalogue import ROWS as ENVS
+from .suites import SUITES
+
+Rows = list[tuple[str, ...]]
+Content = tuple[str, tuple[str, ...], Rows]
+"""Title, column names (``#`` at the end: a number) and rows."""
+
+README = Path(__file__).resolve().parents[1] / "README.md"
+
+
+def envs() -> Content:
+    """Environments."""
+    columns = ("id", "domain", "what it is", "random#", "expert#", "expert success#", "steps#")
+    rows: Rows = [
+        (
+            row.id,
+            row.domain,
+            row.summary,
+            _number(row.random_score),
+            _number(row.expert_score),
+            f"{row.expert_success:.0%}",
+            str(row.max_episode_steps),
+        )
+        for row in ENVS
+    ]
+    return "Environments", columns, rows
+
+
+def agents() -> Content:
+    """Agents."""
+    rows: Rows = [(row.name, ", ".join(row.domains), row.summary, row.paper or "-") for row in AGENTS]
+    return "Agents", ("name", "domains", "what it is", "paper"), rows
+
+
+def methods() -> Content:
+    """Methods of language agents."""
+    return "Methods of language agents", ("method", "paper"), [(row.handle, row.paper_title) for row in METHODS]
+
+
+def suites() -> Content:
+    """Suites, a row a task."""
+    columns = ("suite", "environment", "agents (steps)", "seeds", "core minutes#")
+    rows: Rows = [
+        (
+            suite.name,
+            task.env_id,
+            ", ".join(f"{entry.agent} ({entry.budget:,})" for entry in task.entries),
+            ", ".join(map(str, suite.seeds)),
+            f"{len(suite.seeds) * sum(entry.seconds for entry in task.entries) / 60:.0f}",
+        )
+        for suite in SUITES
+        for task in suite.tasks
+    ]
+    return "Suites", columns, rows
+
+
+TABLES: dict[str, Callable[[], Content]] = {"envs": envs, "agents": agents, "methods": methods, "suites": suites}
+
+
+def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table; ids and names (the first column) as code."""
+    lines = [[name.rstrip("#") for name in columns], ["--:" if name.endswith("#") else "---" for name in columns]]
+    lines += [[f"`{first}`", *(cell.replace("|", "\\|") for cell in rest)] for first, *rest in rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def filled(text: str) -> str:
+    """``text`` with a fresh table between each pair of marks ``<!-- tiltyard:envs --> ... <!-- /tiltyard:envs -->``.
+
+    Raises:
+        ValueError: a pair is missing.
+    """
+    for name, content in TABLES.items():
+        start, end = f"<!-- tiltyard:{name} -->", f"<!-- /tiltyard:{name} -->"
+        before, opened, rest = text.partition(start)
+        _, closed, after = rest.partition(end)
+        if not opened or not closed:
+            raise ValueError(f"{README.name} has no marks {start} ... {end}")
+        _, columns, rows = content()
+        text = f"{before}{start}\n{markdown(columns, rows)}\n{end}{after}"
+    return text
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Writes the tables, or with ``--check`` says whether they are current; returns the exit code."""
+    old = README.read_text()
+    new = filled(old)
+    if arguments == ["--check"]:
+        if new != old:
+            print(f"{README.name} is out of date: run make docs", file=sys.stderr)
+        return int(new != old)
+    README.write_text(new)
+    return 0
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.2f}"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,173 @@
+"""Videos: any environment, played by its expert, at random, or by an agent, as a captioned mp4 or gif."""
+
+import textwrap
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import unknown
+from ..envs.catalogue import find as find_env
+from ..envs.seeding import Split
+from .evaluation import evaluation_seeds, view_of
+
+Frame = npt.NDArray[np.uint8]
+FORMATS = (".gif", ".mp4")
+WIDTH, HEIGHT = 480, 320  # smaller frames are enlarged to about this, and the caption has this much room
+LINE, PAD = 18, 6
+HOLD = 1.5  # seconds for which an episode's first and last frame stand still
+
+
+@dataclass(frozen=True)
+class Episode:
+    """What was played: undiscounted return, success, steps taken."""
+
+    score: float
+    success: bool
+    steps: int
+
+
+def play(
+    env_id: str,
+    agent: Any = "expert",
+    *,
+    video: str | Path,
+    episodes: int = 3,
+    steps: int = 1000,
+    seed: int | None = None,
+    split: Split = "test",
+    progress: Callable[[int], None] | None = None,
+    **env_kwargs: Any,
+) -> list[Episode]:
+    """Plays episodes into a video file.
+
+    Args:
+        env_id: where.
+        agent: ``"expert"``, ``"random"`` or an agent with SB3's ``predict``.
+        video: the file to write, ``.mp4`` or ``.gif``.
+        episodes: how many.
+        steps: stop after this many in all, even within an episode.
+        seed: episode i plays ``reset(seed=seed + i)``; the published evaluation seeds by default.
+        split: "test" problems, or "train".
+        progress: called with the steps played, after each.
+        **env_kwargs: the environment's own keywords.
+
+    Raises:
+        KeyError: no such environment.
+        ValueError: another file format, another policy name, or fewer than 1 step or episode.
+    """
+    video = Path(video)
+    if video.suffix.lower() not in FORMATS:
+        raise ValueError(unknown("video format", video.suffix, FORMATS))
+    if min(steps, episodes) < 1:
+        raise ValueError(f"a video needs at least 1 step and 1 episode, got steps={steps}, episodes={episodes}")
+    first = evaluation_seeds(0, 1)[0] if seed is None else seed
+    player = _Player(env_id, agent, split, env_kwargs)
+    fps = int(player.env.metadata.get("render_fps", 10))
+    try:
+        frames = player.frames(range(first, first + episodes), steps, round(HOLD * fps), progress)
+        _write(video, frames, fps)
+    finally:
+        player.env.close()
+    return player.episodes
+
+
+class _Player:
+    """One environment, stepped by a policy, yielding captioned frames and noting what each episode came to."""
+
+    def __init__(self, env_id: str, agent: Any, split: Split, env_kwargs: dict[str, Any]) -> None:
+        import gymnasium
+
+        from ..wrappers.spaces import sb3_spaces
+
+        view = view_of(agent, find_env(env_id).id)
+        kwargs = {**view.env_kwargs, **env_kwargs, "split": split}
+        self.env = gymnasium.make(env_id, render_mode="rgb_array", **kwargs)
+        if not view.strings:
+            self.env = sb3_spaces(self.env)
+        self.title = f"{env_id.rpartition('/')[2]}, {agent if isinstance(agent, str) else type(agent).__name__}"
+        self.policy = _single_policy(agent, self.env)
+        self.episodes: list[Episode] = []
+
+    def frames(self, seeds: range, steps: int, hold: int, progress: Callable[[int], None] | None) -> Iterator[Frame]:
+        """Plays one episode a seed until ``steps`` are played."""
+        played = 0
+        for seed in seeds:
+            observation, _ = self.env.reset(seed=seed)
+            self.env.action_space.seed(seed)
+            goal = observation["goal"] if isinstance(observation, dict) and "goal" in observation else ""
+            score, count, over = 0.0, 0, False
+            yield from [self._frame(goal, "", count, score)] * hold
+            while not over and played < steps:
+                action = self.policy(observation)
+                observation, reward, terminated, truncated, info = self.env.step(action)
+                score, count, played, over = score + float(reward), count + 1, played + 1, terminated or truncated
+                frame = self._frame(goal, action, count, score, info["success"] if over else None)
+                yield frame
+                if progress is not None:
+                    progress(played)
+            yield from [frame] * hold
+            self.episodes.append(Episode(score, bool(info["success"]), count))
+            if played == steps:
+                return
+
+    def _frame(self, goal: str, action: Any, step: int, score: float, success: bool | None = None) -> Frame:
+        verdict = {None: "", True: ", success", False: ", no success"}[success]
+        said = action if isinstance(action, str) and len(action) < 60 and "\n" not in action else ""
+        lines = [f"{self.title}, step {step}, return {score:.2f}{verdict}"]
+        lines += textwrap.wrap(str(goal), 72) + ([f"> {said}"] if said else [""] if goal else [])
+        return captioned(np.asarray(self.env.render(), np.uint8), lines)
+
+
+def _single_policy(agent: Any, env: Any) -> Callable[[Any], Any]:
+    if agent == "random":
+        return lambda observation: env.action_space.sample()
+    if agent == "expert":
+        expert = env.unwrapped.expert()
+        return lambda observation: expert.predict(observation)[0]
+    return lambda observation: agent.predict(_batch_of_one(observation), deterministic=True)[0][0]
+
+
+def _batch_of_one(observation: Any) -> Any:
+    if isinstance(observation, dict):
+        return {key: _batch_of_one(part) for key, part in observation.items()}
+    if isinstance(observation, str):
+        return np.array([observation], dtype=object)
+    return np.asarray(observation)[None]
+
+
+def captioned(frame: Frame, lines: list[str]) -> Frame:
+    """``frame`` ``[H, W, 3]``, enlarged by a whole factor if small, above a strip of text; even sides for video."""
+    from PIL import Image, ImageDraw, ImageFont
+
+    scale = max(1, round(min(HEIGHT / frame.shape[0], WIDTH / frame.shape[1])))
+    picture = Image.fromarray(frame.repeat(scale, 0).repeat(scale, 1))
+    width = max(picture.width, WIDTH)
+    height = picture.height + LINE * len(lines) + 2 * PAD
+    page = Image.new("RGB", (width + width % 2, height + height % 2), (24, 26, 30))
+    page.paste(picture, ((page.width - picture.width) // 2, 0))
+    pen, font = ImageDraw.Draw(page), ImageFont.load_default(13)
+    for row, line in enumerate(lines):
+        pen.text((PAD, picture.height + PAD + row * LINE), line, fill=(235, 235, 235), font=font)
+    return np.asarray(page, np.uint8)
+
+
+def _write(video: Path, frames: Iterator[Frame], fps: int) -> None:
+    """Writes all frames beside ``video`` and renames at the end: a broken-off recording leaves no file."""
+    import imageio.v2 as imageio
+
+    video.parent.mkdir(parents=True, exist_ok=True)
+    partial = video.with_name(f"{video.stem}.partial{video.suffix}")
+    gif = video.suffix.lower() == ".gif"
+    settings: dict[str, Any] = {"duration": 1000 / fps, "loop": 0} if gif else {"fps": fps, "macro_block_size": 2}
+    writer: Any
+    try:
+        with imageio.get_writer(partial, mode="I", **settings) as writer:
+            for frame in frames:
+                writer.append_data(frame)
+        partial.replace(video)
+    finally:
+        partial.unlink(missing_ok=True)
