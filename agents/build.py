@@ -1,8 +1,18 @@
 """Turns a catalogue row and an environment into an agent."""
 
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
-from .catalogue import Row
+import gymnasium
+from gymnasium.spaces import Dict, Space
+from gymnasium.vector import VectorEnv
+from stable_baselines3.common.preprocessing import is_image_space
+from stable_baselines3.common.vec_env import VecEnv
+
+from ..envs import catalogue as environments
+from ..wrappers.spaces import sb3_env, sb3_spaces, to_sb3
+from .catalogue import ROWS, Row
+from .checkpoint import check_keywords
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
@@ -10,5 +20,71 @@ if TYPE_CHECKING:
 
 def build(row: Row, env: Any, settings: dict[str, Any]) -> "BaseAlgorithm":
     """Builds ``row``'s agent for ``env``; see :func:`tiltyard.agents.make`."""
-    agent: BaseAlgorithm = row.load()(env=env, **settings)
+    agent_class = row.load()
+    n_envs, env_kwargs = settings.pop("n_envs", None), settings.pop("env_kwargs", {})
+    check_keywords(agent_class, settings)
+    env_id = _id(env)
+    settings = deepcopy(_settings(row, env_id)) | settings  # SB3 writes into the dicts it is given
+    if isinstance(env, str):
+        env = _make(row, env, n_envs, env_kwargs, settings)
+    elif n_envs is not None or env_kwargs:
+        raise TypeError("n_envs and env_kwargs make an environment from its id: this one is made already")
+    elif not _speaks(row):
+        env = _adapted(env)
+    _check_actions(agent_class, env, env_id)
+    if agent_class.policy_aliases and "policy" not in settings:
+        settings["policy"] = _policy(env.observation_space)
+    agent: BaseAlgorithm = agent_class(env=env, **settings)
     return agent
+
+
+def _id(env: Any) -> str:
+    """The id of an environment, or "" if it has none."""
+    spec = None if isinstance(env, str | VecEnv) else getattr(env, "spec", None)
+    return env if isinstance(env, str) else str(spec.id) if spec is not None else ""
+
+
+def _settings(row: Row, env_id: str) -> dict[str, Any]:
+    """The row's settings for an environment; those for all environments where it is not one of ours."""
+    ours = any(env_id == known.id for known in environments.ROWS)
+    return row.settings_for(env_id) if ours else dict(row.settings.get("*", {}))
+
+
+def _speaks(row: Row) -> bool:
+    """Whether the agent reads and writes strings, and so wants them as they are."""
+    return row.entry_point.startswith("tiltyard.agents.language")
+
+
+def _make(row: Row, env_id: str, n_envs: int | None, env_kwargs: dict[str, Any], settings: dict[str, Any]) -> VecEnv:
+    if env_id.startswith("tiltyard/"):
+        found = environments.find(env_id)
+        if _speaks(row) and found.domain not in row.domains:
+            raise TypeError(
+                f"{row.name} trains on {' and '.join(row.domains)} environments, {env_id} is {found.domain}"
+            )
+        env_kwargs = row.env_kwargs_for(env_id) | env_kwargs
+        n_envs = n_envs or row.n_envs_for(env_id)
+    return sb3_env(env_id, n_envs or 1, seed=settings.get("seed"), strings=_speaks(row), **env_kwargs)
+
+
+def _adapted(env: Any) -> Any:
+    if isinstance(env, VectorEnv):
+        return to_sb3(env)
+    return sb3_spaces(env) if isinstance(env, gymnasium.Env) else env
+
+
+def _check_actions(agent_class: type[Any], env: Any, env_id: str) -> None:
+    acts_in: tuple[type[Space[Any]], ...] = getattr(agent_class, "acts_in", ())
+    if acts_in and not isinstance(env.action_space, acts_in):
+        able = [row.name for row in ROWS if not _speaks(row) and isinstance(env.action_space, row.load().acts_in)]
+        kinds = " or ".join(kind.__name__ for kind in acts_in)
+        raise TypeError(
+            f"{agent_class.__name__} acts in {kinds} spaces, not in {env.action_space} of {env_id or 'its env'}: "
+            f"choose another agent ({', '.join(able) or 'none fits'}) or other actions"
+        )
+
+
+def _policy(observation_space: Space[Any]) -> str:
+    if isinstance(observation_space, Dict):
+        return "MultiInputPolicy"
+    return "CnnPolicy" if is_image_space(observation_space) else "MlpPolicy"

@@ -1,0 +1,111 @@
+"""What every control agent adds to its SB3 class: safe checkpoints, and environments of any kind."""
+
+import io
+from pathlib import Path
+from typing import Any, ClassVar
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium.spaces import Space
+from gymnasium.vector import VectorEnv
+from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.buffers import DictReplayBuffer, ReplayBuffer
+from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
+from stable_baselines3.common.vec_env import VecEnv
+
+from ...wrappers.spaces import sb3_spaces, to_sb3
+from ..checkpoint import PathOrFile, SafeCheckpoint, write_atomically
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+class ControlAgent(SafeCheckpoint):
+    """An SB3 algorithm that takes any environment of ours as it is; mix it in before the SB3 class."""
+
+    acts_in: ClassVar[tuple[type[Space[Any]], ...]]
+    """The kinds of action space it can act in."""
+
+    @staticmethod
+    def _wrap_env(env: Any, verbose: int = 0, monitor_wrapper: bool = True) -> VecEnv:
+        """Adapts spaces SB3 cannot train on (text, phones) and native vectors, then does as SB3 does."""
+        if isinstance(env, VectorEnv):
+            env = to_sb3(env)
+        elif isinstance(env, gymnasium.Env):
+            env = sb3_spaces(env)
+        return BaseAlgorithm._wrap_env(env, verbose, monitor_wrapper)
+
+
+class OffPolicyAgent(ControlAgent, OffPolicyAlgorithm):
+    """A control agent whose replay buffer is saved as plain arrays."""
+
+    def save_replay_buffer(self, path: PathOrFile) -> None:
+        """Writes the replay buffer, oldest transition first, as a compressed ``.npz`` of plain arrays.
+
+        Raises:
+            TypeError: a buffer that keeps more than transitions (``HerReplayBuffer``, or ``optimize_memory_usage``).
+        """
+        arrays = {name: _oldest_first(self._buffer, stored) for name, stored in _arrays(self._buffer).items()}
+        write_atomically(path, lambda file: np.savez_compressed(file, allow_pickle=False, **arrays), suffix=".npz")
+
+    def load_replay_buffer(self, path: PathOrFile, truncate_last_traj: bool = True) -> None:
+        """Fills the replay buffer from :meth:`save_replay_buffer`; runs no code from the file.
+
+        Args:
+            path: of the file (``.npz`` may be left out), or an open binary file.
+            truncate_last_traj: for SB3's signature, where it concerns hindsight buffers alone.
+
+        Raises:
+            ValueError: not such a file, or one of other spaces or another number of lanes, or too long.
+        """
+        own = _arrays(self._buffer)
+        source: Any = path if isinstance(path, io.BufferedIOBase) else _with_suffix(Path(path))
+        try:
+            with np.load(source, allow_pickle=False) as file:
+                stored: Arrays = {name: file[name] for name in file.files}
+        except (ValueError, EOFError, OSError) as error:
+            raise ValueError(f"{path} is not a replay buffer saved by Tiltyard ({error})") from error
+        if stored.keys() != own.keys():
+            raise ValueError(f"{path} holds {sorted(stored)}, but this agent's replay buffer has {sorted(own)}")
+        for name, array in stored.items():
+            if array.shape[1:] != own[name].shape[1:] or len(array) > len(own[name]):
+                raise ValueError(
+                    f"{path} holds {name} of shape {array.shape}, which does not fit this agent's {own[name].shape}: "
+                    "spaces and number of lanes must be equal, buffer_size at least as large"
+                )
+            own[name][: len(array)] = array
+        filled = len(stored["rewards"])
+        self._buffer.full = filled == len(own["rewards"])
+        self._buffer.pos = filled % len(own["rewards"])
+
+    @property
+    def _buffer(self) -> ReplayBuffer:
+        if self.replay_buffer is None:
+            raise ValueError("this agent has no replay buffer yet")
+        return self.replay_buffer
+
+
+def _arrays(buffer: ReplayBuffer) -> Arrays:
+    """The arrays of a buffer, each ``[buffer_size, n_envs, ...]``."""
+    if getattr(buffer, "optimize_memory_usage", False) or hasattr(buffer, "ep_length"):
+        raise TypeError(
+            f"a {type(buffer).__name__} is more than its transitions and cannot be saved as plain arrays: "
+            "use ReplayBuffer or DictReplayBuffer without optimize_memory_usage"
+        )
+    arrays: Arrays = {"actions": buffer.actions, "rewards": buffer.rewards, "dones": buffer.dones}
+    arrays["timeouts"] = buffer.timeouts
+    for name in ("observations", "next_observations"):
+        stored = getattr(buffer, name)
+        if isinstance(buffer, DictReplayBuffer):
+            arrays |= {f"{name}/{key}": part for key, part in stored.items()}
+        else:
+            arrays[name] = stored
+    return arrays
+
+
+def _oldest_first(buffer: ReplayBuffer, stored: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return np.roll(stored, -buffer.pos, axis=0) if buffer.full else stored[: buffer.pos]
+
+
+def _with_suffix(path: Path) -> Path:
+    return path if path.suffix else path.with_name(path.name + ".npz")
