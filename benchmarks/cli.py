@@ -85,7 +85,7 @@ class Train:
         with commands.bar(f"{run.agent} in {run.env_id}", run.budget) as progress:
             finished = run.execute(self.out, progress=progress)
         print(f"{finished.folder}: {finished.wall_seconds:.1f} s")
-        _print_evaluation(finished.scores, finished.successes, finished.run.env_id)
+        commands.print_evaluation(finished.scores, finished.successes, finished.run.env_id)
         return 0
 
 
@@ -106,7 +106,7 @@ class Evaluate:
 
         agent, env_id = _policy(self.agent, self.env)
         found = evaluate(agent, env_id, episodes=self.episodes)
-        _print_evaluation(found.scores, found.successes, env_id)
+        commands.print_evaluation(found.scores, found.successes, env_id)
         return 0
 
 
@@ -323,32 +323,8 @@ def _policy(agent: str, env_id: str | None) -> tuple[Any, str]:
     return policy, env_id
 
 
-def _print_evaluation(scores: Sequence[float], successes: Sequence[bool], env_id: str) -> None:
-    """Mean return, normalised return and success rate, with 95% bootstrap intervals over episodes."""
-    import numpy as np
-
-    from ..envs.catalogue import find as find_env
-    from .statistics import bootstrap_interval, mean
-
-    row, n = find_env(env_id), len(scores)
-    shown = commands.table(f"{env_id}, {n} held-out episodes", "", "mean#", "95% interval#")
-    for name, values in (
-        ("return", np.array(scores)),
-        ("normalised (0 random, 1 expert)", np.array([row.normalise(score) for score in scores])),
-        ("success", np.array(successes, float)),
-    ):
-        if n < 3:
-            shown.add_row(name, f"{values.mean():.3f}", "needs 3 episodes")
-            continue
-        found = bootstrap_interval(values[:, None], mean, rng=np.random.default_rng(0))
-        shown.add_row(name, f"{found.estimate:.3f}", f"{found.low:.3f} to {found.high:.3f}")
-    from rich.console import Console
-
-    Console().print(shown)
-
-
 def _is_mistake(error: BaseException) -> bool:
-    """Whether the user can set it right: raised by Tiltyard itself or by the system; all else is a fault to be shown."""
+    """Whether the user can set it right: raised by Tiltyard or the system; all else is a fault to be shown."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from .. import unknown
+from ..envs.catalogue import find as find_env
 from .runs import CHECKPOINT, is_finished, parse_value, read_run
 
 if TYPE_CHECKING:
     from rich.table import Table
     from stable_baselines3.common.base_class import BaseAlgorithm
+
+    from .statistics import Interval
 
 
 def parse_names(text: str | None) -> list[str] | None:
@@ -91,6 +94,43 @@ def table(title: str, *columns: str) -> "Table":
         justify: Literal["left", "right"] = "right" if column.endswith("#") else "left"
         made.add_column(column.rstrip("#"), justify=justify, overflow="fold", no_wrap=i == 0)
     return made
+
+
+def print_evaluation(scores: Sequence[float], successes: Sequence[bool], env_id: str) -> None:
+    """Prints mean return, normalised return (95% bootstrap intervals) and success rate (95% Wilson interval)."""
+    import numpy as np
+    from rich.console import Console
+
+    from .statistics import Interval, bootstrap_interval, mean
+
+    row, n = find_env(env_id), len(scores)
+    shown = table(f"{env_id}, {n} held-out episodes", "", "mean#", "95% interval#")
+    for name, values in (
+        ("return", list(scores)),
+        ("normalised (0 random, 1 expert)", [row.normalise(score) for score in scores]),
+    ):
+        found = None
+        if n >= 3:
+            found = bootstrap_interval(np.array(values)[:, None], mean, rng=np.random.default_rng(0))
+        shown.add_row(name, f"{sum(values) / n:.3f}", _ends(found))
+    shown.add_row("success", f"{sum(successes) / n:.3f}", _ends(Interval(sum(successes) / n, *wilson(successes))))
+    Console().print(shown)
+
+
+def wilson(successes: Sequence[bool]) -> tuple[float, float]:
+    """95% interval of a success rate, never of zero width (Wilson 1927): ``(p + z^2/2n +- z sqrt(...)) / (1 + z^2/n)``.
+
+    >>> tuple(round(end, 4) for end in wilson([True] * 10))
+    (0.7225, 1.0)
+    """
+    z, n = 1.959964, len(successes)
+    rate = sum(successes) / n
+    centre, spread = rate + z * z / (2 * n), z * (rate * (1 - rate) / n + z * z / (4 * n * n)) ** 0.5
+    return max(0.0, (centre - spread) / (1 + z * z / n)), min(1.0, (centre + spread) / (1 + z * z / n))
+
+
+def _ends(found: "Interval | None") -> str:
+    return "needs 3 episodes" if found is None else f"{found.low:.3f} to {found.high:.3f}"
 
 
 @contextmanager

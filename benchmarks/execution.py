@@ -26,8 +26,11 @@ OWN = ("env", "seed")
 
 
 def check_params(agent: Row, params: Mapping[str, Any]) -> None:
-    """Raises ``TypeError`` for a keyword that the agent's constructor does not have, or that is the run's own."""
-    check_keywords(agent.load(), params)
+    """Raises ``TypeError`` for a keyword that the agent's constructor does not have, or that is the run's own.
+
+    As in :func:`tiltyard.agents.make`, ``n_envs`` and ``env_kwargs`` may stand among them.
+    """
+    check_keywords(agent.load(), params.keys() - {"n_envs", "env_kwargs"})
     for name in OWN:
         if name in params:
             raise TypeError(f"{name!r} is set by the run itself, not among its params")
@@ -48,7 +51,7 @@ def _train(run: Run, folder: Path, progress: Callable[[int], None] | None) -> No
     agent = agents.make(run.agent, run.env_id, seed=run.seed, **run.params)
     training = agent.get_env()
     assert training is not None
-    evaluation = evaluation_env(run.env_id, run.agent, run.eval_episodes)
+    evaluation = evaluation_env(run.env_id, run.agent, run.eval_episodes, **run.params.get("env_kwargs", {}))
     try:
         check_held_out(training, evaluation)
         agent.set_logger(configure(str(folder), ["csv"]))

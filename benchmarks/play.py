@@ -116,9 +116,10 @@ class _Player:
 
     def _frame(self, goal: str, action: Any, step: int, score: float, success: bool | None = None) -> Frame:
         verdict = {None: "", True: ", success", False: ", no success"}[success]
-        said = action if isinstance(action, str) and len(action) < 60 and "\n" not in action else ""
         lines = [f"{self.title}, step {step}, return {score:.2f}{verdict}"]
-        lines += textwrap.wrap(str(goal), 72) + ([f"> {said}"] if said else [""] if goal else [])
+        if goal:  # always four lines: the frames of a video are of one size
+            said = f"> {action}" if isinstance(action, str) and action else ""
+            lines += [*textwrap.wrap(goal, 72), "", ""][:2] + [said[:72].splitlines()[0] if said else ""]
         return captioned(np.asarray(self.env.render(), np.uint8), lines)
 
 
