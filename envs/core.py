@@ -13,7 +13,6 @@ import inspect
 import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from typing import Any, ClassVar, SupportsFloat
 
 import gymnasium
@@ -36,10 +35,10 @@ class Lanes(ABC):
     """``n`` independent lanes of one task. Subclasses set the two spaces in ``__init__`` and fill the methods.
 
     Infos are dicts of per-lane columns: arrays or lists of length ``n``, or dicts of such (``reward_terms``). Every
-    step info holds ``success`` (bool) and ``reward_terms`` (a dict of named columns whose sum or product is the reward).
+    step info holds ``success`` (bool) and ``reward_terms`` (named columns whose sum or product is the reward).
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"], "render_fps": 10}
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 10}
     observation_space: Space[Any]
     """Of one lane."""
     action_space: Space[Any]
@@ -112,8 +111,20 @@ def lane_of(batch: Any, lane: int) -> Any:
     return {key: lane_of(part, lane) for key, part in batch.items()} if isinstance(batch, Mapping) else batch[lane]
 
 
+def _keywords(lanes_class: type[Lanes]) -> list[str]:
+    """What the constructor takes; a class whose ``__init__`` ends in ``**kwargs`` hands the rest to its base."""
+    names: list[str] = []
+    for base in lanes_class.__mro__:
+        if "__init__" in vars(base):
+            parameters = list(inspect.signature(base).parameters.values())
+            names += [parameter.name for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD]
+            if all(parameter.kind is not parameter.VAR_KEYWORD for parameter in parameters):
+                break
+    return [name for name in dict.fromkeys(names) if name != "num_envs"]
+
+
 def _build(lanes_class: type[Lanes], num_envs: int, kwargs: dict[str, Any]) -> Lanes:
-    valid = [name for name in inspect.signature(lanes_class).parameters if name != "num_envs"]
+    valid = _keywords(lanes_class)
     for name in kwargs:
         if name not in valid:
             raise TypeError(f"{lanes_class.__name__}: {unknown('keyword', name, valid)}")
@@ -125,8 +136,8 @@ def _fresh_seed() -> int:
 
 
 def _check_seed(seed: object) -> int:
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise gymnasium.error.Error(f"a seed is a non-negative integer, got {seed!r}")
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
+        raise gymnasium.error.Error(f"a seed is a non-negative integer below 2**63, got {seed!r}")
     return int(seed)
 
 
@@ -146,6 +157,11 @@ class SingleEnv(gymnasium.Env[Any, Any]):
     """One lane as a ``gymnasium.Env``; the time limit is Gymnasium's own wrapper, added by ``gymnasium.make``."""
 
     lanes_class: ClassVar[type[Lanes]]
+
+    def __init_subclass__(cls) -> None:
+        """Gymnasium asks the class for its render modes before it makes one."""
+        if "lanes_class" in vars(cls):
+            cls.metadata = cls.lanes_class.metadata
 
     def __init__(self, **kwargs: Any) -> None:
         self.lanes = _build(self.lanes_class, 1, kwargs)
@@ -237,9 +253,11 @@ class BatchedVectorEnv(VectorEnv[Any, Any, Any]):
         ``seed=[s] * n`` puts the same problem in every lane.
         """
         mask = self._reset_mask(options)
-        for lane, one in zip(range(self.num_envs), self._lane_seeds(seed), strict=True):
-            if mask[lane] and (one is not None or self._seeds[lane] < 0):
-                self._seeds[lane], self._episodes[lane] = _check_seed(_fresh_seed() if one is None else one), -1
+        seeds = [None if one is None else _check_seed(one) for one in self._lane_seeds(seed)]
+        for lane in np.flatnonzero(mask):
+            one = seeds[lane]
+            if one is not None or self._seeds[lane] < 0:
+                self._seeds[lane], self._episodes[lane] = _fresh_seed() if one is None else one, -1
         self._begin(mask)
         return self.lanes.observe(), _masked(self.lanes.reset_info(), mask)
 
@@ -260,7 +278,7 @@ class BatchedVectorEnv(VectorEnv[Any, Any, Any]):
             self._begin(fresh)
         reward, terminated = np.where(active, reward, 0.0), terminated & active
         limit = self.max_episode_steps
-        truncated = (self._elapsed >= limit) & active & ~terminated if limit else np.zeros(self.num_envs, np.bool_)
+        truncated = (self._elapsed >= limit) & active if limit else np.zeros(self.num_envs, np.bool_)
         self._done = terminated | truncated
         info = _masked(self.lanes.step_info(), active)
         if fresh.any():
@@ -272,8 +290,8 @@ class BatchedVectorEnv(VectorEnv[Any, Any, Any]):
 
     def _autoreset(self, observation: Any) -> tuple[Any, Info]:
         done = self._done
-        final_info = deepcopy(self.lanes.step_info())
-        info = _masked(final_info, ~done)
+        columns = self.lanes.step_info()
+        info, final_info = _masked(columns, ~done), _masked(columns, done)
         final_obs = np.full(self.num_envs, None, dtype=object)
         for lane in np.flatnonzero(done):
             final_obs[lane] = lane_of(observation, int(lane))
@@ -282,7 +300,7 @@ class BatchedVectorEnv(VectorEnv[Any, Any, Any]):
         info |= {
             "final_obs": final_obs,
             "_final_obs": done,
-            "final_info": _masked(final_info, done),
+            "final_info": final_info,
             "_final_info": done,
         }
         return self.lanes.observe(), info
@@ -309,8 +327,9 @@ class BatchedVectorEnv(VectorEnv[Any, Any, Any]):
     def _lane_seeds(self, seed: int | Sequence[int | None] | None) -> Sequence[int | None]:
         if seed is None:
             return [None] * self.num_envs
-        if isinstance(seed, int | np.integer):
-            return [int(seed) + i for i in range(self.num_envs)]
+        if not isinstance(seed, Sequence | np.ndarray) or isinstance(seed, str):
+            first = _check_seed(seed)
+            return [first + i for i in range(self.num_envs)]
         if len(seed) != self.num_envs:
             raise ValueError(f"a list of seeds needs one entry a lane: expected {self.num_envs}, got {len(seed)}")
         return seed
@@ -342,7 +361,7 @@ def _masked(columns: Mapping[str, Any], mask: Bools) -> Info:
 
 def _column(values: Any) -> npt.NDArray[Any]:
     if isinstance(values, np.ndarray):
-        return values
+        return values.copy()  # lanes may hand out their own arrays, which the next step overwrites
     if isinstance(values[0], bool | int | float):
         return np.asarray(values)
     column = np.empty(len(values), dtype=object)
