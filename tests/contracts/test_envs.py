@@ -175,7 +175,7 @@ def test_bad_action_is_refused_by_name_and_changes_nothing(row: Row) -> None:
     env.reset(seed=8), twin.reset(seed=8)
     space = env.action_space
     for bad in BAD[type(space)]:
-        if bad in ("nan", "huge") and isinstance(space, Box):
+        if isinstance(space, Box) and isinstance(bad, str) and bad != "left":
             bad = np.full(space.shape, np.nan if bad == "nan" else 1e9, space.dtype)
         with pytest.raises(tiltyard.envs.InvalidAction, match="got"):
             env.step(bad)
@@ -250,10 +250,6 @@ def test_reward_is_made_of_its_named_terms(row: Row) -> None:
 
 @each_row
 def test_renders_a_frame_a_person_can_look_at(row: Row) -> None:
-    if row.domain == "text":
-        with pytest.raises(ValueError, match="render_mode"):
-            gymnasium.make(row.id, render_mode="human")
-        return
     env = gymnasium.make(row.id, render_mode="rgb_array")
     env.reset(seed=0)
     frame = env.render()
