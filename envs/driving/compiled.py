@@ -1,0 +1,61 @@
+"""The one way this package compiles: numba, cached on disk, without the GIL, IEEE arithmetic in the order written.
+
+No ``fastmath`` and no reductions across lanes: a lane's result must not depend on how many others are stepped with it.
+"""
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar, cast
+
+import numpy as np
+from numba import njit
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_GAMMA = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+
+
+def _stamp() -> str:
+    """A digest of all sources of this package."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+_STAMP = _stamp()
+
+
+def compiled(function: Callable[P, T]) -> Callable[P, T]:
+    """Compiles ``function`` at its first call; its ``.py_func`` is the plain function.
+
+    Numba's disk cache looks only at the file of the function itself, so an edit to a function it calls in another file
+    would go unnoticed. The cache is therefore stamped with the sources of the whole package (numba has no public way).
+    """
+    dispatcher: Any = njit(cache=True, nogil=True, error_model="numpy")(function)
+    dispatcher._cache._cache_file._source_stamp = _STAMP
+    return cast(Callable[P, T], dispatcher)
+
+
+@compiled
+def uniform(stream: Any, low: float, high: float) -> float:
+    """The next number of a SplitMix64 stream, uniform in ``[low, high)``.
+
+    Args:
+        stream: ``[1]`` uint64, the state; advanced in place.
+        low: lower end.
+        high: upper end.
+
+    Source: Steele, Lea and Flood, Fast Splittable Pseudorandom Number Generators (2014), sec. 5.
+    """
+    stream[0] += _GAMMA
+    x = stream[0]
+    x = (x ^ (x >> np.uint64(30))) * _MIX_1
+    x = (x ^ (x >> np.uint64(27))) * _MIX_2
+    x = x ^ (x >> np.uint64(31))
+    share: float = (x >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+    return low + (high - low) * share
