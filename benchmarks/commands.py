@@ -101,6 +101,7 @@ def print_evaluation(scores: Sequence[float], successes: Sequence[bool], env_id:
     import numpy as np
     from rich.console import Console
 
+    from .evaluation import wilson
     from .statistics import Interval, bootstrap_interval, mean
 
     row, n = find_env(env_id), len(scores)
@@ -115,18 +116,6 @@ def print_evaluation(scores: Sequence[float], successes: Sequence[bool], env_id:
         shown.add_row(name, f"{sum(values) / n:.3f}", _ends(found))
     shown.add_row("success", f"{sum(successes) / n:.3f}", _ends(Interval(sum(successes) / n, *wilson(successes))))
     Console().print(shown)
-
-
-def wilson(successes: Sequence[bool]) -> tuple[float, float]:
-    """95% interval of a success rate, never of zero width (Wilson 1927): ``(p + z^2/2n +- z sqrt(...)) / (1 + z^2/n)``.
-
-    >>> tuple(round(end, 4) for end in wilson([True] * 10))
-    (0.7225, 1.0)
-    """
-    z, n = 1.959964, len(successes)
-    rate = sum(successes) / n
-    centre, spread = rate + z * z / (2 * n), z * (rate * (1 - rate) / n + z * z / (4 * n * n)) ** 0.5
-    return max(0.0, (centre - spread) / (1 + z * z / n)), min(1.0, (centre + spread) / (1 + z * z / n))
 
 
 def _ends(found: "Interval | None") -> str:

@@ -61,6 +61,18 @@ class Evaluation:
         return sum(self.successes) / len(self.successes)
 
 
+def wilson(successes: Sequence[bool]) -> tuple[float, float]:
+    """95% interval of a success rate, never of zero width (Wilson 1927): ``(p + z^2/2n +- z sqrt(...)) / (1 + z^2/n)``.
+
+    >>> tuple(round(end, 4) for end in wilson([True] * 10))
+    (0.7225, 1.0)
+    """
+    z, n = 1.959964, len(successes)
+    rate = sum(successes) / n
+    centre, spread = rate + z * z / (2 * n), z * (rate * (1 - rate) / n + z * z / (4 * n * n)) ** 0.5
+    return max(0.0, (centre - spread) / (1 + z * z / n)), min(1.0, (centre + spread) / (1 + z * z / n))
+
+
 def is_tuning(seed: int) -> bool:
     """Whether a run with this training seed is a tuning run."""
     return seed >= TUNING_FROM

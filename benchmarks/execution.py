@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +49,7 @@ def train(run: Run, folder: Path, progress: Callable[[int], None] | None = None)
 
 def _train(run: Run, folder: Path, progress: Callable[[int], None] | None) -> None:
     start = time.perf_counter()
-    agent = agents.make(run.agent, run.env_id, seed=run.seed, **run.params)
+    agent = agents.make(run.agent, run.env_id, seed=run.seed, **deepcopy(dict(run.params)))  # SB3 writes into dicts
     training = agent.get_env()
     assert training is not None
     evaluation = evaluation_env(run.env_id, run.agent, run.eval_episodes, **run.params.get("env_kwargs", {}))

@@ -4,8 +4,9 @@ Budgets are environment steps (answers, for language agents), chosen so that the
 computing time; ``seconds`` is what one such run took on one thread, and orders a race (longest first).
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from .. import unknown
 from ..agents.catalogue import find as find_agent
@@ -20,11 +21,13 @@ class Entry:
         agent: a name of the agents' catalogue.
         budget: environment steps of training.
         seconds: measured seconds of one run on one thread, evaluations included.
+        params: keywords of the agent that this budget asks for, beyond those of its row.
     """
 
     agent: str
     budget: int
     seconds: float
+    params: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,7 @@ class Suite:
                 entry.agent,
                 seed,
                 entry.budget,
+                entry.params,
                 eval_episodes=task.eval_episodes,
                 eval_points=task.eval_points,
             )
