@@ -1,0 +1,244 @@
+"""MuJoCo tasks as lanes: one block of states, stepped by a persistent pool of threads, bit-equal to ``mj_step``.
+
+Why not ``mujoco.rollout``: it takes warm-start accelerations but does not give them back (its state output is
+``mjSTATE_FULLPHYSICS``, which leaves ``qacc_warmstart`` out, and one ``MjData`` serves many trajectories), so a task
+that pauses after each action for the next one loses them, and its trajectories leave Gymnasium's after a few steps.
+Here a lane is a row of ``mjSTATE_INTEGRATION``, everything that decides the next step, and a thread carries lanes in
+and out of its own ``MjData`` around ``mj_step(nstep=frame_skip)``, which runs without the interpreter lock.
+"""
+
+import os
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import mujoco
+import numpy as np
+import numpy.typing as npt
+from gymnasium.spaces import Box
+from gymnasium.utils import seeding
+
+from ... import unknown
+from ..core import Bools, Floats, Info, Ints, Lanes
+from ..errors import InvalidAction
+from ..seeding import check_split, problem_rng
+from .render import View, open_view
+
+STATE = mujoco.mjtState.mjSTATE_INTEGRATION.value
+HUGE = 1e10  # MuJoCo's own limit (mjMAXVAL): beyond it a simulation counts as unstable
+TOLERANCE = 1e-6  # float32 rounding of an agent that clips to the space
+LANES_PER_THREAD = 4  # fewer are not worth waking another thread for
+
+
+def model_path(xml_file: str) -> Path:
+    """The path of a model: a file of Gymnasium's MuJoCo tasks by name, else a path starting with ``/``, ``.`` or ``~``.
+
+    Raises:
+        FileNotFoundError: when there is no such file.
+    """
+    if xml_file.startswith(("/", ".", "~")):
+        path = Path(xml_file).expanduser()
+        if not path.is_file():
+            raise FileNotFoundError(f"xml_file {xml_file!r} does not exist: give the path of a MuJoCo model")
+        return path
+    assets = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
+    names = [file.name for file in assets.glob("*.xml")]
+    if xml_file not in names:
+        raise FileNotFoundError(unknown("xml_file", xml_file, names))
+    return assets / xml_file
+
+
+def _columns(model: mujoco.MjModel, part: mujoco.mjtState) -> slice:
+    """Where one part of the state lies in a row: parts follow each other in the order of their bits."""
+    before = sum(mujoco.mj_stateSize(model, 1 << bit) for bit in range(part.value.bit_length() - 1) if STATE >> bit & 1)
+    return slice(before, before + mujoco.mj_stateSize(model, part.value))
+
+
+class MujocoLanes(Lanes):
+    """``n`` copies of one MuJoCo model. A task adds its observation, its reward and the noise of its first state.
+
+    A train problem is drawn as Gymnasium draws it: ``reset(seed=s)`` starts the generator that Gymnasium's tasks use
+    for ``s``, and a lane's later episodes draw on from it. A test problem has a generator of its own.
+
+    Args:
+        num_envs: number of lanes.
+        xml_file: a model of Gymnasium's by file name, or a path.
+        frame_skip: physics steps an action.
+        default_camera_config: attributes of MuJoCo's free camera.
+        split: "train" (Gymnasium's problems) or "test" (others).
+        render_mode: ``None`` or "rgb_array".
+        nthread: most threads to step with; one a processor if not given. Trajectories do not depend on it.
+        width: of a frame, in pixels.
+        height: of a frame, in pixels.
+        camera_id: a camera of the model; a free camera otherwise.
+        camera_name: the same by name.
+        max_geom: most geoms in a frame.
+        visual_options: MuJoCo's rendering flags.
+    """
+
+    def __init__(
+        self,
+        num_envs: int,
+        *,
+        xml_file: str,
+        frame_skip: int,
+        default_camera_config: Mapping[str, Any] | None = None,
+        split: str = "train",
+        render_mode: str | None = None,
+        nthread: int | None = None,
+        width: int = 480,
+        height: int = 480,
+        camera_id: int | None = None,
+        camera_name: str | None = None,
+        max_geom: int = 1000,
+        visual_options: Mapping[int, bool] | None = None,
+    ) -> None:
+        super().__init__(num_envs, render_mode)
+        if frame_skip < 1:
+            raise ValueError(f"frame_skip must be at least 1, got {frame_skip}")
+        if nthread is not None and nthread < 1:
+            raise ValueError(f"nthread must be at least 1, got {nthread}")
+        self.split = check_split(split)
+        self.model = mujoco.MjModel.from_xml_path(str(model_path(xml_file)))
+        # MuJoCo would silently restart a simulation that blew up; here that ends the episode, see `advance`.
+        self.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET.value
+        self.frame_skip = frame_skip
+        self.dt = self.model.opt.timestep * frame_skip  # seconds an action lasts
+        self.metadata = {"render_modes": ["rgb_array"], "render_fps": int(np.round(1.0 / self.dt))}
+        low, high = self.model.actuator_ctrlrange.astype(np.float32).T
+        self.action_space = Box(low, high, dtype=np.float32)
+        self._open_view = partial(
+            open_view,
+            self.model,
+            width=width,
+            height=height,
+            camera_id=camera_id,
+            camera_name=camera_name,
+            config=default_camera_config or {},
+            max_geom=max_geom,
+            visual_options=visual_options or {},
+        )
+        self._view: View | None = None
+        self._allocate(nthread or os.cpu_count() or 1)
+
+    def _allocate(self, nthread: int) -> None:
+        n, model = self.num_envs, self.model
+        threads = max(1, min(nthread, n // LANES_PER_THREAD))
+        self._data = [mujoco.MjData(model) for _ in range(threads)]
+        self._pool = ThreadPoolExecutor(threads - 1, "mujoco") if threads > 1 else None
+        self._first = np.empty(mujoco.mj_stateSize(model, STATE))
+        mujoco.mj_getState(model, self._data[0], self._first, STATE)
+        self._state = np.tile(self._first, (n, 1))  # [n, size of mjSTATE_INTEGRATION]
+        self._rows = list(self._state)
+        self.qpos: Floats = self._state[:, _columns(model, mujoco.mjtState.mjSTATE_QPOS)]
+        self.qvel: Floats = self._state[:, _columns(model, mujoco.mjtState.mjSTATE_QVEL)]
+        self._ctrl = self._state[:, _columns(model, mujoco.mjtState.mjSTATE_CTRL)]
+        self.first_qpos: Floats = self.qpos.copy()  # of the current episodes
+        self.unstable: Bools = np.zeros(n, np.bool_)
+        self._streams: list[tuple[int, int, np.random.Generator] | None] = [None] * n
+
+    @abstractmethod
+    def draw(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """The first ``qpos`` and ``qvel`` of an episode, as departures from the model's own."""
+
+    @abstractmethod
+    def score(self, actions: npt.NDArray[np.floating], qpos_before: Floats) -> tuple[Floats, Bools]:
+        """Reward and terminated ``[n]`` of the step from ``qpos_before`` to ``qpos``; keeps what the info needs."""
+
+    def begin(self, lanes: Ints, seeds: Ints, episodes: Ints) -> None:
+        """See :meth:`Lanes.begin`."""
+        for lane, seed, episode in zip(lanes.tolist(), seeds.tolist(), episodes.tolist(), strict=True):
+            qpos, qvel = self.draw(self._generator(lane, seed, episode))
+            self._state[lane] = self._first
+            self.qpos[lane] += qpos
+            self.qvel[lane] += qvel
+        self.first_qpos[lanes] = self.qpos[lanes]
+        self.unstable[lanes] = False
+
+    def _generator(self, lane: int, seed: int, episode: int) -> np.random.Generator:
+        if self.split == "test":
+            return problem_rng("test", seed, episode)
+        stream = self._streams[lane]
+        if stream is None or stream[:2] != (seed, episode):
+            rng, _ = seeding.np_random(seed)
+            for _ in range(episode):
+                self.draw(rng)
+        else:
+            rng = stream[2]
+        self._streams[lane] = (seed, episode + 1, rng)
+        return rng
+
+    def check(self, actions: Any) -> npt.NDArray[np.floating]:
+        """Actions ``[n, nu]`` inside the space; float32 stays float32, as Gymnasium's control cost is taken in it.
+
+        Gymnasium lets actions outside the space pass (the motors saturate, the control cost does not); here they are
+        an error, as in every Tiltyard environment. Agents clip to the space, so theirs never are.
+        """
+        allowed = f"finite numbers of shape ({self.num_envs}, {self.model.nu}) within the action space's bounds"
+        try:
+            batch = np.asarray(actions)
+        except ValueError as error:
+            raise InvalidAction(f"actions must be {allowed}, got lanes of different shapes") from error
+        if batch.dtype.kind not in "fiu":
+            raise InvalidAction(f"actions must be {allowed}, got type {batch.dtype}")
+        if batch.shape != self._ctrl.shape:
+            raise InvalidAction(f"actions must be {allowed}, got shape {batch.shape}")
+        low, high = self.action_space.low - TOLERANCE, self.action_space.high + TOLERANCE  # type: ignore[attr-defined]
+        bad = ~((batch >= low) & (batch <= high)).all(axis=1)  # so written that NaN is bad
+        if bad.any():
+            lane = int(np.flatnonzero(bad)[0])
+            raise InvalidAction(f"actions must be {allowed}, got {batch[lane].tolist()} in lane {lane}")
+        return batch if batch.dtype == np.float32 else batch.astype(np.float64)
+
+    def advance(self, actions: npt.NDArray[np.floating], active: Bools) -> tuple[Floats, Bools]:
+        """See :meth:`Lanes.advance`. A lane whose physics blow up stays in its last sound state and terminates."""
+        before = self._state.copy()
+        self._ctrl[active] = actions[active]
+        self._simulate(np.flatnonzero(active).tolist())
+        sound = (np.abs(self.qpos) < HUGE).all(axis=1) & (np.abs(self.qvel) < HUGE).all(axis=1)  # NaN is not
+        self.unstable = np.where(active, ~sound, self.unstable)
+        self._state[~sound] = before[~sound]
+        qpos_before = before[:, _columns(self.model, mujoco.mjtState.mjSTATE_QPOS)]
+        reward, terminated = self.score(actions, qpos_before)
+        return reward, terminated | self.unstable
+
+    def _simulate(self, lanes: list[int]) -> None:
+        queue = iter(lanes)  # shared: each thread takes the next lane when it has finished its last
+        helpers = min(len(self._data), len(lanes) // LANES_PER_THREAD) - 1
+        waits = [self._pool.submit(self._drain, queue, data) for data in self._data[1 : 1 + helpers] if self._pool]
+        self._drain(queue, self._data[0])
+        for wait in waits:
+            wait.result()
+
+    def _drain(self, queue: Iterator[int], data: mujoco.MjData) -> None:
+        model, rows, nstep = self.model, self._rows, self.frame_skip
+        for lane in queue:
+            mujoco.mj_setState(model, data, rows[lane], STATE)
+            mujoco.mj_step(model, data, nstep=nstep)
+            mujoco.mj_getState(model, data, rows[lane], STATE)
+
+    def step_info(self) -> Info:
+        """See :meth:`Lanes.step_info`; ``unstable`` says that the physics blew up and ended the episode."""
+        return {"unstable": self.unstable.copy()}
+
+    def render(self, lane: int = 0) -> npt.NDArray[np.uint8]:
+        """An RGB frame ``[height, width, 3]`` of one lane; :mod:`.render` says by what it is drawn."""
+        if self._view is None:
+            self._view = self._open_view()
+            self._picture = mujoco.MjData(self.model)
+        mujoco.mj_setState(self.model, self._picture, self._rows[lane], STATE)
+        mujoco.mj_forward(self.model, self._picture)
+        return self._view.frame(self._picture)
+
+    def close(self) -> None:
+        """Frees the threads and the renderer."""
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
+        if self._view is not None:
+            self._view.close()
+            self._view = None

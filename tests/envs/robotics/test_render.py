@@ -1,0 +1,94 @@
+"""Pictures: by OpenGL where it works, in software everywhere."""
+
+import logging
+
+import gymnasium
+import numpy as np
+import pytest
+
+from tiltyard.envs.robotics import render
+from tiltyard.envs.robotics.locomotion import HalfCheetah, Hopper
+
+SKIN = np.array([204, 153, 102])  # rgba 0.8 0.6 0.4 of both models
+
+
+@pytest.fixture
+def software(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MUJOCO_GL", "off")
+
+
+def started(lanes_class: type, **kwargs: object):
+    lanes = lanes_class(2, render_mode="rgb_array", **kwargs)
+    lanes.begin(np.arange(2), np.arange(2), np.zeros(2, np.int64))
+    return lanes
+
+
+@pytest.mark.usefixtures("software")
+def test_side_view_draws_the_body_where_it_is() -> None:
+    lanes = started(Hopper, width=240, height=240, reset_noise_scale=0.0)
+    frame = lanes.render(0)
+    assert lanes._view.backend == "software"
+    # 2.4 m high, the floor 0.45 m above the lower edge: 100 pixels a metre, z = 0 in row 195, the torso's middle
+    # (z = 1.25) in row 70 and the middle column, its top (1.25 + 0.2 + 0.05) in row 45.
+    np.testing.assert_allclose(frame[70, 120], SKIN, atol=2)
+    np.testing.assert_allclose(frame[50, 120], SKIN, atol=2)
+    assert np.abs(frame[40, 120].astype(int) - SKIN).max() > 30
+    assert np.abs(frame[70, 130].astype(int) - SKIN).max() > 30  # the torso is 0.05 m thick each way
+
+
+@pytest.mark.usefixtures("software")
+def test_side_view_follows_the_body_over_a_moving_floor() -> None:
+    lanes = started(HalfCheetah)
+    before = lanes.render(0)
+    lanes.qpos[0, 0] += 0.5
+    after = lanes.render(0)
+    np.testing.assert_array_equal(before[: before.shape[0] // 2], after[: after.shape[0] // 2])
+    assert (before[-60:] != after[-60:]).any()
+    assert (before != lanes.render(1)).any()
+
+
+def test_frame_by_whatever_works_here_has_the_size_asked_for() -> None:
+    env = gymnasium.make("tiltyard/HalfCheetah-v5", render_mode="rgb_array", width=200, height=120)
+    env.reset(seed=0)
+    frame = env.render()
+    assert frame.shape == (120, 200, 3)
+    assert frame.dtype == np.uint8
+    assert len(np.unique(frame.reshape(-1, 3), axis=0)) > 50
+    backend = env.unwrapped.lanes._view.backend
+    assert backend == render.pick_backend()
+    env.close()
+
+
+def test_without_opengl_it_draws_in_software_and_names_the_packages(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.delenv("MUJOCO_GL", raising=False)
+    monkeypatch.setattr(render, "works", lambda backend: False)  # a machine without the packages
+    with caplog.at_level(logging.WARNING):
+        assert render.pick_backend() == "software"
+    assert "libegl1" in caplog.text
+    assert "libosmesa6" in caplog.text
+    monkeypatch.setenv("MUJOCO_GL", "osmesa")
+    with pytest.raises(RuntimeError, match="MUJOCO_GL=osmesa does not work .* apt-get install .*libosmesa6"):
+        render.pick_backend()
+
+
+def test_a_backend_that_cannot_work_is_found_out() -> None:
+    assert render.works("no_such_backend") is False
+
+
+@pytest.mark.usefixtures("software")
+def test_unknown_camera_is_refused_by_name() -> None:
+    with pytest.raises(ValueError, match=r"no camera 'trak': it has \['track'\]"):
+        started(Hopper, camera_name="trak").render()
+    with pytest.raises(ValueError, match="exclude each other"):
+        started(Hopper, camera_name="track", camera_id=0).render()
+
+
+@pytest.mark.usefixtures("software")
+def test_view_is_freed_and_made_anew() -> None:
+    lanes = started(Hopper)
+    first = lanes.render()
+    lanes.close()
+    assert lanes._view is None
+    np.testing.assert_array_equal(lanes.render(), first)
