@@ -1,0 +1,307 @@
+"""From finished runs to rows: a domain's IQM, its interval and the odds against the next row; a task's raw scores.
+
+Agents are ranked within a domain, on the normalised scale (0 a random policy, 1 the scripted expert), and overall only
+when they ran every task of every domain. Fewer than three runs get their score but no interval, and a flag instead.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import get_args
+from zlib import crc32
+
+import numpy as np
+
+from ...envs.catalogue import Domain, find
+from .. import statistics
+from ..runs import FinishedRun
+from ..statistics import MIN_RUNS, Band, Floats, Interval, Scores
+from .groups import Groups, group, short
+
+DOMAINS: tuple[Domain, ...] = get_args(Domain)
+OVERALL = "all domains"
+TITLES: dict[str, str] = {
+    OVERALL: "All domains",
+    "text": "Text",
+    "gui": "GUI",
+    "driving": "Driving",
+    "robotics": "Robotics",
+}
+METRICS: dict[str, statistics.Statistic] = {
+    "iqm": statistics.iqm,
+    "mean": statistics.mean,
+    "median": statistics.median,
+    "optimality_gap": statistics.optimality_gap,
+}
+THRESHOLDS = 201
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number and its interval; ``None`` below three runs, and where every resample gives the same number.
+
+    An interval without width would claim certainty; it only says that the runs at hand do not differ.
+    """
+
+    value: float
+    interval: Interval | None
+
+    def __format__(self, spec: str) -> str:
+        return format(self.interval, spec) if self.interval else format(self.value, spec or ".3f")
+
+    def __str__(self) -> str:
+        return format(self, "")
+
+
+@dataclass(frozen=True)
+class Result:
+    """One agent on one task.
+
+    Attributes:
+        env_id: the task.
+        agent: name, as :func:`.groups.group` gives it.
+        runs: by seed.
+        score: mean raw return over runs.
+        success: share of successful evaluation episodes.
+        steps: environment steps of the evaluations, ``[points]``.
+        curve: mean normalised return at these steps.
+        curve_band: its pointwise interval, where there are runs enough.
+        flags: why no interval is given, in words.
+    """
+
+    env_id: str
+    agent: str
+    runs: tuple[FinishedRun, ...]
+    score: Metric
+    success: Metric
+    steps: Floats
+    curve: Floats
+    curve_band: Band | None
+    flags: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One agent in one section.
+
+    Attributes:
+        agent: name.
+        rank: 1 is best; ``None`` for an agent that lacks some of the section's tasks.
+        runs: runs of each task that enter the row.
+        tasks: those the agent ran.
+        metrics: normalised ``iqm``, ``mean``, ``median`` and ``optimality_gap``.
+        next_agent: the next ranked row, or "".
+        beats_next: probability that a run of this agent outscores one of the next row, on a task of the section; its
+            interval is missing where every run beats every other.
+        profile: share of runs above each of the section's thresholds; ``None`` without an interval.
+        flags: what a reader must know, in words.
+    """
+
+    agent: str
+    rank: int | None
+    runs: int
+    tasks: tuple[str, ...]
+    metrics: dict[str, Metric]
+    next_agent: str
+    beats_next: Metric | None
+    profile: Band | None
+    flags: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A domain (or all of them): its tasks and its agents, best first, then those that lack tasks.
+
+    Attributes:
+        name: a domain or :data:`OVERALL`.
+        tasks: environment ids.
+        standings: rows.
+        thresholds: normalised scores at which the profiles were taken.
+    """
+
+    name: str
+    tasks: tuple[str, ...]
+    standings: tuple[Standing, ...]
+    thresholds: Floats
+
+
+@dataclass(frozen=True)
+class Board:
+    """The whole leaderboard: sections by domain, per-task results, and sentences on what was left out or kept apart."""
+
+    sections: tuple[Section, ...]
+    results: tuple[Result, ...]
+    notes: tuple[str, ...]
+    level: float
+
+    @property
+    def runs(self) -> tuple[FinishedRun, ...]:
+        """Every run that counts."""
+        return tuple(run for result in self.results for run in result.runs)
+
+
+@dataclass(frozen=True)
+class _Bootstrap:
+    """Intervals where there are runs enough; each has its own stream, so none moves when another agent joins."""
+
+    root: int
+    resamples: int
+    level: float
+
+    def metric(self, values: Floats, statistic: statistics.Statistic, *names: str) -> Metric:
+        if len(values) < MIN_RUNS:
+            return Metric(statistic(values), None)
+        interval = statistics.bootstrap_interval(
+            values, statistic, rng=self._rng(*names), resamples=self.resamples, level=self.level
+        )
+        return _metric(interval)
+
+    def improvement(self, a: Scores, b: Scores, *names: str) -> Metric:
+        if min(len(a.runs), len(b.runs)) < MIN_RUNS:
+            return Metric(statistics.probability_of_improvement(a, b), None)
+        return _metric(
+            statistics.improvement_interval(a, b, rng=self._rng(*names), resamples=self.resamples, level=self.level)
+        )
+
+    def profile(self, scores: Scores, thresholds: Floats, *names: str) -> Band | None:
+        if len(scores.runs) < MIN_RUNS:
+            return None
+        return statistics.profile_band(
+            scores, thresholds, rng=self._rng(*names), resamples=self.resamples, level=self.level
+        )
+
+    def curve_band(self, values: Floats, *names: str) -> Band | None:
+        """Pointwise interval of the mean over runs of ``values`` ``[runs, points]``."""
+        if len(values) < MIN_RUNS:
+            return None
+        points = [
+            statistics.bootstrap_interval(
+                column[:, None], statistics.mean, rng=self._rng(*names), resamples=self.resamples, level=self.level
+            )
+            for column in values.T
+        ]
+        low, high = np.array([point.low for point in points]), np.array([point.high for point in points])
+        return Band(values.mean(axis=0), low, high)
+
+    def _rng(self, *names: str) -> np.random.Generator:
+        return np.random.default_rng([self.root, *(crc32(name.encode()) for name in names)])
+
+
+def _metric(interval: Interval) -> Metric:
+    return Metric(interval.estimate, interval if interval.high > interval.low else None)
+
+
+def leaderboard(
+    runs: Iterable[FinishedRun], *, rng: np.random.Generator, resamples: int = 2000, level: float = 0.95
+) -> Board:
+    """Ranks the agents of ``runs``.
+
+    Args:
+        runs: finished runs; runs of different versions, budgets or settings are kept apart by name, never pooled.
+        rng: decides the bootstrap.
+        resamples: bootstrap resamples of each interval.
+        level: of the intervals.
+
+    Raises:
+        ValueError: no run at all.
+    """
+    groups, notes = group(runs)
+    if not groups:
+        raise ValueError("a leaderboard needs at least one finished run")
+    boot = _Bootstrap(int(rng.integers(2**63)), resamples, level)
+    tasks = sorted({env_id for env_id, _ in groups}, key=lambda env_id: (DOMAINS.index(find(env_id).domain), env_id))
+    by_domain = {name: [task for task in tasks if find(task).domain == name] for name in DOMAINS}
+    sections = [_section(name, mine, groups, boot) for name, mine in by_domain.items() if mine]
+    everywhere = [agent for agent in _agents(groups, tasks) if all((task, agent) in groups for task in tasks)]
+    if len(sections) > 1 and everywhere:
+        complete = {key: found for key, found in groups.items() if key[1] in everywhere}
+        sections.insert(0, _section(OVERALL, tasks, complete, boot))
+    results = [_result(*key, found, boot) for key, found in groups.items()]
+    results.sort(key=lambda result: (tasks.index(result.env_id), -result.score.value, result.agent))
+    return Board(tuple(sections), tuple(results), tuple(notes), level)
+
+
+def _agents(groups: Groups, tasks: Sequence[str]) -> list[str]:
+    return sorted({agent for task, agent in groups if task in tasks})
+
+
+def _section(name: str, tasks: Sequence[str], groups: Groups, boot: _Bootstrap) -> Section:
+    scores = {agent: _matrix(agent, tasks, groups) for agent in _agents(groups, tasks)}
+    ranked = [agent for agent in scores if scores[agent].tasks == tuple(tasks)]
+    ranked.sort(key=lambda agent: -statistics.iqm(scores[agent]))
+    cells = np.concatenate([mine.values.ravel() for mine in scores.values()])
+    thresholds = np.linspace(min(0.0, cells.min()), max(1.0, cells.max()), THRESHOLDS)
+    standings = []
+    for agent in ranked + [agent for agent in scores if agent not in ranked]:
+        rank = ranked.index(agent) + 1 if agent in ranked else None
+        rival = ranked[rank] if rank and rank < len(ranked) else ""
+        mine, names = scores[agent], (name, agent)
+        standings.append(
+            Standing(
+                agent=agent,
+                rank=rank,
+                runs=len(mine.runs),
+                tasks=mine.tasks,
+                metrics={key: boot.metric(mine.values, function, *names, key) for key, function in METRICS.items()},
+                next_agent=rival,
+                beats_next=boot.improvement(mine, scores[rival], *names, rival) if rival else None,
+                profile=boot.profile(mine, thresholds, *names, "profile"),
+                flags=(*_gaps(agent, tasks, mine, groups), *_doubts(mine.values)),
+            )
+        )
+    return Section(name, tuple(tasks), tuple(standings), thresholds)
+
+
+def _matrix(agent: str, tasks: Sequence[str], groups: Groups) -> Scores:
+    """Normalised scores of the agent's runs; where some tasks have more runs, their lowest seeds."""
+    mine = {task: groups[task, agent] for task in tasks if (task, agent) in groups}
+    count = min(map(len, mine.values()))
+    return statistics.score_matrix({task: [run.normalised for run in found[:count]] for task, found in mine.items()})
+
+
+def _gaps(agent: str, tasks: Sequence[str], scores: Scores, groups: Groups) -> list[str]:
+    flags = []
+    if missing := [short(task) for task in tasks if task not in scores.tasks]:
+        flags.append(f"not ranked: no runs on {', '.join(missing)}")
+    count = len(scores.runs)
+    if more := [short(task) for task in scores.tasks if len(groups[task, agent]) > count]:
+        flags.append(f"only the first {count} runs of {', '.join(more)} count: another task has no more")
+    return flags
+
+
+def _doubts(values: Floats) -> list[str]:
+    count = len(values)
+    if count < MIN_RUNS:
+        return [f"only {count} run{'s' if count > 1 else ''}: no interval below {MIN_RUNS}"]
+    if (values == values[0]).all():
+        return [f"all {count} runs scored the same, which leaves a bootstrap nothing to resample"]
+    return []
+
+
+def _result(env_id: str, agent: str, runs: tuple[FinishedRun, ...], boot: _Bootstrap) -> Result:
+    scores = np.array([[float(np.mean(run.scores))] for run in runs])
+    successes = np.array([[float(np.mean(run.successes))] for run in runs])
+    steps, values = _curves(runs)
+    return Result(
+        env_id=env_id,
+        agent=agent,
+        runs=runs,
+        score=boot.metric(scores, statistics.mean, env_id, agent, "score"),
+        success=boot.metric(successes, statistics.mean, env_id, agent, "success"),
+        steps=steps,
+        curve=values.mean(axis=0),
+        curve_band=boot.curve_band(values, env_id, agent, "curve"),
+        flags=tuple(_doubts(scores)),
+    )
+
+
+def _curves(runs: Sequence[FinishedRun]) -> tuple[Floats, Floats]:
+    """Evaluation steps ``[points]`` that all runs cover, and the normalised returns there ``[runs, points]``."""
+    curves = [np.array([point[:2] for point in run.curve], dtype=np.float64).reshape(-1, 2) for run in runs]
+    if not all(map(len, curves)):
+        return np.empty(0), np.empty((len(runs), 0))
+    steps = np.unique(np.concatenate([curve[:, 0] for curve in curves]))
+    first, last = max(curve[0, 0] for curve in curves), min(curve[-1, 0] for curve in curves)
+    steps = steps[(steps >= first) & (steps <= last)]
+    row = find(runs[0].run.env_id)
+    values = [[row.normalise(float(x)) for x in np.interp(steps, curve[:, 0], curve[:, 1])] for curve in curves]
+    return steps, np.array(values, dtype=np.float64).reshape(len(runs), len(steps))

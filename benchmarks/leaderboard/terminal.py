@@ -1,0 +1,82 @@
+"""The leaderboard in a terminal."""
+
+from collections.abc import Iterable
+from typing import Literal
+
+import numpy as np
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ..runs import FinishedRun
+from .board import TITLES, Board, Section, Standing, leaderboard
+from .groups import short
+
+
+def print_leaderboard(
+    runs: Iterable[FinishedRun], *, rng: np.random.Generator | None = None, console: Console | None = None
+) -> Board:
+    """Prints one table a domain and one of all tasks, and returns the board they show.
+
+    Args:
+        runs: finished runs.
+        rng: decides the bootstrap; by default the same one each time, so that the same runs print the same intervals.
+        console: where to print.
+    """
+    board = leaderboard(runs, rng=rng or np.random.default_rng(0))
+    console = console or Console()
+    for section in board.sections:
+        console.print(_section(section, board.level))
+        for standing in section.standings:
+            for flag in standing.flags:
+                console.print(Text(f"{standing.agent}: {flag}."))
+    console.print(_results(board))
+    for note in board.notes:
+        console.print(Text(f"Note: {note}."))
+    console.print(
+        "Normalised scores: 0 is a random policy, 1 the scripted expert. Brackets: "
+        f"{board.level:.0%} stratified bootstrap intervals over runs.",
+        style="dim",
+    )
+    return board
+
+
+def _table(title: str, *columns: str) -> Table:
+    """Columns whose name starts with ``>`` hold numbers: aligned to the right and never cut, whatever the width."""
+    table = Table(title=Text(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in columns:
+        number = name.startswith(">")
+        justify: Literal["left", "right"] = "right" if number else "left"
+        table.add_column(Text(name.lstrip(">")), justify=justify, no_wrap=number, overflow="fold")
+    return table
+
+
+def _section(section: Section, level: float) -> Table:
+    tasks = ", ".join(map(short, section.tasks))
+    columns = ">#", "agent", f">IQM [{level:.0%}]", ">mean", ">gap", ">beats next", ">runs"
+    table = _table(f"{TITLES[section.name]}: {tasks}", *columns)
+    for standing in section.standings:
+        table.add_row(*map(Text, _standing(standing)))
+    return table
+
+
+def _standing(standing: Standing) -> list[str]:
+    metrics = standing.metrics
+    return [
+        str(standing.rank or "-"),
+        standing.agent,
+        f"{metrics['iqm']:.3f}",
+        *(f"{metrics[name].value:.2f}" for name in ("mean", "optimality_gap")),
+        f"{standing.beats_next:.0%}" if standing.beats_next else "",
+        str(standing.runs),
+    ]
+
+
+def _results(board: Board) -> Table:
+    table = _table("Every task", "task", "agent", ">mean return", ">success", ">steps", ">runs")
+    for result in board.results:
+        budget, count = f"{result.runs[0].run.budget:,}", str(len(result.runs))
+        cells = short(result.env_id), result.agent, f"{result.score:,.2f}", f"{result.success:.0%}", budget, count
+        table.add_row(*map(Text, cells))
+    return table

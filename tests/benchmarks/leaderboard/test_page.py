@@ -1,0 +1,163 @@
+import io
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from tiltyard.benchmarks.leaderboard import charts, print_leaderboard, write_page
+from tiltyard.benchmarks.runs import FinishedRun
+
+MakeRun = Callable[..., FinishedRun]
+VOID = {"meta", "br", "hr", "img", "link", "input"}
+
+
+class Checker(HTMLParser):
+    """Notes unbalanced tags, anything that could reach the network, and the text."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.problems: list[str] = []
+        self.ids: set[str] = set()
+        self.links: set[str] = set()
+        self.tags: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        if tag in {"script", "link", "img", "iframe", "object", "embed"}:
+            self.problems.append(f"<{tag}>")
+        for name, value in attrs:
+            if name == "id":
+                self.ids.add(value or "")
+            elif name in {"href", "src", "xlink:href", "srcset", "action"}:
+                self.links.add(value or "")
+            elif name.startswith("on"):
+                self.problems.append(name)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self.open or self.open.pop() != tag:
+            self.problems.append(f"unbalanced </{tag}>")
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def checked(path: Path) -> Checker:
+    checker = Checker()
+    checker.feed(path.read_text(encoding="utf-8"))
+    checker.close()
+    assert checker.problems == []
+    assert checker.open == []
+    return checker
+
+
+def test_page_is_well_formed_and_reaches_nothing_outside_itself(smoke_runs: list[FinishedRun], tmp_path: Path) -> None:
+    page = write_page(smoke_runs, tmp_path / "site")
+    assert page == tmp_path / "site" / "index.html"
+    checker = checked(page)
+    assert {link.removeprefix("#") for link in checker.links} <= checker.ids
+    assert "@import" not in page.read_text()
+    assert "url(" not in page.read_text()
+
+
+def test_page_shows_every_row_with_commands_versions_seeds_commit_and_hardware(
+    smoke_runs: list[FinishedRun], tmp_path: Path
+) -> None:
+    text = checked(write_page(smoke_runs, tmp_path / "board.html")).text
+    for run in smoke_runs:
+        assert run.run.command in text
+    assert text.count("mujoco 3.11.0") == 8  # once for each task and agent
+    assert text.count("MuJoCo 3.11.0") == 8
+    assert text.count(smoke_runs[0].commit) == 8
+    assert text.count(smoke_runs[0].hardware) == 8
+    for word in ("Text", "GUI", "Driving", "Robotics", "Countdown-v0", "dsac-t", "0, 1, 2", "Optimality gap"):
+        assert word in text
+
+
+def test_page_draws_bands_profiles_and_curves(smoke_runs: list[FinishedRun], tmp_path: Path) -> None:
+    checker = checked(write_page(smoke_runs, tmp_path))
+    assert checker.tags.count("svg") == 8  # a profile and a task's curves in each of four domains
+    assert checker.tags.count("polygon") == checker.tags.count("polyline") == 16  # two agents each
+
+
+def test_names_are_escaped(make_run: MakeRun, tmp_path: Path) -> None:
+    evil = {"net": "<script>alert('x')</script>", "a": '"&'}
+    runs = [make_run("tiltyard/Hopper-v5", "sac", seed, 0.5, params=evil, hardware="<i>CPU</i>") for seed in range(3)]
+    checker = checked(write_page(runs, tmp_path))
+    assert "<script>alert('x')</script>" in checker.text
+    assert "<i>CPU</i>" in checker.text
+
+
+def test_same_runs_same_page(smoke_runs: list[FinishedRun], tmp_path: Path) -> None:
+    first, second = write_page(smoke_runs, tmp_path / "a"), write_page(smoke_runs[::-1], tmp_path / "b")
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_one_run_makes_a_page_without_intervals(make_run: MakeRun, tmp_path: Path) -> None:
+    checker = checked(write_page([make_run("tiltyard/Hopper-v5", "sac", 0, 0.5)], tmp_path))
+    assert "only 1 run: no interval below 3" in checker.text
+    assert "no interval" in checker.text
+    assert "1 run of 1 agent on 1 task in 1 domain" in checker.text
+
+
+def test_terminal_shows_intervals_and_flags_without_cutting_numbers(make_run: MakeRun) -> None:
+    runs = [make_run("tiltyard/HalfCheetah-v5", "dsac-t", seed, 0.5) for seed in range(3)]
+    runs += [
+        make_run("tiltyard/HalfCheetah-v5", "sac", 0, 0.2),
+        make_run("tiltyard/HalfCheetah-v5", "[bold]td3", 0, 0.1),
+    ]
+    out = io.StringIO()
+    board = print_leaderboard(runs, console=Console(file=out, width=80, color_system=None))
+    shown = out.getvalue()
+    iqm = board.sections[0].standings[0].metrics["iqm"].interval
+    assert iqm is not None
+    assert f"{iqm:.3f}" in shown
+    assert "sac: only 1 run: no interval below 3." in shown
+    assert "[bold]td3" in shown
+    assert "…" not in shown
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [(0, 1, [0, 0.2, 0.4, 0.6, 0.8, 1]), (-0.3, 1.1, [0, 0.5, 1]), (3000, 20000, [5000, 10000, 15000, 20000])],
+)
+def test_ticks_are_round(low: float, high: float, expected: list[float]) -> None:
+    assert charts.ticks(low, high) == expected
+
+
+def test_points_land_where_the_axes_say() -> None:
+    line = charts.Series("a", "#000000", np.array([0.0, 10.0]), np.array([0.0, 1.0]), None)
+    svg = charts.line_chart([line], title="t", x_label="x", y_label="y", y_range=(0.0, 1.0))
+    left, right = charts.LEFT, charts.WIDTH - charts.RIGHT
+    assert f'points="{left}.0,{charts.HEIGHT - charts.BOTTOM}.0 {right}.0,{charts.TOP}.0"' in svg
+    assert [charts.number(x) for x in (0.25, 20_000, 1.5e6, -2)] == ["0.25", "20k", "1.5M", "\N{MINUS SIGN}2"]
+    assert "No points" in charts.line_chart([], title="t", x_label="x", y_label="y")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [500, 1280])
+def test_chromium_draws_the_page(smoke_runs: list[FinishedRun], tmp_path: Path, width: int) -> None:
+    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    assert browser, "this test needs a Chromium"
+    page, picture = write_page(smoke_runs, tmp_path), tmp_path / "page.png"
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
+    flags += [f"--screenshot={picture}", f"--window-size={width},2400", page.as_uri()]
+    subprocess.run([browser, *flags], check=True, capture_output=True, timeout=120, env=os.environ)
+    from PIL import Image
+
+    colours = Image.open(picture).convert("RGB").getcolors(maxcolors=1 << 24)
+    assert colours is not None
+    assert len(colours) > 100
