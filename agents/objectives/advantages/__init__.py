@@ -1,1 +1,1 @@
-"""Advantages."""
+"""Advantages: ``(rollouts, **params) -> [B] or [B, T]``, one file a method."""

@@ -1,0 +1,169 @@
+"""Answers from an environment: groups of them to the same problem, through guidance, as :class:`Rollouts`."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from stable_baselines3.common.vec_env import VecEnv
+from torch import Tensor
+
+from ...wrappers.seams import Guidance, Problem, Prompt
+from .policy import TextPolicy
+from .rollouts import Rollouts
+from .tokenizer import Tokens, pad_right
+from .warm_start import expert_lanes
+
+OnStep = Callable[[list[dict[str, Any]]], bool]
+"""Told of every environment step with the infos of its answers; False stops the training."""
+
+
+class StopTraining(Exception):
+    """A callback asked for it."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One graded answer."""
+
+    prompt: Tokens
+    written: Tokens
+    logp: np.ndarray  # [len(written)]
+    entropy: np.ndarray  # [len(written)]
+    reward: float
+    success: bool
+
+
+def seed_lanes(venv: VecEnv, seeds: Sequence[int]) -> None:
+    """Sets the seed of every lane's next reset, whatever kind of ``VecEnv`` it is."""
+    base = venv.unwrapped
+    if hasattr(base, "seed_lanes"):
+        base.seed_lanes(seeds)
+    else:
+        base._seeds = [int(seed) for seed in seeds]  # what SB3's own vectors pass to reset
+
+
+class Collector:
+    """Asks an environment's problems and has its answers graded, one turn each.
+
+    Args:
+        venv: one-turn text environment; its lanes are used as they come, however many there are.
+        policy: writes the answers.
+        guidance: may change prompts and ask for further rounds.
+        group_size: answers to each problem.
+        on_step: called after each environment step.
+    """
+
+    def __init__(
+        self, venv: VecEnv, policy: TextPolicy, guidance: Guidance, *, group_size: int, on_step: OnStep
+    ) -> None:
+        self.venv, self.policy, self.guidance = venv, policy, guidance
+        self.group_size, self.on_step = group_size, on_step
+
+    def collect(self, seeds: Sequence[int]) -> Rollouts:
+        """``group_size`` answers to each of the problems ``seeds``; group numbers are positions in ``seeds``.
+
+        Raises:
+            StopTraining: ``on_step`` said so.
+        """
+        problems = self._problems(seeds)
+        prompts = self.guidance.prompts(problems, [[] for _ in problems])
+        groups = self._answer_all(problems, prompts, range(len(problems)))
+        history = [[_share(groups[i])] for i in range(len(problems))]
+        while True:
+            wanted = self.guidance.prompts(problems, history)
+            changed = [i for i, (old, new) in enumerate(zip(prompts, wanted, strict=True)) if old != new]
+            if not changed:
+                break
+            prompts = wanted
+            groups |= self._answer_all(problems, prompts, changed)
+            for i in changed:
+                history[i].append(_share(groups[i]))
+        rows = [(i, answer) for i in range(len(problems)) for answer in groups[i]]
+        return assemble(rows, seeds, self.policy.device)
+
+    def _problems(self, seeds: Sequence[int]) -> list[Problem]:
+        problems = []
+        for chunk in _chunks(list(seeds), self.venv.num_envs):
+            questions = self._reset(chunk)
+            problems += [
+                Problem(seed, question, lambda seed=seed: self._solution(seed))  # type: ignore[misc]
+                for seed, question in zip(chunk, questions, strict=True)
+            ]
+        return problems
+
+    def _solution(self, seed: int) -> str:
+        solution: str = expert_lanes(self.venv).demonstrations([seed]).answers[0]
+        return solution
+
+    def _reset(self, seeds: Sequence[int]) -> list[str]:
+        """Resets the lanes to ``seeds``; where there are fewer than lanes, the others repeat the last."""
+        spare = [seeds[-1]] * (self.venv.num_envs - len(seeds))
+        seed_lanes(self.venv, [*seeds, *spare])
+        questions: Any = self.venv.reset()
+        return list(questions[: len(seeds)])
+
+    def _answer_all(
+        self, problems: Sequence[Problem], prompts: Sequence[Prompt], which: Sequence[int]
+    ) -> dict[int, list[Answer]]:
+        groups: dict[int, list[Answer]] = {i: [] for i in which}
+        rows = [i for i in which for _ in range(self.group_size)]
+        for chunk in _chunks(rows, self.venv.num_envs):
+            self._reset([problems[i].seed for i in chunk])
+            for i, answer in zip(chunk, self._answer([prompts[i] for i in chunk]), strict=True):
+                groups[i].append(answer)
+        return groups
+
+    def _answer(self, prompts: Sequence[Prompt]) -> Iterator[Answer]:
+        """Writes and grades one answer a prompt, on the problems just reset."""
+        tokens = [self.policy.tokenizer.prompt(*prompt) for prompt in prompts]
+        written = self.policy.write(tokens)
+        texts = [prompt.answer_start + text for prompt, text in zip(prompts, self.policy.texts(written), strict=True)]
+        actions = np.array([*texts, *[""] * (self.venv.num_envs - len(texts))], dtype=object)
+        _, rewards, dones, infos = self.venv.step(actions)
+        if not dones[: len(texts)].all():
+            raise ValueError("PolicyGradient trains on one-turn tasks: this environment's episodes take several steps")
+        if not self.on_step(infos[: len(texts)]):
+            raise StopTraining
+        columns = (written.tokens.cpu().numpy(), written.logp.cpu().numpy(), written.entropy.cpu().numpy())
+        for row, length in enumerate(written.length.tolist()):
+            own = [column[row, :length] for column in columns]
+            success = bool(infos[row].get("is_success", infos[row].get("success", rewards[row] > 0)))
+            yield Answer(tokens[row], own[0], own[1], own[2], float(rewards[row]), success)
+
+
+def assemble(rows: Sequence[tuple[int, Answer]], seeds: Sequence[int], device: torch.device) -> Rollouts:
+    """Answers, each with its problem's position in ``seeds``, as one batch."""
+    tokens = pad_right([np.concatenate([answer.prompt, answer.written]) for _, answer in rows])
+    logp, entropy = np.zeros((2, *tokens.shape), np.float32)
+    mask = np.zeros(tokens.shape, np.bool_)
+    for i, (_, answer) in enumerate(rows):
+        own = slice(len(answer.prompt), len(answer.prompt) + len(answer.written))
+        mask[i, own], logp[i, own], entropy[i, own] = True, answer.logp, answer.entropy
+
+    def tensor(values: Any) -> Tensor:
+        return torch.as_tensor(values, device=device)
+
+    return Rollouts(
+        tokens=tensor(tokens),
+        mask=tensor(mask),
+        logp_old=tensor(logp),
+        logp_ref=None,
+        reward=tensor([answer.reward for _, answer in rows]),
+        group=tensor([i for i, _ in rows]),
+        seed=tensor([seeds[i] for i, _ in rows]),
+        turn=tensor(np.zeros_like(tokens)),
+        length=tensor([len(answer.written) for _, answer in rows]),
+        entropy=tensor(entropy),
+        info={"success": tensor([answer.success for _, answer in rows])},
+    )
+
+
+def _share(answers: Sequence[Answer]) -> float:
+    return sum(answer.success for answer in answers) / len(answers)
+
+
+def _chunks(items: list[int], size: int) -> Iterator[list[int]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]

@@ -1,0 +1,132 @@
+"""The policy of language agents: a transformer, its tokenizer and its optimiser, with SB3's ``predict`` on strings."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from gymnasium.spaces import Space
+from stable_baselines3.common.policies import BasePolicy
+from stable_baselines3.common.type_aliases import Schedule
+from torch import Tensor
+
+from ... import unknown
+from .generation import Generated, generate
+from .rollouts import PolicyOut
+from .tokenizer import CharTokenizer, Tokens
+from .transformer import SIZES, Transformer
+
+
+class TextPolicy(BasePolicy):
+    """Reads a question, writes an answer.
+
+    Args:
+        observation_space: a ``Text`` space.
+        action_space: a ``Text`` space.
+        lr_schedule: learning rate by remaining progress (1 to 0).
+        size: a name of :data:`~tiltyard.agents.language.transformer.SIZES`.
+        temperature: of sampling, and of the distribution that is trained.
+        top_k: sample among the k likeliest tokens only (0: all).
+        top_p: sample among the likeliest tokens of this total probability (1: all).
+        max_answer_tokens: an answer ends here at the latest.
+        alphabet: of the tokenizer.
+    """
+
+    def __init__(
+        self,
+        observation_space: Space[Any],
+        action_space: Space[Any],
+        lr_schedule: Schedule,
+        *,
+        size: str = "transformer-1m",
+        temperature: float = 1.0,
+        top_k: int = 0,
+        top_p: float = 1.0,
+        max_answer_tokens: int = 128,
+        alphabet: str | None = None,
+    ) -> None:
+        super().__init__(observation_space, action_space)
+        if size not in SIZES:
+            raise ValueError(unknown("policy", size, SIZES))
+        self.tokenizer = CharTokenizer() if alphabet is None else CharTokenizer(alphabet)
+        self.network = Transformer(self.tokenizer.vocabulary_size, **SIZES[size])
+        self.temperature, self.top_k, self.top_p = temperature, top_k, top_p
+        self.max_answer_tokens = max_answer_tokens
+        self.optimizer = torch.optim.AdamW(
+            self.network.parameters(), lr=lr_schedule(1), betas=(0.9, 0.98), weight_decay=0.0, fused=True
+        )
+        self.generator: torch.Generator | None = None
+
+    def reseed(self, seed: int) -> None:
+        """Makes the draws of this policy repeatable, whatever else draws random numbers."""
+        self.generator = torch.Generator(self.device).manual_seed(seed)
+
+    def write(self, prompts: Sequence[Tokens], *, deterministic: bool = False) -> Generated:
+        """Answers token prompts (see :meth:`CharTokenizer.prompt`)."""
+        return generate(
+            self.network,
+            prompts,
+            max_new_tokens=self.max_answer_tokens,
+            temperature=0.0 if deterministic else self.temperature,
+            top_k=self.top_k,
+            top_p=self.top_p,
+            generator=self.generator,
+        )
+
+    def texts(self, generated: Generated) -> list[str]:
+        """The strings that were written."""
+        return [self.tokenizer.decode(row) for row in generated.tokens.tolist()]
+
+    def predict(
+        self,
+        observation: Any,
+        state: tuple[np.ndarray, ...] | None = None,
+        episode_start: np.ndarray | None = None,
+        deterministic: bool = False,
+    ) -> tuple[Any, tuple[np.ndarray, ...] | None]:
+        """Answers a question (``str`` to ``str``) or many (list, tuple or array ``[n]`` to object array ``[n]``).
+
+        Raises:
+            TypeError: an observation that is not text.
+        """
+        alone = isinstance(observation, str)
+        questions = [observation] if isinstance(observation, str) else list(observation)
+        for question in questions:
+            if not isinstance(question, str):
+                raise TypeError(f"a language agent answers strings, got {type(question).__name__}")
+        if not questions:
+            return np.empty(0, dtype=object), state
+        self.set_training_mode(False)
+        prompts = [self.tokenizer.prompt(question) for question in questions]
+        answers = self.texts(self.write(prompts, deterministic=deterministic))
+        return (answers[0] if alone else np.array(answers, dtype=object)), state
+
+    def evaluate(self, tokens: Tensor, mask: Tensor, network: Transformer | None = None) -> PolicyOut:
+        """Log-probabilities and entropies of the tokens in ``mask``, given what stands to their left; with gradients.
+
+        Args:
+            tokens: ``[B, T]`` int64, padded on the right.
+            mask: ``[B, T]`` bool, never True in the first column.
+            network: another one than the policy's own.
+
+        Returns:
+            ``[B, T]`` each, 0 outside the mask.
+        """
+        network = self.network if network is None else network
+        logits = network.logits(network(tokens[:, :-1])[mask[:, 1:]]) / self.temperature
+        logps = torch.log_softmax(logits, dim=-1)
+        rows, columns = mask.nonzero(as_tuple=True)
+        logp, entropy = (torch.zeros(mask.shape, dtype=logps.dtype, device=logps.device) for _ in range(2))
+        logp = logp.index_put((rows, columns), logps.gather(-1, tokens[mask][:, None])[:, 0])
+        entropy = entropy.index_put((rows, columns), -(logps.exp() * logps).sum(-1))
+        return PolicyOut(logp, entropy)
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> PolicyOut:
+        """See :meth:`evaluate`."""
+        return self.evaluate(tokens, mask)
+
+    def _predict(self, observation: Any, deterministic: bool = False) -> Tensor:
+        raise TypeError("a language policy acts in strings: call predict")
+
+    def _get_constructor_parameters(self) -> dict[str, Any]:
+        return super()._get_constructor_parameters() | {"alphabet": self.tokenizer.alphabet}

@@ -1,0 +1,69 @@
+"""Small tensor operations that objectives share.
+
+An *aggregate* says how a loss per token becomes one number: it maps the mask ``[B, T]`` to weights ``[B, T]``, and the
+loss is the sum of weights times tokens. Weights (rather than means) let a trainer split a batch and still add up to the
+same gradient.
+"""
+
+import torch
+from torch import Tensor
+
+
+def masked_sum(values: Tensor, mask: Tensor, dim: int | None = None) -> Tensor:
+    """Sum over ``mask`` alone; what stands elsewhere, NaN included, changes neither the sum nor its gradient."""
+    kept = torch.where(mask, values, torch.zeros_like(values))
+    return kept.sum() if dim is None else kept.sum(dim)
+
+
+def masked_mean(values: Tensor, mask: Tensor, dim: int | None = None) -> Tensor:
+    """Mean over ``mask`` alone; 0 where it is empty."""
+    count = mask.sum() if dim is None else mask.sum(dim)
+    return masked_sum(values, mask, dim) / count.clamp(min=1)
+
+
+def group_mean(values: Tensor, group: Tensor) -> Tensor:
+    """The mean of each row's group: ``values`` ``[B]``, ``group`` ``[B]`` -> ``[B]`` float64.
+
+    In double precision, where the mean of equal single-precision numbers is exactly that number.
+    """
+    index, size = _groups(group)
+    return (torch.zeros_like(size).index_add_(0, index, values.double()) / size)[index]
+
+
+def group_std(values: Tensor, group: Tensor) -> Tensor:
+    """The standard deviation (n - 1) of each row's group, ``[B]`` float64; 0 in a group of one."""
+    index, size = _groups(group)
+    squares = torch.zeros_like(size).index_add_(0, index, (values - group_mean(values, group)).square())
+    return (squares / (size - 1).clamp(min=1)).sqrt()[index]
+
+
+def group_size(group: Tensor) -> Tensor:
+    """The number of rows in each row's group, ``[B]`` float64."""
+    index, size = _groups(group)
+    return size[index]
+
+
+def _groups(group: Tensor) -> tuple[Tensor, Tensor]:
+    """Each row's group as 0, 1, ... and the size (float64) of each group."""
+    _, index, size = torch.unique(group, return_inverse=True, return_counts=True)
+    return index, size.double()
+
+
+def sequence_mean(mask: Tensor) -> Tensor:
+    """Mean over the tokens of an answer, then over answers: each answer weighs the same, a long one's tokens less."""
+    return mask / mask.sum(1, keepdim=True).clamp(min=1) / len(mask)
+
+
+def token_mean(mask: Tensor) -> Tensor:
+    """Mean over all tokens of the batch: each token weighs the same."""
+    return mask / mask.sum().clamp(min=1)
+
+
+def sequence_sum(mask: Tensor) -> Tensor:
+    """Sum over the tokens of an answer, mean over answers: the log-probability of an answer as one action."""
+    return mask / mask.new_tensor(len(mask), dtype=torch.float32)
+
+
+def constant_length(mask: Tensor, *, length: int = 256) -> Tensor:
+    """Sum over an answer's tokens divided by a constant ``length`` instead of its own, mean over answers."""
+    return mask / float(len(mask) * length)

@@ -1,0 +1,65 @@
+"""From a handle to functions: resolves a row's three strings and gives each function the parameters it takes."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+from torch import Tensor
+
+from ... import unknown
+from ..language.rollouts import PolicyOut, Rollouts
+from .catalogue import find
+from .ops import masked_sum
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A method's three functions with their parameters bound."""
+
+    handle: str
+    advantage: Callable[[Rollouts], Tensor]
+    loss: Callable[[Rollouts, Tensor, PolicyOut], tuple[Tensor, dict[str, Tensor]]]
+    aggregate: Callable[[Tensor], Tensor]
+    params: dict[str, Any]
+    silent_at_zero: bool
+    """Answers of advantage 0 have no gradient."""
+
+    def __call__(self, rollouts: Rollouts, policy_out: PolicyOut) -> tuple[Tensor, dict[str, Tensor]]:
+        """The loss of a whole batch, one number to descend, and the loss's metrics."""
+        per_token, metrics = self.loss(rollouts, self.advantage(rollouts), policy_out)
+        return masked_sum(per_token * self.aggregate(rollouts.mask), rollouts.mask), metrics
+
+
+def load(handle: str, **params: Any) -> Objective:
+    """The objective called ``handle``, the row's parameters changed by ``params``.
+
+    Raises:
+        KeyError: no such method.
+        TypeError: a parameter that none of the method's functions takes.
+    """
+    row = find(handle)
+    params = {**row.params, **params}
+    functions = [_resolve(entry) for entry in (row.advantage, row.loss, row.aggregate)]
+    takes = [
+        [p.name for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
+        for function in functions
+    ]
+    valid = {name for names in takes for name in names}
+    for name in params:
+        if name not in valid:
+            raise TypeError(f"method {handle!r}: {unknown('parameter', name, valid)}")
+    advantage, loss, aggregate = (
+        partial(function, **{name: params[name] for name in names if name in params})
+        for function, names in zip(functions, takes, strict=True)
+    )
+    silent = row.silent_at_zero and not params.get("kl_coef")
+    return Objective(handle, advantage, loss, aggregate, params, silent)
+
+
+def _resolve(entry: str) -> Callable[..., Any]:
+    module, _, name = entry.partition(":")
+    function: Callable[..., Any] = getattr(import_module(module), name)
+    return function
