@@ -72,6 +72,8 @@ def scoped(settings: Settings, env_id: str) -> dict[str, Any]:
     return merged
 
 
+_LANGUAGE: Settings = {"text": {"warm_start_steps": 1000, "warm_start_noise": 0.5}}
+
 ROWS: tuple[Row, ...] = (
     Row("ppo", "tiltyard.agents.control.stock:PPO", ("gui", "driving", "robotics"), "Stable-Baselines3's PPO"),
     Row("sac", "tiltyard.agents.control.stock:SAC", ("driving", "robotics"), "Stable-Baselines3's SAC"),
@@ -90,7 +92,16 @@ ROWS: tuple[Row, ...] = (
         ("text",),
         "Group-relative policy optimisation of a small transformer after a supervised warm start",
         paper="DeepSeekMath: Pushing the Limits of Mathematical Reasoning in Open Language Models (2024)",
-        settings={"*": {"method": "grpo"}},
+        settings={**_LANGUAGE, "*": {"policy": "transformer-1m", "method": "grpo", "kl_coef": 0.0}},
+        n_envs={"text": 128},
+    ),
+    Row(
+        "sft",
+        "tiltyard.agents.language.trainer:PolicyGradient",
+        ("text",),
+        "The same transformer and warm start, then more demonstrations in place of reinforcement learning",
+        settings={**_LANGUAGE, "*": {"policy": "transformer-1m", "method": "sft"}},
+        n_envs={"text": 128},
     ),
 )
 
