@@ -1,0 +1,101 @@
+import json
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tiltyard.benchmarks.claims import harness
+from tiltyard.benchmarks.claims.harness import Claim, Measurement, judge, run_claim
+from tiltyard.benchmarks.statistics import Interval
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (0.1, 0.5, "reproduced"),
+        (0.0, 0.5, "inconclusive"),  # an interval that touches the threshold is not above it
+        (-0.2, 0.5, "inconclusive"),
+        (-0.2, 0.0, "not reproduced at this scale"),
+        (-0.5, -0.2, "not reproduced at this scale"),
+        (math.nan, 0.5, "inconclusive"),
+        (0.1, math.inf, "inconclusive"),
+    ],
+)
+def test_judgement_by_hand(low: float, high: float, expected: str) -> None:
+    assert judge(Interval(0.2, low, high), 0.0) == expected
+    assert judge(Interval(1.2, low + 1, high + 1), 1.0) == expected
+
+
+@pytest.fixture
+def a_claim(monkeypatch: pytest.MonkeyPatch) -> type:
+    """A claim file of our own beside the real ones, with an experiment that is done at once."""
+
+    class Module:
+        CLAIM = Claim("made-up", "Two is more than one.", "two minus one")
+
+        @staticmethod
+        def measure(*, seeds: int | None = None) -> Measurement:
+            return Measurement(Interval(1.0, 0.5, 1.5), {"array": np.arange(3), "float": np.float32(0.5)})
+
+    monkeypatch.setattr(harness, "claims", lambda: ("made-up", "rliable"))
+    monkeypatch.setitem(sys.modules, "tiltyard.benchmarks.claims.made_up", Module)  # type: ignore[arg-type]
+    return Module
+
+
+def test_a_verdict_is_stored_and_read_back_with_its_command(a_claim: type, tmp_path: Path) -> None:
+    verdict = run_claim("made-up", folder=tmp_path)
+    record = json.loads((tmp_path / "made-up.json").read_text())
+    assert record["judgement"] == "reproduced"
+    assert record["interval"] == {"estimate": 1.0, "low": 0.5, "high": 1.5}
+    assert record["command"] == "tiltyard claim made-up"
+    assert record["details"] == {"array": [0, 1, 2], "float": 0.5}
+    assert {"tiltyard", "mujoco", "torch", "numba"} <= set(record["versions"])
+    read = harness.stored(tmp_path)["made-up"]
+    assert (read.interval, read.versions, read.seconds) == (verdict.interval, verdict.versions, verdict.seconds)
+    assert "made-up: reproduced" in str(read)
+    assert "1.00 [0.50, 1.50]" in str(read)
+    assert [path.name for path in tmp_path.iterdir()] == ["made-up.json"]
+
+
+def test_results_go_to_docs_unless_told_otherwise(
+    a_claim: type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run_claim("made-up", seeds=2)
+    assert not list(tmp_path.iterdir())  # another number of seeds has no command to repeat it
+    run_claim("made-up")
+    assert (tmp_path / "docs/results/claims/made-up.json").exists()
+
+
+def test_a_claim_under_another_handle_is_refused(a_claim: type, tmp_path: Path) -> None:
+    a_claim.CLAIM = Claim("other", "s", "e")  # type: ignore[attr-defined]
+    a_claim.__file__ = "made_up.py"  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match="named after its claim's handle 'other'"):
+        run_claim("made-up", folder=tmp_path)
+
+
+def test_a_broken_verdict_is_named(tmp_path: Path) -> None:
+    for text in ("{", "{}", "[]"):
+        (tmp_path / "x.json").write_text(text)
+        with pytest.raises(ValueError, match=r"x\.json holds no verdict"):
+            harness.stored(tmp_path)
+    assert harness.stored(tmp_path / "nowhere") == {}
+
+
+def test_unknown_claims_get_the_nearest() -> None:
+    with pytest.raises(KeyError, match="unknown claim 'rliabel'; did you mean 'rliable'"):
+        run_claim("rliabel")
+
+
+def test_every_claim_in_the_folder_loads_and_belongs_to_a_paper() -> None:
+    from tiltyard.benchmarks.claims import papers
+
+    assert "rliable" in harness.claims()
+    for handle in harness.claims():
+        claim, measure = harness.load(handle)
+        assert claim.sentence
+        assert claim.effect
+        assert callable(measure)
+        assert papers.find(handle).handle == handle
