@@ -145,7 +145,7 @@ def lane_info(columns: Mapping[str, Any], lane: int) -> Info:
     """One lane's row of an info of columns, with Python scalars."""
     row: Info = {}
     for key, column in columns.items():
-        if isinstance(column, Mapping):
+        if isinstance(column, dict):
             row[key] = lane_info(column, lane)
         else:
             value = column[lane]
@@ -354,7 +354,7 @@ def _masked(columns: Mapping[str, Any], mask: Bools) -> Info:
     """Gymnasium's vector info: each column beside ``_name``, a mask of the lanes it speaks for."""
     info: Info = {}
     for key, column in columns.items():
-        info[key] = _masked(column, mask) if isinstance(column, Mapping) else _column(column)
+        info[key] = _masked(column, mask) if isinstance(column, dict) else _column(column)
         info[f"_{key}"] = mask
     return info
 

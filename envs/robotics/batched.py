@@ -111,6 +111,7 @@ class MujocoLanes(Lanes):
         self.metadata = {"render_modes": ["rgb_array"], "render_fps": int(np.round(1.0 / self.dt))}
         low, high = self.model.actuator_ctrlrange.astype(np.float32).T
         self.action_space = Box(low, high, dtype=np.float32)
+        self._low, self._high = low - TOLERANCE, high + TOLERANCE
         self._open_view = partial(
             open_view,
             self.model,
@@ -134,8 +135,11 @@ class MujocoLanes(Lanes):
         mujoco.mj_getState(model, self._data[0], self._first, STATE)
         self._state = np.tile(self._first, (n, 1))  # [n, size of mjSTATE_INTEGRATION]
         self._rows = list(self._state)
-        self.qpos: Floats = self._state[:, _columns(model, mujoco.mjtState.mjSTATE_QPOS)]
-        self.qvel: Floats = self._state[:, _columns(model, mujoco.mjtState.mjSTATE_QVEL)]
+        qpos, qvel = (_columns(model, part) for part in (mujoco.mjtState.mjSTATE_QPOS, mujoco.mjtState.mjSTATE_QVEL))
+        self.qpos: Floats = self._state[:, qpos]
+        self.qvel: Floats = self._state[:, qvel]
+        self._qpos_columns = qpos
+        self._motion = self._state[:, qpos.start : qvel.stop]  # both
         self._ctrl = self._state[:, _columns(model, mujoco.mjtState.mjSTATE_CTRL)]
         self.first_qpos: Floats = self.qpos.copy()  # of the current episodes
         self.unstable: Bools = np.zeros(n, np.bool_)
@@ -178,32 +182,34 @@ class MujocoLanes(Lanes):
         Gymnasium lets actions outside the space pass (the motors saturate, the control cost does not); here they are
         an error, as in every Tiltyard environment. Agents clip to the space, so theirs never are.
         """
-        allowed = f"finite numbers of shape ({self.num_envs}, {self.model.nu}) within the action space's bounds"
         try:
             batch = np.asarray(actions)
         except ValueError as error:
-            raise InvalidAction(f"actions must be {allowed}, got lanes of different shapes") from error
+            raise self._refused("lanes of different shapes") from error
         if batch.dtype.kind not in "fiu":
-            raise InvalidAction(f"actions must be {allowed}, got type {batch.dtype}")
+            raise self._refused(f"type {batch.dtype}")
         if batch.shape != self._ctrl.shape:
-            raise InvalidAction(f"actions must be {allowed}, got shape {batch.shape}")
-        low, high = self.action_space.low - TOLERANCE, self.action_space.high + TOLERANCE  # type: ignore[attr-defined]
-        bad = ~((batch >= low) & (batch <= high)).all(axis=1)  # so written that NaN is bad
-        if bad.any():
-            lane = int(np.flatnonzero(bad)[0])
-            raise InvalidAction(f"actions must be {allowed}, got {batch[lane].tolist()} in lane {lane}")
+            raise self._refused(f"shape {batch.shape}")
+        inside = (batch >= self._low) & (batch <= self._high)  # so written that NaN is outside
+        if not inside.all():
+            lane = int(np.flatnonzero(~inside.all(axis=1))[0])
+            raise self._refused(f"{batch[lane].tolist()} in lane {lane}")
         return batch if batch.dtype == np.float32 else batch.astype(np.float64)
+
+    def _refused(self, got: str) -> InvalidAction:
+        shape = self._ctrl.shape
+        return InvalidAction(f"actions must be finite numbers of shape {shape} within the space's bounds, got {got}")
 
     def advance(self, actions: npt.NDArray[np.floating], active: Bools) -> tuple[Floats, Bools]:
         """See :meth:`Lanes.advance`. A lane whose physics blow up stays in its last sound state and terminates."""
         before = self._state.copy()
         self._ctrl[active] = actions[active]
         self._simulate(np.flatnonzero(active).tolist())
-        sound = (np.abs(self.qpos) < HUGE).all(axis=1) & (np.abs(self.qvel) < HUGE).all(axis=1)  # NaN is not
-        self.unstable = np.where(active, ~sound, self.unstable)
-        self._state[~sound] = before[~sound]
-        qpos_before = before[:, _columns(self.model, mujoco.mjtState.mjSTATE_QPOS)]
-        reward, terminated = self.score(actions, qpos_before)
+        self.unstable = self.unstable & ~active
+        if not np.abs(self._motion).max() < HUGE:  # so written that NaN counts as huge
+            self.unstable |= ~(np.abs(self._motion) < HUGE).all(axis=1)
+            self._state[self.unstable] = before[self.unstable]
+        reward, terminated = self.score(actions, before[:, self._qpos_columns])
         return reward, terminated | self.unstable
 
     def _simulate(self, lanes: list[int]) -> None:
