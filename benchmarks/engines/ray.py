@@ -10,7 +10,7 @@ from typing import Any
 from ... import need
 from ..runs import Run
 from . import ONE_THREAD, Outcome
-from .worker import sentence
+from .worker import attempt
 
 
 def outcomes(runs: Sequence[Run], root: Path, workers: int | None = None) -> Generator[Outcome, None, None]:
@@ -24,7 +24,7 @@ def outcomes(runs: Sequence[Run], root: Path, workers: int | None = None) -> Gen
     if started:
         ray.init(num_cpus=None, log_to_driver=False, include_dashboard=False, logging_level="warning")
     # max_calls=1: a fresh process a run, as with the local engine; no retries: a killed run is named, not hidden
-    task = ray.remote(num_cpus=1, max_calls=1, max_retries=0, runtime_env={"env_vars": ONE_THREAD})(_execute)
+    task = ray.remote(num_cpus=1, max_calls=1, max_retries=0, runtime_env={"env_vars": ONE_THREAD})(attempt)
     waiting = list(runs)
     live: dict[Any, Run] = {}
     try:
@@ -39,14 +39,6 @@ def outcomes(runs: Sequence[Run], root: Path, workers: int | None = None) -> Gen
             ray.cancel(reference, force=True)
         if started:
             ray.shutdown()
-
-
-def _execute(run: Run, root: str) -> str | None:
-    try:
-        run.execute(root)
-    except Exception as error:
-        return sentence(error)
-    return None
 
 
 def _outcome(ray: Any, reference: Any) -> str | None:

@@ -8,6 +8,8 @@ import json
 import os
 import sys
 import threading
+import traceback
+from pathlib import Path
 
 from ..runs import Run
 
@@ -18,18 +20,29 @@ def sentence(error: BaseException) -> str:
     return text if isinstance(error, OSError) and text else f"{type(error).__name__}: {text}"
 
 
-def main(root: str, run: str) -> int:
-    """Executes one run; returns the exit code."""
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+def attempt(run: Run, root: str | Path) -> str | None:
+    """Executes one run; returns its error in one sentence, with the traceback in its partial folder, or None."""
     try:
-        Run(**json.loads(run)).execute(root)
+        run.execute(root)
     except Exception as error:
-        import traceback
+        partial = run.partial(root)
+        if not partial.is_dir():  # refused before anything started
+            return sentence(error)
+        try:
+            (partial / "error.txt").write_text(traceback.format_exc())
+        except OSError:  # the disk is full: the sentence must do
+            return sentence(error)
+        return f"{sentence(error)} (see {partial / 'error.txt'})"
+    return None
 
-        traceback.print_exc()
-        print(sentence(error), file=sys.stderr)
-        return 1
-    return 0
+
+def main(root: str, run: str) -> int:
+    """Executes one run given as JSON; returns the exit code."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    error = attempt(Run(**json.loads(run)), root)
+    if error is not None:
+        print(error, file=sys.stderr)
+    return int(error is not None)
 
 
 def _end_with_parent() -> None:
