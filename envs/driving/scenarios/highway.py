@@ -37,8 +37,10 @@ Action = Literal["box", "discrete"]
 ACTIONS: tuple[str, ...] = ("keep", "left", "right", "faster", "slower")
 RING = 500.0  # m of traffic around the ego
 LANES, DENSITY, ROUTE = (2, 4), (8.0, 16.0), (600.0, 900.0)  # what problems are drawn from
-MAX_LANES, MAX_DENSITY = 6, 40.0
-START_PACE, LEAST_PACE = 0.4, 0.68  # of the limit: the speed of the ego at the start, and what the time budget asks for
+JAM_RELIEF = 0.0175  # of that share for each vehicle per km and lane beyond what problems are drawn from
+MAX_LANES, MAX_DENSITY, MIN_ROUTE = 6, 24.0, 300.0
+START_PACE = 0.4  # of the limit: the speed at which the ego joins
+LEAST_PACE, START_TIME = 0.7, 3.0  # what the time budget asks for, as a share of the limit, after seconds to get going
 WARM_UP = 100  # simulation steps in which the ego joins the traffic as a slow, well-behaved driver
 TERMS = ("route_completion", "speed", "ttc", "gap", "comfort", "lane", "pace", "penalty")
 
@@ -53,7 +55,8 @@ def draw_problem(world: World, stream: Any, lanes: int, density: float, length: 
     world.density = density if density >= 0.0 else drawn_density
     drawn_length = uniform(stream, ROUTE[0], ROUTE[1])
     world.length = length if length > 0.0 else drawn_length
-    world.budget = world.length / (LEAST_PACE * world.limit)
+    pace = LEAST_PACE - max(0.0, world.density - DENSITY[1]) * JAM_RELIEF
+    world.budget = START_TIME + world.length / (pace * world.limit)
     world.ring = RING
     lateral = uniform(stream, -0.5, 1.5)  # m/s2 asked for by the bends at the limit; a quarter of the roads is straight
     world.bend = max(0.0, lateral) / (world.limit * world.limit)
@@ -191,9 +194,9 @@ def _between(name: str, value: float | None, low: float, high: float) -> None:
 class Highway(Lanes):
     """Drive 600 to 900 m of winding multi-lane highway among IDM and MOBIL traffic, within a time budget.
 
-    **Problem** (named in the reset info): 2 to 4 lanes, a limit of 80, 100 or 120 km/h, 6 to 14 vehicles per km and
-    lane of which some are lorries, bends up to 1.5 m/s2 at the limit. The ego joins at half the limit; the budget asks
-    for 60 % of it on average, so neither coasting nor staying behind the slowest lorry for long is enough.
+    **Problem** (named in the reset info): 2 to 4 lanes, a limit of 80, 100 or 120 km/h, 8 to 16 vehicles per km and
+    lane of which some are lorries, bends up to 1.5 m/s2 at the limit. The ego joins at 40 % of the limit; the budget
+    asks for 70 % of it (less beyond 16 vehicles per km and lane), so neither coasting nor keeping that speed is enough.
 
     **Observation**: ``Box(-1, 1, (54,), float32)``, described entry by entry in :mod:`..sensors`.
 
@@ -210,8 +213,8 @@ class Highway(Lanes):
         render_mode: None or "rgb_array".
         action: "box" or "discrete".
         lanes: lanes of the road, 1 to 6; drawn for each problem if None.
-        density: vehicles per km and lane, 0 to 40; drawn if None.
-        route_length: in m, at least 100; drawn if None.
+        density: vehicles per km and lane, 0 to 24; drawn if None.
+        route_length: in m, at least 300; drawn if None.
         threads: threads that share the lanes of a step; the result does not depend on it.
     """
 
@@ -235,7 +238,7 @@ class Highway(Lanes):
             raise ValueError(unknown("action", action, ("box", "discrete")))
         _between("lanes", lanes, 1, MAX_LANES)
         _between("density", density, 0.0, MAX_DENSITY)
-        _between("route_length", route_length, 100.0, 1e5)
+        _between("route_length", route_length, MIN_ROUTE, 1e5)
         _between("threads", threads, 1, 1024)
         self.discrete = action == "discrete"
         self.observation_space = Box(-1.0, 1.0, (SIZE,), np.float32)
