@@ -1,3 +1,4 @@
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
 """Countdown: reach a target from given numbers with + - * / and brackets, each number at most once.
 
 =====  =======  =======  =======
@@ -42,7 +43,7 @@ RULES = (
 class Level(NamedTuple):
     """How hard: how many numbers, from which range, to reach targets in which range (all bounds inclusive)."""
 
-    count: int
+    k: int
     low: int
     high: int
     low_target: int
@@ -115,7 +116,7 @@ def generate(seeds: npt.ArrayLike, episodes: npt.ArrayLike = 0, *, split: Split 
     """
     shape = check_level(level)
     keys = np.atleast_1d(problem_keys(check_split(split), seeds, episodes))
-    n, k = len(keys), shape.count
+    n, k = len(keys), shape.k
     made = Problems(np.empty((n, k), np.int64), np.empty(n, np.int64), np.empty((n, k - 1, 3), np.int64))
     _generate_batch(keys, split == "test", *shape, *made)
     return made
@@ -140,7 +141,7 @@ _GAMMA = 0x9E3779B97F4A7C15  # SplitMix64's increment: 2**64 over the golden rat
 
 
 @njit(cache=True)
-def _mixed(x):  # type: ignore[no-untyped-def]
+def _mixed(x):
     """:func:`tiltyard.envs.seeding.mix`, compiled."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -148,14 +149,14 @@ def _mixed(x):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _below(state, bound):  # type: ignore[no-untyped-def]
+def _below(state, bound):
     """The next integer in ``[0, bound)`` of the SplitMix64 stream in ``state[0]``; bias under ``bound / 2**32``."""
     state[0] += np.uint64(_GAMMA)
     return np.int64(((_mixed(state[0]) >> np.uint64(32)) * np.uint64(bound)) >> np.uint64(32))
 
 
 @njit(cache=True)
-def _hash(numbers, target, ordered):  # type: ignore[no-untyped-def]
+def _hash(numbers, target, ordered):
     """:func:`problem_hash` of one problem, compiled; ``ordered`` ``[k]`` is scratch."""
     for i in range(len(numbers)):  # insertion sort: at most six numbers
         j = i
@@ -170,7 +171,7 @@ def _hash(numbers, target, ordered):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _combine_at_random(state, values, steps):  # type: ignore[no-untyped-def]
+def _combine_at_random(state, values, steps):
     """Combines ``values`` ``[k]`` two by two into one positive whole number, noting the steps; 0 if a draw fails."""
     for left in range(len(values), 1, -1):
         i, j = _below(state, left), _below(state, left - 1)
@@ -188,7 +189,7 @@ def _combine_at_random(state, values, steps):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _generate_batch(keys, test, k, low, high, low_target, high_target, numbers, targets, steps):  # type: ignore[no-untyped-def]
+def _generate_batch(keys, test, k, low, high, low_target, high_target, numbers, targets, steps):
     state, values, ordered = np.empty(1, np.uint64), np.empty(k, np.int64), np.empty(k, np.int64)
     for row in range(len(keys)):
         state[0] = keys[row]
@@ -301,7 +302,7 @@ class Countdown(TextLanes[Problem]):
     def solve(self, problem: Problem) -> str:
         """The search up to the first solution."""
         plan, left = _planned(problem)
-        failed = []
+        failed: list[Step] = []
         for first, lasts in _tries(left):
             for last in lasts:
                 if last.value == problem.target:

@@ -1,3 +1,4 @@
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
 """Grades arithmetic answers in exact rational arithmetic, in batch: our own parser, never ``eval``.
 
 The grammar of an answer, with spaces, tabs and newlines allowed between its parts::
@@ -111,13 +112,14 @@ def _grade_in_python(
     own: Any = text[start : ends[i]].tolist()
     given = [int(n) for n in numbers]
     k = len(given)
-    return _verdict(
+    verdict: int = _verdict(
         own, 0, len(own), given, int(target), exactly_once, [False] * k, [0] * k, [1] * k, [0] * (len(own) + 1)
     )
+    return verdict
 
 
 @njit(cache=True)
-def _grade_batch(text, ends, numbers, targets, exactly_once, skip, operators, verdicts):  # type: ignore[no-untyped-def]
+def _grade_batch(text, ends, numbers, targets, exactly_once, skip, operators, verdicts):
     k = numbers.shape[1]
     used, top, bottom = np.zeros(k, np.bool_), np.zeros(k, np.int64), np.ones(k, np.int64)
     start = 0
@@ -130,7 +132,7 @@ def _grade_batch(text, ends, numbers, targets, exactly_once, skip, operators, ve
 
 
 @register_jitable
-def _verdict(text, start, end, numbers, target, exactly_once, used, top, bottom, operators):  # type: ignore[no-untyped-def]
+def _verdict(text, start, end, numbers, target, exactly_once, used, top, bottom, operators):
     """Grades ``text[start:end]``; ``used, top, bottom`` ``[k]`` and ``operators`` ``[end - start + 1]`` are scratch."""
     start, end = _answer_span(text, start, end)
     if start < 0:
@@ -144,7 +146,7 @@ def _verdict(text, start, end, numbers, target, exactly_once, used, top, bottom,
 
 
 @register_jitable
-def _all(flags):  # type: ignore[no-untyped-def]
+def _all(flags):
     for flag in flags:  # noqa: SIM110
         if not flag:
             return False
@@ -152,7 +154,7 @@ def _all(flags):  # type: ignore[no-untyped-def]
 
 
 @register_jitable
-def _answer_span(text, start, end):  # type: ignore[no-untyped-def]
+def _answer_span(text, start, end):
     """Where the last complete answer's content begins and ends, or (-1, -1); see :func:`.base.last_answer`."""
     close = -1
     for i in range(end - len(_CLOSE), start - 1, -1):
@@ -165,7 +167,7 @@ def _answer_span(text, start, end):  # type: ignore[no-untyped-def]
 
 
 @register_jitable
-def _matches(text, at, word):  # type: ignore[no-untyped-def]
+def _matches(text, at, word):
     for j in range(len(word)):
         if text[at + j] != word[j]:
             return False
@@ -173,7 +175,7 @@ def _matches(text, at, word):  # type: ignore[no-untyped-def]
 
 
 @register_jitable
-def _evaluate(text, at, end, numbers, used, top, bottom, operators):  # type: ignore[no-untyped-def]
+def _evaluate(text, at, end, numbers, used, top, bottom, operators):
     """Reads an expression by operator precedence; its value is left in ``top[0] / bottom[0]``.
 
     Returns:
@@ -212,7 +214,7 @@ def _evaluate(text, at, end, numbers, used, top, bottom, operators):  # type: ig
 
 
 @register_jitable
-def _fits(c, wants_operand, brackets):  # type: ignore[no-untyped-def]
+def _fits(c, wants_operand, brackets):
     """Whether a character that is no digit and no space may come next."""
     if wants_operand:
         return c == _LEFT or c == _SUB
@@ -220,7 +222,7 @@ def _fits(c, wants_operand, brackets):  # type: ignore[no-untyped-def]
 
 
 @register_jitable
-def _rank(operator):  # type: ignore[no-untyped-def]
+def _rank(operator):
     """How tightly an operator binds; a closing bracket applies everything down to its opening one."""
     if operator == _LEFT:
         return -1
@@ -232,7 +234,7 @@ def _rank(operator):  # type: ignore[no-untyped-def]
 
 
 @register_jitable
-def _read_number(text, at, end):  # type: ignore[no-untyped-def]
+def _read_number(text, at, end):
     """The number that starts at ``at`` (-1, which is never given, if it needs over 64 bits), and where it ends."""
     number, fits = 0, True
     while at < end and _ZERO <= text[at] <= _NINE:
@@ -245,7 +247,7 @@ def _read_number(text, at, end):  # type: ignore[no-untyped-def]
 
 
 @register_jitable
-def _take(number, numbers, used):  # type: ignore[no-untyped-def]
+def _take(number, numbers, used):
     """Marks one unused given number equal to ``number``; False if there is none."""
     for i in range(len(numbers)):
         if not used[i] and numbers[i] == number:
@@ -255,7 +257,7 @@ def _take(number, numbers, used):  # type: ignore[no-untyped-def]
 
 
 @register_jitable
-def _apply_down_to(rank, values, waiting, legal, top, bottom, operators):  # type: ignore[no-untyped-def]
+def _apply_down_to(rank, values, waiting, legal, top, bottom, operators):
     """Applies the waiting operators of at least this rank, the last first."""
     while waiting > 0 and _rank(operators[waiting - 1]) >= rank:
         waiting -= 1
@@ -271,7 +273,7 @@ def _apply_down_to(rank, values, waiting, legal, top, bottom, operators):  # typ
 
 
 @register_jitable
-def _combine(operator, left, right, top, bottom):  # type: ignore[no-untyped-def]
+def _combine(operator, left, right, top, bottom):
     """Puts ``left (operator) right`` in ``left``'s place, denominators positive; False where it divides by zero."""
     a, b, c, d = top[left], bottom[left], top[right], bottom[right]
     if operator == _ADD:

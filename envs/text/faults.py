@@ -1,0 +1,72 @@
+"""What a sweep of reasoning-gym 0.1.25 found, data set by data set; ``tests/envs/text/test_faults.py`` repeats it.
+
+A data set is refused if its gold answer is missing or no honest and safe verdict on other answers can be had. Where the
+gold answer is the only right one, a bad scorer is no reason to refuse: :data:`EXACT` replaces it.
+"""
+
+from typing import Final
+
+_NO_GOLD = "its gold answers are missing (None), so nothing proves that it can be solved"
+
+REFUSED: Final[dict[str, str]] = {
+    "boxnet": _NO_GOLD,
+    "codeio": "the same seed gives different problems in different processes",
+    "composite": "it is a mixture: choose one of its data sets by name instead",
+    "graph_color": _NO_GOLD,
+    "intermediate_integration": "its scorer runs the answer as Python code, by way of sympy",
+    "polynomial_multiplication": "the same seed gives different problems in different processes",
+    "propositional_logic": _NO_GOLD,
+    "rubiks_cube": _NO_GOLD,
+    "rush_hour": _NO_GOLD,
+    "simple_integration": "its scorer runs the answer as Python code, by way of sympy",
+}
+"""Data sets that are refused, each with the reason."""
+
+EXACT: Final[dict[str, str]] = {
+    "binary_matrix": "the scorer runs the answer as Python code",
+    "decimal_arithmetic": "the scorer lets digits be wrong that the question asks for",
+    "fraction_simplification": "the scorer ignores what follows the fraction",
+    "game_of_life_halting": "the scorer takes any text for True",
+    "gsm_symbolic": "the scorer reads the first number only, and drops its sign",
+    "letter_jumble": "the scorer ignores words after the right ones",
+    "number_sorting": "the scorer lets every number be wrong by 1",
+    "pool_matrix": "the scorer lets every number be wrong by 1%",
+    "spell_backward": "the scorer ignores letters after the right ones",
+    "spiral_matrix": "the scorer runs the answer as Python code",
+    "string_insertion": "the scorer runs the answer as Python code",
+}
+"""Data sets with one right answer that are graded against it instead of by the library's scorer, and why."""
+
+NO_EXTRAS: Final[frozenset[str]] = frozenset({"advanced_geometry", "time_intervals", "word_sorting"})
+"""Data sets whose scorer ignores what follows a right answer: one with more words or commas than the gold one fails."""
+
+REBUILT: Final[frozenset[str]] = frozenset({"acre", "gsm_symbolic", "survo"})
+"""Data sets that read their seed only when they are built, not for each item."""
+
+IMPURE: Final[frozenset[str]] = frozenset({"decimal_arithmetic", "list_functions", "pool_matrix"})
+"""Data sets that read or write the process's global random state or decimal precision."""
+
+UNORDERED: Final[frozenset[str]] = frozenset({"isomorphic_strings", "ransom_note"})
+"""Data sets that draw from a set of letters, whose order is another in every process unless it is fixed."""
+
+BEYOND_ASCII: Final[frozenset[str]] = frozenset(
+    {
+        "acre",
+        "advanced_geometry",
+        "circuit_logic",
+        "complex_arithmetic",
+        "emoji_mystery",
+        "figlet_font",
+        "futoshiki",
+        "gsm_symbolic",
+        "knight_swap",
+        "modulo_grid",
+        "needle_haystack",
+        "prime_factorization",
+        "quantum_lock",
+        "rectangle_count",
+        "sentence_reordering",
+        "simple_geometry",
+    }
+)
+"""Data sets whose questions or answers hold characters outside printable ASCII."""
