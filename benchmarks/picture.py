@@ -1,0 +1,95 @@
+"""The README's picture: one expert frame a domain above the leaderboard of finished runs.
+
+python -m tiltyard.benchmarks.picture runs/smoke docs/picture.png
+"""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+
+from .leaderboard import Section, leaderboard
+from .runs import load_runs
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SCENES = {
+    "text": ("tiltyard/Countdown-v0", 1),
+    "gui": ("tiltyard/Phone-v0", 3),
+    "driving": ("tiltyard/Highway-v0", 60),
+    "robotics": ("tiltyard/HalfCheetah-v5", 120),
+}
+INK, GRID = "#1c2430", "#d7dce3"
+COLOURS = ("#2f6fdb", "#e0752d")
+
+
+def frame(env_id: str, steps: int, seed: int = 4) -> npt.NDArray[np.uint8]:
+    """What one environment looks like ``[H, W, 3]`` after its expert has acted for ``steps`` steps."""
+    env = gymnasium.make(env_id, render_mode="rgb_array", split="test")
+    env.reset(seed=seed)
+    expert: Any = env.unwrapped
+    for _ in range(steps):
+        *_, terminated, truncated, _ = env.step(expert.expert().predict(None)[0])
+        if terminated or truncated:
+            break
+    picture: npt.NDArray[np.uint8] = np.asarray(env.render())
+    env.close()
+    return picture
+
+
+def _standings(axes: "Axes", section: Section) -> None:
+    for place, standing in enumerate(reversed(section.standings)):
+        iqm = standing.metrics["iqm"]
+        colour = COLOURS[place % len(COLOURS)]
+        if iqm.interval is not None:
+            axes.plot([iqm.interval.low, iqm.interval.high], [place, place], color=colour, lw=5, alpha=0.35)
+        axes.plot(iqm.value, place, "o", color=colour, ms=7)
+    axes.set_yticks(range(len(section.standings)), [s.agent for s in reversed(section.standings)])
+    axes.set_ylim(-0.7, len(section.standings) - 0.3)
+    axes.set_xlim(min(-0.05, *(s.metrics["iqm"].value - 0.05 for s in section.standings)), 1.05)
+    axes.grid(axis="x", color=GRID)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.tick_params(length=0)
+    axes.set_xlabel("IQM, 0 = random, 1 = expert", fontsize=8)
+
+
+def draw(runs: Path, out: Path) -> None:
+    """Writes the picture of the finished runs below ``runs`` to ``out`` (PNG)."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    sections = {
+        section.name: section for section in leaderboard(load_runs(runs), rng=np.random.default_rng(0)).sections
+    }
+    figure = Figure(figsize=(12.8, 6.4), facecolor="white", layout="constrained")
+    FigureCanvasAgg(figure)
+    top, bottom = figure.subplots(2, len(SCENES), gridspec_kw={"height_ratios": (2.6, 1)})
+    for column, (domain, (env_id, steps)) in enumerate(SCENES.items()):
+        top[column].imshow(frame(env_id, steps), interpolation="lanczos")
+        top[column].set_title(env_id, fontsize=11, color=INK, family="monospace")
+        top[column].axis("off")
+        if domain in sections:
+            _standings(bottom[column], sections[domain])
+        else:
+            bottom[column].axis("off")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(out, dpi=110)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """``python -m tiltyard.benchmarks.picture RUNS OUT.png``."""
+    if len(arguments) != 2:
+        print("usage: python -m tiltyard.benchmarks.picture RUNS OUT.png", file=sys.stderr)
+        return 2
+    draw(Path(arguments[0]), Path(arguments[1]))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
