@@ -13,6 +13,8 @@ from .state import LANE_WIDTH, World
 @compiled
 def curvature(world: World, s: float) -> float:
     """Curvature of the road at ``s`` in 1/m, positive to the left: ``bend * sin(2 pi s / wave + phase)``."""
+    if world.bend == 0.0:
+        return 0.0
     return world.bend * math.sin(2.0 * math.pi * s / world.wave + world.phase)
 
 

@@ -135,8 +135,23 @@ def follow(world: World, cars: Cars, order: Any, rank: int, lane: int) -> float:
 
 
 @compiled
-def verdict(world: World, cars: Cars, order: Any, rank: int, lane: int) -> float:
-    """:func:`mobil` for the vehicle at ``order[rank]`` moving into ``lane``."""
+def leaving(world: World, cars: Cars, order: Any, rank: int) -> tuple[float, float, float]:
+    """What MOBIL needs to know of the present lane of the vehicle at ``order[rank]``: a_c, a_o and a~_o."""
+    me = cars[order[rank]]
+    lead, gap = neighbour(world, cars, order, rank, me.lane, 1, 1)
+    v_lead = cars[lead].v if lead >= 0 else FREE
+    own = behind(me, v_lead, gap)
+    old, room = neighbour(world, cars, order, rank, me.lane, -1, 1)
+    if old < 0:
+        return own, 0.0, 0.0
+    return own, behind(cars[old], me.v, room), behind(cars[old], v_lead, room + me.length + gap)
+
+
+@compiled
+def verdict(
+    world: World, cars: Cars, order: Any, rank: int, lane: int, own: float, old: float, new_old: float
+) -> float:
+    """:func:`mobil` for the vehicle at ``order[rank]`` moving into ``lane``, given what it is :func:`leaving`."""
     me = cars[order[rank]]
     lead, gap = neighbour(world, cars, order, rank, lane, 1, 1)
     tail, room = neighbour(world, cars, order, rank, lane, -1, 1)
@@ -144,28 +159,23 @@ def verdict(world: World, cars: Cars, order: Any, rank: int, lane: int) -> float
         return -math.inf
     v_lead = cars[lead].v if lead >= 0 else FREE
     new_own = behind(me, v_lead, gap)
-    own = follow(world, cars, order, rank, me.lane)
-    tail_now = tail_then = old_now = old_then = 0.0
+    tail_now = tail_then = 0.0
     if tail >= 0:
         tail_now = behind(cars[tail], v_lead, gap + room + me.length)
         tail_then = behind(cars[tail], me.v, room)
-    old, old_room = neighbour(world, cars, order, rank, me.lane, -1, 1)
-    if old >= 0:
-        ahead, old_gap = neighbour(world, cars, order, rank, me.lane, 1, 1)
-        old_now = behind(cars[old], me.v, old_room)
-        old_then = behind(cars[old], cars[ahead].v if ahead >= 0 else FREE, old_room + me.length + old_gap)
-    return mobil(own, new_own, tail_now, tail_then, old_now, old_then, me.politeness)
+    return mobil(own, new_own, tail_now, tail_then, old, new_old, me.politeness)
 
 
 @compiled
 def choose_lane(world: World, cars: Cars, order: Any, rank: int) -> None:
     """One driver's thought: begins the better of the two lane changes if MOBIL favours it."""
     me = cars[order[rank]]
+    own, old, new_old = leaving(world, cars, order, rank)
     best = 0.0
     goal = me.lane
     for lane in (me.lane - 1, me.lane + 1):
         if 0 <= lane < world.lanes:
-            gain = verdict(world, cars, order, rank, lane)
+            gain = verdict(world, cars, order, rank, lane, own, old, new_old)
             if gain > best:
                 best, goal = gain, lane
     me.patience = THINKING

@@ -41,7 +41,7 @@ JAM_RELIEF = 0.0175  # of that share for each vehicle per km and lane beyond wha
 MAX_LANES, MAX_DENSITY, MIN_ROUTE = 6, 24.0, 300.0
 START_PACE = 0.4  # of the limit: the speed at which the ego joins
 LEAST_PACE, START_TIME = 0.7, 3.0  # what the time budget asks for, as a share of the limit, after seconds to get going
-WARM_UP = 100  # simulation steps in which the ego joins the traffic as a slow, well-behaved driver
+WARM_UP = 60  # simulation steps in which the ego joins the traffic as a slow, well-behaved driver
 TERMS = ("route_completion", "speed", "ttc", "gap", "comfort", "lane", "pace", "penalty")
 
 

@@ -13,6 +13,7 @@ from tiltyard.envs.driving.traffic import (
     drive_traffic,
     follow,
     idm,
+    leaving,
     mobil,
     neighbour,
     sort,
@@ -55,7 +56,9 @@ def test_a_driver_behind_a_leader_prefers_the_free_lane_by_exactly_the_gain(scen
     world, cars, order = scene((2, 200.0, 20.0), (0, 0.0, 20.0), (0, 36.8, 20.0))
     rank = int(np.flatnonzero(order == 1)[0])
     assert follow(world, cars, order, rank, 0) == pytest.approx(-16.0 / 81.0)
-    assert verdict(world, cars, order, rank, 1) == pytest.approx(0.9)
+    now = leaving(world, cars, order, rank)
+    assert now == pytest.approx((-16.0 / 81.0, 0.0, 0.0))
+    assert verdict(world, cars, order, rank, 1, *now) == pytest.approx(0.9)
     choose_lane(world, cars, order, rank)
     assert (cars[1]["lane"], cars[1]["target"], cars[1]["patience"]) == (0, 1, PATIENCE)
 
@@ -63,9 +66,17 @@ def test_a_driver_behind_a_leader_prefers_the_free_lane_by_exactly_the_gain(scen
 def test_a_fast_follower_in_the_other_lane_forbids_the_change(scene):
     world, cars, order = scene((2, 200.0, 20.0), (0, 0.0, 20.0), (0, 36.8, 20.0), (1, -20.0, 33.0))
     rank = int(np.flatnonzero(order == 1)[0])
-    assert verdict(world, cars, order, rank, 1) == -math.inf
+    assert verdict(world, cars, order, rank, 1, *leaving(world, cars, order, rank)) == -math.inf
     choose_lane(world, cars, order, rank)
     assert cars[1]["target"] == 0
+
+
+def test_the_driver_left_behind_gains_what_the_slow_one_took(scene):
+    # Old follower, 32 m behind: 1 - 16/81 - 1 now; then 68.8 m behind the next: 1 - 16/81 - (32/68.8)^2
+    world, cars, order = scene((2, 200.0, 20.0), (0, 0.0, 20.0), (0, 36.8, 20.0), (0, -36.8, 20.0))
+    _, old, new_old = leaving(world, cars, order, int(np.flatnonzero(order == 1)[0]))
+    assert old == pytest.approx(-16.0 / 81.0)
+    assert new_old == pytest.approx(65.0 / 81.0 - (32.0 / 68.8) ** 2)
 
 
 def test_neighbours_reach_across_the_seam_of_the_ring(scene):
