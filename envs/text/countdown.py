@@ -216,12 +216,38 @@ def _steps_of(a: int, b: int) -> list[Step]:
     return steps
 
 
-def _tries(numbers: Sequence[int]) -> list[tuple[Step, list[Step]]]:
-    """Every first step on three numbers, with every last step after it, in the expert's order."""
-    tries = []
+class Pair(NamedTuple):
+    """Two of three numbers, tried together while the third waits.
+
+    Attributes:
+        waiting: the third number.
+        needs: values of the pair from which one step with ``waiting`` leads to the target.
+        tries: every step of the pair, with every last step after it.
+    """
+
+    waiting: int
+    needs: list[int]
+    tries: list[tuple[Step, list[Step]]]
+
+
+def _pairs(numbers: Sequence[int], target: int) -> list[Pair]:
+    """The three pairs of three numbers, in the expert's order."""
+    pairs = []
     for i, j, rest in ((0, 1, 2), (0, 2, 1), (1, 2, 0)):
-        tries += [(step, _steps_of(step.value, numbers[rest])) for step in _steps_of(numbers[i], numbers[j])]
-    return tries
+        a, b, waiting = numbers[i], numbers[j], numbers[rest]
+        tries = [(step, _steps_of(step.value, waiting)) for step in _steps_of(a, b)]
+        pairs.append(Pair(waiting, _needs(target, waiting, max(a + b, a * b)), tries))
+    return pairs
+
+
+def _needs(target: int, waiting: int, most: int) -> list[int]:
+    """Values v up to ``most`` whose sum, distance, product or quotient with ``waiting`` is ``target``."""
+    values = [abs(target - waiting), target + waiting, target * waiting]
+    if target % waiting == 0:
+        values.append(target // waiting)
+    if waiting % target == 0:
+        values.append(waiting // target)
+    return [value for value in dict.fromkeys(values) if 0 < value <= most]
 
 
 def _planned(problem: Problem) -> tuple[list[Step], list[int]]:
@@ -249,14 +275,15 @@ def _expression(numbers: Sequence[int], steps: Sequence[Step]) -> str:
 class Countdown(TextLanes[Problem]):
     """Countdown's lanes. ``info["numbers"]`` and ``info["target"]`` at reset name the problem.
 
-    The expert writes a depth-first search over the last three numbers (before that it knows the way): each failed first
-    step ends in ``;``, the one that leads to the target is followed by the last step and the answer::
+    The expert writes a search over the last three numbers (before that it knows the way). For each pair of them it
+    notes the number that waits and, after a colon, the values from which one step with it leads to the target; then it
+    tries the pair's steps, ``;`` after each whose value is none of them, until one is, and finishes::
 
         Make 57 from 8 4 25.
-        8+4=12;8-4=4;8*4=32 32+25=57<answer>(8*4)+25</answer>
+        25:32,82 8+4=12;8-4=4;8*4=32 32+25=57<answer>(8*4)+25</answer>
 
-    The misleading texts of :meth:`demonstrations` keep every line of working true but stop the search early: after a
-    first step drawn evenly from those the expert would have written, a last step that misses the target is answered.
+    The misleading texts of :meth:`demonstrations` are impatient: every line of working is true, but the first step
+    tried is taken whether or not it leads to the target, and a last step that misses it is answered.
 
     Args:
         num_envs: number of lanes.
@@ -278,7 +305,7 @@ class Countdown(TextLanes[Problem]):
         render_mode: str | None = None,
     ) -> None:
         check_level(level)
-        super().__init__(num_envs, split=split, render_mode=render_mode, question_length=256, answer_length=256)
+        super().__init__(num_envs, split=split, render_mode=render_mode, question_length=256, answer_length=320)
         self.level = level
         self.exactly_once = exactly_once
         self._rules = (
@@ -302,26 +329,25 @@ class Countdown(TextLanes[Problem]):
     def solve(self, problem: Problem) -> str:
         """The search up to the first solution."""
         plan, left = _planned(problem)
-        failed: list[Step] = []
-        for first, lasts in _tries(left):
-            for last in lasts:
-                if last.value == problem.target:
-                    return _written(problem, plan, failed, first, last)
-            failed.append(first)
+        working = "".join(f"{step} " for step in plan)
+        for pair in _pairs(left, problem.target):
+            working += _noted(pair)
+            for first, lasts in pair.tries:
+                for last in lasts:
+                    if last.value == problem.target:
+                        return working + _finished(problem, [*plan, first, last])
+                working += f"{first};"
         raise ValueError(f"the steps of {problem} do not lead to its target: take problems from generate()")
 
     def mislead(self, problem: Problem, rng: np.random.Generator) -> str:
-        """The search, stopped early at a last step that misses the target."""
+        """The first step tried, and a last step that misses the target."""
         plan, left = _planned(problem)
-        tries = _tries(left)
-        solved = next(i for i, (_, lasts) in enumerate(tries) if any(last.value == problem.target for last in lasts))
-        stop = int(rng.integers(solved + 1))
-        first, lasts = tries[stop]
-        misses = [
-            last for last in lasts if last.value != problem.target
-        ]  # a + b is a * b only for 2 and 2, where a / b misses
-        last = misses[int(rng.integers(len(misses)))]
-        return _written(problem, plan, [step for step, _ in tries[:stop]], first, last)
+        pair = _pairs(left, problem.target)[0]
+        first, lasts = pair.tries[0]
+        # never empty: the first step adds, and a + b is a * b only for 2 and 2, where a / b misses
+        misses = [last for last in lasts if last.value != problem.target]
+        steps = [*plan, first, misses[int(rng.integers(len(misses)))]]
+        return "".join(f"{step} " for step in plan) + _noted(pair) + _finished(problem, steps)
 
     def describe(self, problems: Sequence[Problem]) -> Info:
         """``numbers`` (a tuple a lane) and ``target``."""
@@ -331,10 +357,13 @@ class Countdown(TextLanes[Problem]):
         }
 
 
-def _written(problem: Problem, plan: list[Step], failed: list[Step], first: Step, last: Step) -> str:
-    known = "".join(f"{step} " for step in plan)
-    tried = "".join(f"{step};" for step in failed)
-    return f"{known}{tried}{first} {last}{OPEN}{_expression(problem.numbers, [*plan, first, last])}{CLOSE}"
+def _noted(pair: Pair) -> str:
+    return f"{pair.waiting}:{','.join(map(str, pair.needs))} "
+
+
+def _finished(problem: Problem, steps: Sequence[Step]) -> str:
+    """The last two steps and the answer."""
+    return f"{steps[-2]} {steps[-1]}{OPEN}{_expression(problem.numbers, steps)}{CLOSE}"
 
 
 class CountdownEnv(SingleEnv):
