@@ -304,10 +304,11 @@ def _spread_sets(arguments: list[str]) -> list[str]:
 
 
 def _flat(box: str) -> str:
-    """The first part of tyro's framed message as one line."""
-    lines = [line.strip("│ ") for line in box.splitlines() if line.startswith("│")]
-    rule = next((i for i, line in enumerate(lines) if line.startswith("──")), len(lines))
-    return re.sub(r"\s+", " ", " ".join(lines[:rule])).strip() or "the command line cannot be read"
+    """What tyro's message says, as one line: the text up to its rule, without frame (if it has one) and title."""
+    framed = box.startswith(("╭", "+"))
+    lines = [line.strip("│| ") for line in box.splitlines() if not line.startswith(("╭", "╰", "+"))]
+    parts = re.split(r"\n[─-]{3,}\n", "\n".join(lines))
+    return re.sub(r"\s+", " ", parts[0 if framed or len(parts) == 1 else 1]).strip()
 
 
 def _policy(agent: str, env_id: str | None) -> tuple[Any, str]:
@@ -325,6 +326,8 @@ def _policy(agent: str, env_id: str | None) -> tuple[Any, str]:
 
 def _is_mistake(error: BaseException) -> bool:
     """Whether the user can set it right: raised by Tiltyard or the system; all else is a fault to be shown."""
+    if isinstance(error, KeyError) and " " not in str(error.args[:1]):  # a bare key: some dict's, not a sentence
+        return False
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

@@ -124,11 +124,20 @@ def _ends(found: "Interval | None") -> str:
 
 @contextmanager
 def bar(label: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A progress bar on stderr; call what it yields with the work done so far."""
+    """A progress bar on stderr; call what it yields with the work done so far. The first call shows it."""
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True)) as progress:
-        task = progress.add_task(label, total=total)
-        yield lambda done: progress.update(task, completed=min(done, total))
-        progress.update(task, completed=total)
+    progress = Progress(console=Console(stderr=True))
+    task = progress.add_task(label, total=total)
+
+    def show(done: int) -> None:
+        progress.start()
+        progress.update(task, completed=min(done, total))
+
+    try:
+        yield show
+        show(total)
+    finally:
+        if progress.live.is_started:
+            progress.stop()

@@ -3,6 +3,7 @@
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ FORMATS = (".gif", ".mp4")
 WIDTH, HEIGHT = 480, 320  # smaller frames are enlarged to about this, and the caption has this much room
 LINE, PAD = 18, 6
 HOLD = 1.5  # seconds for which an episode's first and last frame stand still
+MAX_FPS = 30  # of environments with more steps a second, every k-th is shown
 
 
 @dataclass(frozen=True)
@@ -66,10 +68,11 @@ def play(
         raise ValueError(f"a video needs at least 1 step and 1 episode, got steps={steps}, episodes={episodes}")
     first = evaluation_seeds(0, 1)[0] if seed is None else seed
     player = _Player(env_id, agent, split, env_kwargs)
-    fps = int(player.env.metadata.get("render_fps", 10))
+    native = float(player.env.metadata.get("render_fps", 10))
+    every = max(1, ceil(native / MAX_FPS))
     try:
-        frames = player.frames(range(first, first + episodes), steps, round(HOLD * fps), progress)
-        _write(video, frames, fps)
+        frames = player.frames(range(first, first + episodes), steps, every, round(HOLD * native / every), progress)
+        _write(video, frames, native / every)
     finally:
         player.env.close()
     return player.episodes
@@ -92,27 +95,34 @@ class _Player:
         self.policy = _single_policy(agent, self.env)
         self.episodes: list[Episode] = []
 
-    def frames(self, seeds: range, steps: int, hold: int, progress: Callable[[int], None] | None) -> Iterator[Frame]:
-        """Plays one episode a seed until ``steps`` are played."""
+    def frames(
+        self, seeds: range, steps: int, every: int, hold: int, progress: Callable[[int], None] | None
+    ) -> Iterator[Frame]:
+        """Plays one episode a seed until ``steps`` are played; shows every ``every``-th step and both ends of each."""
         played = 0
         for seed in seeds:
             observation, _ = self.env.reset(seed=seed)
             self.env.action_space.seed(seed)
-            goal = observation["goal"] if isinstance(observation, dict) and "goal" in observation else ""
+            goal = self._goal()
             score, count, over = 0.0, 0, False
             yield from [self._frame(goal, "", count, score)] * hold
             while not over and played < steps:
                 action = self.policy(observation)
                 observation, reward, terminated, truncated, info = self.env.step(action)
                 score, count, played, over = score + float(reward), count + 1, played + 1, terminated or truncated
-                frame = self._frame(goal, action, count, score, info["success"] if over else None)
-                yield frame
+                if count % every == 0 and not over:
+                    yield self._frame(goal, action, count, score)
                 if progress is not None:
                     progress(played)
-            yield from [frame] * hold
+            yield from [self._frame(goal, action, count, score, info["success"] if over else None)] * hold
             self.episodes.append(Episode(score, bool(info["success"]), count))
             if played == steps:
                 return
+
+    def _goal(self) -> str:
+        """What a GUI environment asks for, in its own words (an agent may see it encoded)."""
+        raw = self.env.unwrapped.lanes.observe()  # type: ignore[attr-defined]
+        return str(raw["goal"][0]) if isinstance(raw, dict) and "goal" in raw else ""
 
     def _frame(self, goal: str, action: Any, step: int, score: float, success: bool | None = None) -> Frame:
         verdict = {None: "", True: ", success", False: ", no success"}[success]
@@ -156,7 +166,7 @@ def captioned(frame: Frame, lines: list[str]) -> Frame:
     return np.asarray(page, np.uint8)
 
 
-def _write(video: Path, frames: Iterator[Frame], fps: int) -> None:
+def _write(video: Path, frames: Iterator[Frame], fps: float) -> None:
     """Writes all frames beside ``video`` and renames at the end: a broken-off recording leaves no file."""
     import imageio.v2 as imageio
 

@@ -1,0 +1,190 @@
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import asdict
+
+import pytest
+
+from tiltyard.benchmarks import Run, docs, load_runs
+from tiltyard.benchmarks.cli import COMMANDS, main
+from tiltyard.benchmarks.commands import parse_seeds, parse_settings
+from tiltyard.benchmarks.runs import read_run
+
+TRAIN = (
+    "train --env tiltyard/Hopper-v5 --agent sac --seed 3 --steps 150 --eval-episodes 4 --eval-points 3 "
+    "--set learning_starts=60 --set 'policy_kwargs={\"net_arch\": [16]}' --set buffer_size=1000"
+)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    root = tmp_path_factory.mktemp("runs")
+    assert main([*shlex.split(TRAIN), "--out", str(root)]) == 0
+    return load_runs(root)[0]
+
+
+def test_train_fills_a_run_folder_whose_command_is_the_one_typed(trained):
+    assert shlex.split(trained.run.command) == ["tiltyard", *shlex.split(TRAIN)]
+    params = {"learning_starts": 60, "policy_kwargs": {"net_arch": [16]}, "buffer_size": 1000}
+    assert trained.run == Run("tiltyard/Hopper-v5", "sac", 3, 150, params, eval_episodes=4, eval_points=3)
+
+
+def test_evaluate_takes_a_run_a_checkpoint_or_a_policys_name(trained, capsys):
+    assert main(["evaluate", str(trained.folder), "--episodes", "4"]) == 0
+    mean = re.search(r"return +(-?[\d.]+)", capsys.readouterr().out)
+    assert float(mean[1]) == pytest.approx(sum(trained.scores) / 4, abs=1e-3)
+    checkpoint = str(trained.folder / "checkpoint.zip")
+    assert main(["evaluate", checkpoint, "--env", "tiltyard/Hopper-v5", "--episodes", "4"]) == 0
+    assert mean[0] in capsys.readouterr().out
+    assert main(["evaluate", "expert", "--env", "tiltyard/Countdown-v0", "--episodes", "10"]) == 0
+    assert "0.722 to 1.000" in capsys.readouterr().out  # Wilson: 10 of 10
+
+
+def test_play_writes_the_video_of_a_run(trained, tmp_path, capsys):
+    video = tmp_path / "a.gif"
+    assert main(["play", "--agent", str(trained.folder), "--video", str(video), "--steps", "5"]) == 0
+    assert video.stat().st_size > 1000
+    assert "episode 0: return" in capsys.readouterr().out
+
+
+def test_leaderboard_leaves_out_tuning_runs_and_other_versions_and_says_so(trained, tmp_path, capsys):
+    root = tmp_path / "runs"
+    for seed in (0, 1, 2, 3, 10_000):
+        folder = shutil.copytree(trained.folder, root / f"run{seed}")
+        record = json.loads((folder / "run.json").read_text())
+        record["run"]["seed"] = seed
+        record["versions"]["mujoco"] = "3.1.0" if seed == 3 else record["versions"]["mujoco"]
+        (folder / "run.json").write_text(json.dumps(record))
+    assert main(["leaderboard", str(root), "--out", str(tmp_path / "site")]) == 0
+    said = capsys.readouterr()
+    assert "left out, of other versions" in said.err
+    assert "run3" in said.err
+    assert "left out: 1 tuning runs" in said.err
+    assert (tmp_path / "site" / "index.html").is_file()
+
+
+def test_list_shows_every_row_of_every_catalogue(capsys):
+    assert main(["list"]) == 0
+    shown = capsys.readouterr().out
+    for content in docs.TABLES.values():
+        _, _, rows = content()
+        assert all(row[0] in shown for row in rows)
+    assert main(["list", "suites"]) == 0
+    assert "dsac-t" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("tarin", "unknown command 'tarin'; did you mean 'train'"),
+        (
+            "train --env tiltyard/Hopper-v5 --agent sac --sed 3",
+            "unknown option of train '--sed'; did you mean '--seed'",
+        ),
+        ("train --env tiltyard/Hopper-v5", "Missing from tiltyard train: --agent"),
+        ("train --env tiltyard/Hopper-v5 --agent sac --seed x", "invalid literal for int() with base 10: 'x'"),
+        ("train --env tiltyard/Hoper-v5 --agent sac", "did you mean 'tiltyard/Hopper-v5'"),
+        ("train --env tiltyard/Hopper-v5 --agent sacc", "unknown agent 'sacc'; did you mean 'sac'"),
+        ("train --env tiltyard/Hopper-v5 --agent grpo", "agent 'grpo' trains in text environments"),
+        ("train --env tiltyard/Hopper-v5 --agent sac --set gama=1", "unknown keyword 'gama'; did you mean 'gamma'"),
+        ("train --env tiltyard/Hopper-v5 --agent sac --set gamma", "--set takes key=value"),
+        ("train --env tiltyard/Hopper-v5 --agent sac --steps 0", "budget must be an integer of at least 1"),
+        (
+            "train --env tiltyard/Countdown-v0 --agent grpo --set method=grop",
+            "unknown method 'grop'; did you mean 'grpo'",
+        ),
+        ("list envz", "unknown list 'envz'; did you mean 'envs'"),
+        ("race smok", "unknown suite 'smok'; did you mean 'smoke'"),
+        ("race smoke --agents ppoo", "unknown agent 'ppoo'; did you mean 'ppo'"),
+        ("race smoke --seeds 3-1", "--seeds takes numbers and ranges such as 0-9"),
+        ("race smoke --seeds 10000", "seed 10000 is for tuning"),
+        ("race smoke --engine locl", "unknown engine 'locl'; did you mean 'local'"),
+        ("evaluate nowhere", "there is no run folder or checkpoint file nowhere"),
+        ("evaluate .", "holds no finished run"),
+        ("evaluate expert", "which environment? give --env ID"),
+        ("evaluate expert --env tiltyard/Hopper-v5 --episodes 0", "at least 1 episode"),
+        ("play --env tiltyard/Hopper-v5 --video a.avi", "unknown video format '.avi'"),
+        ("leaderboard nowhere", "there is no folder nowhere"),
+        ("leaderboard .", "holds no finished run to show"),
+        ("claim rlible", "did you mean 'rliable'"),
+    ],
+)
+def test_a_mistake_is_one_sentence_and_exit_code_2(tmp_path, monkeypatch, capsys, line, message):
+    monkeypatch.chdir(tmp_path)
+    assert main(shlex.split(line)) == 2
+    (said,) = [line for line in capsys.readouterr().err.splitlines() if not line.startswith(" ")]
+    assert said.startswith("tiltyard: ")
+    assert message in said
+
+
+def test_a_fault_of_ours_is_shown_whole(monkeypatch):
+    def fault(_):
+        return {}["no such key"]
+
+    monkeypatch.setattr(COMMANDS["list"], "run", fault)
+    with pytest.raises(KeyError):
+        main(["list"])
+
+
+@pytest.mark.parametrize(
+    ("text", "seeds"),
+    [("0-3", [0, 1, 2, 3]), ("5", [5]), ("0,2,5-7", [0, 2, 5, 6, 7]), (" 1 , 2 ", [1, 2]), (None, None)],
+)
+def test_seeds_are_numbers_and_ranges(text, seeds):
+    assert parse_seeds(text) == seeds
+
+
+@pytest.mark.parametrize("text", ["", "a", "1-", "-1", "3-1", "1;2", "0-99999999"])
+def test_other_seeds_are_refused(text):
+    with pytest.raises(ValueError, match="--seeds takes"):
+        parse_seeds(text)
+
+
+def test_settings_are_json_or_strings():
+    pairs = ["a=1", "b=0.5", "c=true", "d=None", "e=adam", "f=[1,2]", "g=a=b", "h=1e-3", 'i="1"']
+    assert parse_settings(pairs) == {
+        "a": 1,
+        "b": 0.5,
+        "c": True,
+        "d": None,
+        "e": "adam",
+        "f": [1, 2],
+        "g": "a=b",
+        "h": 0.001,
+        "i": "1",
+    }
+    with pytest.raises(ValueError, match="--set a is given twice"):
+        parse_settings(["a=1", "a=2"])
+
+
+def test_several_settings_may_follow_one_set(trained, tmp_path, capsys):
+    words = shlex.split(TRAIN.replace(" --set buffer", " buffer"))
+    shutil.copytree(trained.folder, tmp_path / trained.folder.name)
+    assert main([*words, "--out", str(tmp_path)]) == 0  # the same run: it is only read
+    assert trained.folder.name in capsys.readouterr().out
+    assert asdict(read_run(tmp_path / trained.folder.name).run) == asdict(trained.run)
+
+
+def test_help_starts_fast_and_light():
+    code = (
+        "import sys; from tiltyard.benchmarks.cli import main\n"
+        "assert main(['--help']) == 0 and main(['train', '--help']) == 0 and main(['list']) == 0\n"
+        "heavy = {'torch', 'mujoco', 'numba', 'reasoning_gym', 'stable_baselines3'} & set(sys.modules)\n"
+        "sys.exit(f'imported {heavy}' if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for name in COMMANDS:
+        assert name in done.stdout
+
+
+def test_the_readme_has_its_marks_and_tables_render():
+    text = docs.filled(docs.README.read_text())
+    assert docs.filled(text) == text
+    assert "| `tiltyard/Hopper-v5` | robotics |" in text
+    with pytest.raises(ValueError, match="has no marks"):
+        docs.filled("nothing here")
+    assert docs.markdown(("name", "n#"), [("a", "1|2")]) == "| name | n |\n| --- | --: |\n| `a` | 1\\|2 |"

@@ -1,0 +1,61 @@
+import pytest
+
+from tiltyard.benchmarks import Run, Suite
+from tiltyard.benchmarks.suites import SUITES, Entry, Task, find
+from tiltyard.envs.catalogue import find as find_env
+
+SMALL = Suite(
+    "small",
+    "",
+    (
+        Task("tiltyard/Hopper-v5", (Entry("sac", 100, 3.0), Entry("td3", 200, 1.0)), eval_episodes=5, eval_points=2),
+        Task("tiltyard/Highway-v0", (Entry("sac", 300, 2.0),), eval_episodes=7),
+    ),
+    (0, 1),
+)
+
+
+def test_a_race_is_agents_by_tasks_by_seeds_the_longest_first():
+    hopper, highway = "tiltyard/Hopper-v5", "tiltyard/Highway-v0"
+    assert SMALL.runs() == [
+        Run(hopper, "sac", 0, 100, eval_episodes=5, eval_points=2),
+        Run(hopper, "sac", 1, 100, eval_episodes=5, eval_points=2),
+        Run(highway, "sac", 0, 300, eval_episodes=7, eval_points=6),
+        Run(highway, "sac", 1, 300, eval_episodes=7, eval_points=6),
+        Run(hopper, "td3", 0, 200, eval_episodes=5, eval_points=2),
+        Run(hopper, "td3", 1, 200, eval_episodes=5, eval_points=2),
+    ]
+    assert SMALL.core_seconds == 2 * (3.0 + 1.0 + 2.0)
+
+
+def test_agents_and_seeds_can_be_chosen_once_each():
+    assert [(run.agent, run.seed) for run in SMALL.runs(agents=["td3", "td3"], seeds=[7, 7])] == [("td3", 7)]
+
+
+def test_an_entrys_params_reach_its_runs():
+    suite = Suite("one", "", (Task("tiltyard/Hopper-v5", (Entry("sac", 9, 1.0, {"gamma": 0.9}),)),), (0,))
+    assert suite.runs()[0].params == {"gamma": 0.9}
+
+
+def test_an_unknown_suite_or_agent_is_refused_with_the_nearest_name():
+    with pytest.raises(KeyError, match="unknown suite 'smok'; did you mean 'smoke'"):
+        find("smok")
+    with pytest.raises(KeyError, match="unknown agent 'sacc'; did you mean 'sac'"):
+        SMALL.runs(agents=["sacc"])
+    with pytest.raises(KeyError, match="unknown agent in suite 'small' 'ppo'"):
+        SMALL.runs(agents=["ppo"])
+
+
+@pytest.mark.parametrize("suite", SUITES, ids=lambda suite: suite.name)
+def test_every_run_of_every_suite_can_start(suite):
+    runs = suite.runs()
+    for run in runs:
+        run.check()
+    assert len({run.name for run in runs}) == len(runs)
+
+
+def test_smoke_races_two_agents_in_each_domain_over_three_seeds():
+    smoke = find("smoke")
+    assert {find_env(task.env_id).domain for task in smoke.tasks} == {"text", "gui", "driving", "robotics"}
+    assert all(len(task.entries) == 2 for task in smoke.tasks)
+    assert len(smoke.runs()) == 24
