@@ -1,6 +1,7 @@
 """Turns a catalogue row and an environment into an agent."""
 
 from copy import deepcopy
+from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -32,7 +33,7 @@ def build(row: Row, env: Any, settings: dict[str, Any]) -> "BaseAlgorithm":
     elif not _speaks(row):
         env = _adapted(env)
     _check_actions(agent_class, env, env_id)
-    if agent_class.policy_aliases and "policy" not in settings:
+    if "policy" not in settings and signature(agent_class.__init__).parameters["policy"].default is Parameter.empty:
         settings["policy"] = _policy(env.observation_space)
     agent: BaseAlgorithm = agent_class(env=env, **settings)
     return agent

@@ -72,19 +72,58 @@ def scoped(settings: Settings, env_id: str) -> dict[str, Any]:
     return merged
 
 
+# Four lanes, one update a step taken; a few thousand steps show progress, a million are no worse for it.
+_OFF_POLICY: Settings = {
+    "*": {"gradient_steps": -1},
+    "driving": {"learning_starts": 1000, "buffer_size": 300_000},
+    "robotics": {"learning_starts": 1000, "buffer_size": 300_000},
+}
+_OFF_POLICY_LANES = {"driving": 4, "robotics": 4}
+
 _LANGUAGE: Settings = {"text": {"warm_start_steps": 1000, "warm_start_noise": 0.5}}
 
 ROWS: tuple[Row, ...] = (
-    Row("ppo", "tiltyard.agents.control.stock:PPO", ("gui", "driving", "robotics"), "Stable-Baselines3's PPO"),
-    Row("sac", "tiltyard.agents.control.stock:SAC", ("driving", "robotics"), "Stable-Baselines3's SAC"),
-    Row("td3", "tiltyard.agents.control.stock:TD3", ("driving", "robotics"), "Stable-Baselines3's TD3"),
-    Row("dqn", "tiltyard.agents.control.stock:DQN", ("gui", "driving"), "Stable-Baselines3's DQN"),
+    Row(
+        "ppo",
+        "tiltyard.agents.control.stock:PPO",
+        ("gui", "driving", "robotics"),
+        "Stable-Baselines3's PPO",
+        settings={
+            "robotics": {"n_steps": 256, "batch_size": 64, "policy_kwargs": {"log_std_init": -1.0}, "device": "cpu"},
+        },
+        n_envs={"robotics": 8},
+    ),
+    Row(
+        "sac",
+        "tiltyard.agents.control.stock:SAC",
+        ("driving", "robotics"),
+        "Stable-Baselines3's SAC",
+        settings=_OFF_POLICY,
+        n_envs=_OFF_POLICY_LANES,
+    ),
+    Row(
+        "td3",
+        "tiltyard.agents.control.stock:TD3",
+        ("driving", "robotics"),
+        "Stable-Baselines3's TD3",
+        settings={**_OFF_POLICY, "*": {"gradient_steps": -1, "action_noise": 0.1}},  # SB3's TD3 explores not at all
+        n_envs=_OFF_POLICY_LANES,
+    ),
+    Row(
+        "dqn",
+        "tiltyard.agents.control.stock:DQN",
+        ("gui", "driving"),
+        "Stable-Baselines3's DQN",
+        env_kwargs={"driving": {"action": "discrete"}},
+    ),
     Row(
         "dsac-t",
         "tiltyard.agents.control.dsact:DSACT",
         ("driving", "robotics"),
         "SAC with Gaussian return critics and three refinements",
         paper="Distributional Soft Actor-Critic with Three Refinements (2025)",
+        settings={**_OFF_POLICY, "*": {"gradient_steps": -1, "learning_rate": 3e-4}},
+        n_envs=_OFF_POLICY_LANES,
     ),
     Row(
         "grpo",

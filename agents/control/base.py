@@ -11,7 +11,9 @@ from gymnasium.spaces import Space
 from gymnasium.vector import VectorEnv
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.buffers import DictReplayBuffer, ReplayBuffer
+from stable_baselines3.common.noise import NormalActionNoise
 from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
+from stable_baselines3.common.preprocessing import get_action_dim
 from stable_baselines3.common.vec_env import VecEnv
 
 from ...wrappers.spaces import sb3_spaces, to_sb3
@@ -37,7 +39,16 @@ class ControlAgent(SafeCheckpoint):
 
 
 class OffPolicyAgent(ControlAgent, OffPolicyAlgorithm):
-    """A control agent whose replay buffer is saved as plain arrays."""
+    """A control agent whose replay buffer is saved as plain arrays.
+
+    ``action_noise`` may also be a number: the standard deviation of Gaussian noise on actions scaled to [-1, 1].
+    """
+
+    def _setup_model(self) -> None:
+        if isinstance(self.action_noise, float):
+            size = get_action_dim(self.action_space)
+            self.action_noise = NormalActionNoise(np.zeros(size), np.full(size, self.action_noise))
+        super()._setup_model()
 
     def save_replay_buffer(self, path: PathOrFile) -> None:
         """Writes the replay buffer, oldest transition first, as a compressed ``.npz`` of plain arrays.

@@ -130,7 +130,7 @@ class DSACT(OffPolicyAgent):
         gamma: float = 0.99,
         train_freq: int | tuple[int, str] = 1,
         gradient_steps: int = 1,
-        action_noise: ActionNoise | None = None,
+        action_noise: ActionNoise | float | None = None,
         replay_buffer_class: type[ReplayBuffer] | None = None,
         replay_buffer_kwargs: dict[str, Any] | None = None,
         n_steps: int = 1,
@@ -159,7 +159,7 @@ class DSACT(OffPolicyAgent):
             gamma=gamma,
             train_freq=train_freq,
             gradient_steps=gradient_steps,
-            action_noise=action_noise,
+            action_noise=action_noise,  # type: ignore[arg-type]
             replay_buffer_class=replay_buffer_class,
             replay_buffer_kwargs=replay_buffer_kwargs,
             n_steps=n_steps,

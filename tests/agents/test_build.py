@@ -1,0 +1,94 @@
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.wrappers import TimeLimit, TransformObservation
+from stable_baselines3.common.env_util import make_vec_env
+from stable_baselines3.common.noise import NormalActionNoise
+
+from tiltyard.agents import DSACT, SAC, TD3, make
+from tiltyard.agents.catalogue import find
+
+SMALL: dict[str, Any] = {"buffer_size": 100}
+
+
+def test_an_id_brings_the_settings_lanes_and_problems_of_the_row() -> None:
+    agent = make("td3", "tiltyard/Hopper-v5", buffer_size=100, seed=3)
+    assert agent.n_envs == find("td3").n_envs_for("tiltyard/Hopper-v5") == 4
+    assert agent.learning_starts == 1000
+    assert agent.gradient_steps == -1
+    assert isinstance(agent.action_noise, NormalActionNoise)
+    assert agent.action_noise._sigma.tolist() == [0.1] * 3
+    first = gymnasium.make("tiltyard/Hopper-v5").reset(seed=4)[0]
+    np.testing.assert_array_equal(agent.env.reset()[1], first)  # lane 1 of seed 3
+
+
+def test_settings_win_over_the_row_and_leave_it_alone() -> None:
+    before = find("ppo").settings_for("tiltyard/Hopper-v5")
+    agent = make("ppo", "tiltyard/Hopper-v5", n_envs=2, n_steps=16, batch_size=32)
+    assert (agent.n_envs, agent.n_steps, agent.batch_size) == (2, 16, 32)
+    assert agent.policy_kwargs["log_std_init"] == -1.0
+    assert find("ppo").settings_for("tiltyard/Hopper-v5") == before
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        "Pendulum-v1",
+        lambda: gymnasium.make("Pendulum-v1"),
+        lambda: TimeLimit(gymnasium.make("Pendulum-v1").unwrapped, 5),
+        lambda: gymnasium.make_vec("Pendulum-v1", 3, "sync"),
+        lambda: make_vec_env("Pendulum-v1", 2),
+        lambda: gymnasium.make("tiltyard/Hopper-v5"),
+        lambda: gymnasium.make_vec("tiltyard/Hopper-v5", 2, "vector_entry_point"),
+    ],
+    ids=["id", "env", "wrapped", "vector", "vecenv", "ours", "our-vector"],
+)
+@pytest.mark.parametrize("by_name", [True, False], ids=["make", "class"])
+def test_every_kind_of_environment_is_taken(env: Any, by_name: bool) -> None:
+    env = env if isinstance(env, str) else env()
+    agent = make("sac", env, **SMALL) if by_name else SAC("MlpPolicy", env, **SMALL)
+    agent.learn(6)
+    assert agent.num_timesteps >= 6
+
+
+def test_classes_take_our_ids_as_sb3s_take_gymnasiums() -> None:
+    assert DSACT("MlpPolicy", "tiltyard/Hopper-v5", buffer_size=100).learn(3).num_timesteps == 3
+    assert DSACT("MlpPolicy", "Pendulum-v1", buffer_size=100).learn(3).num_timesteps == 3
+
+
+def test_policy_follows_the_observations() -> None:
+    space = gymnasium.spaces.Box(0, 255, (36, 36, 3), np.uint8)
+    images = TransformObservation(gymnasium.make("Pendulum-v1"), lambda observation: space.sample(), space)
+    assert type(make("sac", images, buffer_size=10).policy).__name__ == "CnnPolicy"
+    assert type(make("dsac-t", images, buffer_size=10).policy).__name__ == "GaussianCriticCnnPolicy"
+
+
+@pytest.mark.parametrize(
+    ("name", "env", "says"),
+    [
+        ("dqn", "tiltyard/Hopper-v5", r"DQN acts in Discrete spaces, not in Box.* of tiltyard/Hopper-v5.*\(dsac-t|sac"),
+        ("sac", "CartPole-v1", r"SAC acts in Box spaces, not in Discrete\(2\) of CartPole-v1.*ppo.*dqn"),
+        ("grpo", "tiltyard/Hopper-v5", "grpo trains on text environments, tiltyard/Hopper-v5 is robotics"),
+    ],
+)
+def test_actions_an_agent_cannot_take_are_told_first(name: str, env: str, says: str) -> None:
+    with pytest.raises(TypeError, match=says):
+        make(name, env)
+
+
+def test_unknown_names_are_told_with_the_nearest() -> None:
+    with pytest.raises(KeyError, match="did you mean 'tiltyard/Hopper-v5'"):
+        make("sac", "tiltyard/Hoper-v5")
+    with pytest.raises(TypeError, match="SAC: unknown keyword 'gama'; did you mean 'gamma'"):
+        SAC("MlpPolicy", "Pendulum-v1", gama=0.9)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="unknown keyword 'tauu'; did you mean 'tau'"):
+        make("dsac-t", "Pendulum-v1", tauu=0.9)
+    with pytest.raises(TypeError, match="this one is made already"):
+        make("sac", gymnasium.make("Pendulum-v1"), n_envs=3)
+
+
+def test_noise_may_be_a_number() -> None:
+    agent = TD3("MlpPolicy", "Pendulum-v1", action_noise=0.25, **SMALL)  # type: ignore[arg-type]
+    assert agent.action_noise._sigma.tolist() == [0.25]  # type: ignore[union-attr]

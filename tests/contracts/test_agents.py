@@ -1,0 +1,146 @@
+"""Every row of the agent catalogue meets the contract of an agent, in every domain it says it can be trained in.
+
+A new row is tested the moment it exists: it is built by name with the settings of its row (made small), learns a few
+steps, predicts, and comes back from its checkpoint the same. No agent's checkpoint runs code.
+"""
+
+import inspect
+import pickle
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.callbacks import CheckpointCallback
+from stable_baselines3.common.evaluation import evaluate_policy
+from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
+
+import tiltyard.agents
+from tiltyard.agents.catalogue import ROWS, Row
+from tiltyard.agents.checkpoint import SafeCheckpoint
+from tiltyard.envs.catalogue import ROWS as ENVIRONMENTS
+
+CHEAPEST = {
+    "text": "tiltyard/Countdown-v0",
+    "gui": "tiltyard/Phone-v0",
+    "driving": "tiltyard/Highway-v0",
+    "robotics": "tiltyard/Hopper-v5",
+}
+SMALL: dict[str, Any] = {
+    "n_steps": 8,
+    "n_epochs": 1,
+    "batch_size": 8,
+    "learning_starts": 8,
+    "buffer_size": 100,
+    "gradient_steps": 1,
+    "warm_start_steps": 1,
+    "group_size": 2,
+    "prompts_per_batch": 4,
+    "max_answer_tokens": 8,
+    "n_envs": 2,
+    "seed": 0,
+}
+each_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+each_domain = pytest.mark.parametrize(
+    ("row", "domain"),
+    [(row, domain) for row in ROWS for domain in row.domains],
+    ids=lambda part: getattr(part, "name", part),
+)
+
+
+def small(row: Row, domain: str, **settings: Any) -> Any:
+    """The agent of a row, made small, on the cheapest environment of a domain."""
+    valid = inspect.signature(row.load()).parameters.keys() | {"n_envs"}
+    fitting = {name: value for name, value in SMALL.items() if name in valid}
+    if issubclass(row.load(), OffPolicyAlgorithm):
+        fitting.pop("n_steps", None)  # there it is the length of returns
+    return tiltyard.agents.make(row.name, CHEAPEST[domain], **fitting | settings)
+
+
+def test_every_domain_has_an_environment_here() -> None:
+    assert CHEAPEST.keys() == {row.domain for row in ENVIRONMENTS}
+
+
+@each_domain
+def test_learns_predicts_saves_and_loads(row: Row, domain: str, tmp_path: Path) -> None:
+    agent = small(row, domain)
+    assert isinstance(agent, BaseAlgorithm)
+    assert isinstance(agent, SafeCheckpoint)
+    assert agent.learn(32, callback=CheckpointCallback(1, str(tmp_path / "during"))) is agent
+    assert agent.num_timesteps >= 32
+    assert list((tmp_path / "during").iterdir())
+    observations = agent.env.reset()
+    actions, state = agent.predict(observations, deterministic=True)
+    assert state is None
+    assert len(actions) == agent.n_envs
+    agent.env.step(actions)
+    agent.save(tmp_path / "agent")
+    for loaded in (row.load().load(tmp_path / "agent"), row.load().load(tmp_path / "agent.zip", env=agent.env)):
+        again, _ = loaded.predict(observations, deterministic=True)
+        np.testing.assert_array_equal(actions, again)
+        assert loaded.num_timesteps == agent.num_timesteps
+    loaded.learn(16, reset_num_timesteps=False)
+    assert loaded.num_timesteps >= agent.num_timesteps + 16
+
+
+@each_row
+def test_sb3s_tools_evaluate_it(row: Row) -> None:
+    agent = small(row, row.domains[-1])
+    returns, lengths = evaluate_policy(agent, agent.get_env(), n_eval_episodes=2, return_episode_rewards=True)
+    assert len(returns) == len(lengths) == 2
+
+
+@each_row
+def test_an_unknown_keyword_raises_with_the_nearest_name(row: Row) -> None:
+    with pytest.raises(TypeError, match="unknown keyword 'learning_rat'; did you mean 'learning_rate'"):
+        small(row, row.domains[-1], learning_rat=1.0)
+
+
+@each_row
+def test_the_seed_decides_the_agent(row: Row) -> None:
+    one, same, other = (small(row, row.domains[-1], seed=seed) for seed in (3, 3, 4))
+    observations = one.env.reset()
+    np.testing.assert_array_equal(observations, same.env.reset())
+    assert not np.array_equal(observations, other.env.reset())
+    for first, second in zip(one.policy.parameters(), same.policy.parameters(), strict=True):
+        assert first.equal(second)
+
+
+class Bomb:
+    """Runs code when unpickled."""
+
+    def __init__(self, witness: Path) -> None:
+        self.witness = witness
+
+    def __reduce__(self) -> Any:
+        return Path.touch, (self.witness,)
+
+
+@pytest.mark.parametrize("agent_class", sorted({row.load() for row in ROWS}, key=lambda one: one.__name__))
+def test_loading_runs_no_code_from_the_file(agent_class: Any, tmp_path: Path) -> None:
+    witness, bomb = tmp_path / "ran", pickle.dumps(Bomb(tmp_path / "ran"))
+    for name, entries in {
+        "sb3": ("data", "policy.pth", "pytorch_variables.pth", "_stable_baselines3_version"),
+        "ours": ("settings.json", "weights.safetensors"),
+    }.items():
+        with zipfile.ZipFile(tmp_path / name, "w") as archive:
+            for entry in entries:
+                archive.writestr(entry, bomb)
+        with pytest.raises(ValueError, match="pickle|not a Tiltyard checkpoint"):
+            agent_class.load(tmp_path / name)
+    assert not witness.exists()
+
+
+def test_classes_are_exported_by_name() -> None:
+    assert {row.class_name for row in ROWS} <= set(dir(tiltyard.agents))
+    for row in ROWS:
+        assert getattr(tiltyard.agents, row.class_name) is row.load()
+    with pytest.raises(AttributeError, match="did you mean 'DSACT'"):
+        tiltyard.agents.DSAC  # noqa: B018
+
+
+def test_an_unknown_agent_says_which_exist() -> None:
+    with pytest.raises(KeyError, match="unknown agent 'sacc'; did you mean 'sac'"):
+        tiltyard.agents.make("sacc", "tiltyard/Hopper-v5")
