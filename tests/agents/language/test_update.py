@@ -1,0 +1,88 @@
+from dataclasses import replace
+
+import torch
+
+from tiltyard.agents.language.policy import TextPolicy
+from tiltyard.agents.language.rollouts import Rollouts
+from tiltyard.agents.language.update import imitation_step, pieces, policy_gradient_step
+from tiltyard.agents.objectives.registry import load
+
+
+def policy() -> TextPolicy:
+    torch.manual_seed(0)
+    return TextPolicy(None, None, lambda _: 1e-2, size="transformer-100k")
+
+
+def answers(n: int = 6) -> Rollouts:
+    generator = torch.Generator().manual_seed(0)
+    lengths = torch.randint(1, 9, (n,), generator=generator)
+    columns = torch.arange(12)
+    mask = (columns >= 3) & (columns < 3 + lengths[:, None])
+    zeros = torch.zeros(n, 12)
+    tokens = torch.randint(4, 100, (n, 12), generator=generator)
+    out = policy().evaluate(tokens, mask)
+    return Rollouts(
+        tokens=tokens,
+        mask=mask,
+        logp_old=out.logp.detach(),
+        logp_ref=None,
+        reward=torch.zeros(n),
+        group=torch.zeros(n, dtype=torch.int64),
+        seed=torch.zeros(n, dtype=torch.int64),
+        turn=zeros.long(),
+        length=lengths,
+        entropy=zeros,
+    )
+
+
+def weights(of: TextPolicy) -> torch.Tensor:
+    return torch.cat([p.detach().flatten() for p in of.network.parameters()])
+
+
+def test_pieces_hold_every_row_once_and_keep_to_the_budget():
+    mask = torch.zeros(7, 50, dtype=torch.bool)
+    for row, length in enumerate([50, 3, 10, 10, 20, 1, 9]):
+        mask[row, length - 1] = True
+    cut = list(pieces(mask, budget=30))
+    assert sorted(torch.cat([rows for rows, _ in cut]).tolist()) == list(range(7))
+    # in order of length 1, 3 | 9, 10, 10 | 20 | 50: 3 rows of 9 fit below 30, a fourth would not
+    assert [(rows.tolist(), length) for rows, length in cut] == [([5, 1, 6], 9), ([2, 3], 10), ([4], 20), ([0], 50)]
+
+
+def test_skipping_answers_without_advantage_changes_nothing():
+    advantage = torch.tensor([0.0, 1.0, 0.0, -1.0, 0.0, 0.5])
+    skipping, running = policy(), policy()
+    objective = load("grpo", kl_coef=0.0)
+    policy_gradient_step(skipping, objective, answers(), advantage)
+    policy_gradient_step(running, replace(objective, silent_at_zero=False), answers(), advantage)
+    assert torch.allclose(weights(skipping), weights(running), atol=1e-6)
+
+
+def test_nothing_to_learn_is_no_step():
+    still = policy()
+    before = weights(still)
+    assert policy_gradient_step(still, load("grpo", kl_coef=0.0), answers(), torch.zeros(6)) == {}
+    assert torch.equal(weights(still), before)
+
+
+def test_a_rewarded_answer_becomes_likelier_and_a_punished_one_less_likely():
+    trained, rollouts = policy(), answers()
+    policy_gradient_step(trained, load("grpo", kl_coef=0.0), rollouts, torch.tensor([1.0, -1.0, 0.0, 0.0, 0.0, 0.0]))
+    change = (trained.evaluate(rollouts.tokens, rollouts.mask).logp - rollouts.logp_old).sum(1)
+    assert change[0] > 0 > change[1]
+
+
+def test_an_entropy_bonus_raises_the_entropy():
+    trained, rollouts = policy(), answers()
+    before = trained.evaluate(rollouts.tokens, rollouts.mask).entropy.sum()
+    for _ in range(5):
+        policy_gradient_step(trained, load("grpo", kl_coef=0.0), rollouts, torch.zeros(6), ent_coef=1.0)
+    assert trained.evaluate(rollouts.tokens, rollouts.mask).entropy.sum() > before
+
+
+def test_imitation_loss_is_the_mean_over_tokens_and_falls():
+    trained, rollouts = policy(), answers()
+    expected = -rollouts.logp_old[rollouts.mask].mean()
+    losses = [imitation_step(trained, rollouts.tokens, rollouts.mask) for _ in range(10)]
+    assert torch.allclose(losses[0], expected, atol=1e-5)
+    assert losses[-1] < losses[0]
