@@ -148,6 +148,8 @@ def test_improvement_interval_resamples_both_sides() -> None:
     interval = S.improvement_interval(a, b, rng=rng(), resamples=20000)
     assert interval.estimate == S.probability_of_improvement(a, b)
     assert [interval.low, interval.high] == pytest.approx(np.quantile(slow, [0.025, 0.975]), abs=0.02)
+    same = S.improvement_interval(a, a, rng=rng())  # a against itself: equal draws on both sides would give no width
+    assert same.low < 0.4 < same.estimate == 0.5 < 0.6 < same.high
 
 
 def test_performance_profile_by_hand_and_equal_to_rliable() -> None:
