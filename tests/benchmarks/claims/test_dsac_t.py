@@ -1,0 +1,66 @@
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+import torch as th
+from gymnasium.spaces import Box
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+from tiltyard.agents import DSACT, SAC
+from tiltyard.benchmarks.claims import dsac_t
+
+
+def test_soft_returns_by_hand() -> None:
+    # gamma 0.5, alpha 2; two lanes of three steps; the second lane's episode ends at its first step.
+    rewards = np.array([[1.0, 1.0], [2.0, 4.0], [3.0, 8.0]])
+    log_probs = np.array([[9.0, 9.0], [0.5, 0.5], [1.0, -1.0]])
+    ended = np.array([[False, True], [False, False], [False, False]])
+    returns = dsac_t.soft_returns(rewards, log_probs, ended, 0.5, 2.0)
+    # lane 0: 3; 2 + (3 - 2) / 2 = 2.5; 1 + (2.5 - 1) / 2 = 1.75. Lane 1: 8; 4 + (8 + 2) / 2 = 9; 1.
+    assert returns.tolist() == [[1.75, 1.0], [2.5, 9.0], [3.0, 8.0]]
+
+
+class Constant(gymnasium.Env[Any, Any]):
+    """Pays 1 for ever."""
+
+    observation_space = Box(-1, 1, (1,))
+    action_space = Box(-2, 2, (1,))
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action: Any) -> Any:
+        return np.zeros(1, np.float32), 1.0, False, False, {}
+
+
+@pytest.mark.parametrize("agent_class", [SAC, DSACT])
+def test_bias_of_a_known_value_is_found(agent_class: Any) -> None:
+    agent = agent_class("MlpPolicy", Constant(), gamma=0.9, ent_coef=1e-12, buffer_size=10, device="cpu")
+    with th.no_grad():
+        if agent_class is SAC:
+            for i, critic in enumerate(agent.critic.q_networks):
+                critic[-1].weight.zero_()
+                critic[-1].bias.fill_(12.0 + i)
+        else:
+            last = agent.critic.layers[-1]
+            last.weight.zero_()
+            last.bias[:, 0, 0] = th.tensor([12.0, 13.0])
+    if agent_class is SAC:
+        agent.log_ent_coef = agent.ent_coef_tensor.log()
+    env = SyncVectorEnv([Constant] * 2, autoreset_mode=AutoresetMode.SAME_STEP)
+    found = dsac_t.bias(agent, env, horizon=210, tail=200, seed=0)
+    assert found.estimate == pytest.approx(12.0)
+    assert found.truth == pytest.approx(10.0)  # 1 / (1 - 0.9)
+    assert found.percent == pytest.approx(20.0)
+
+
+def test_both_agents_are_measured_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"MOMENTS": (16, 24), "LANES": 2, "HORIZON": 12, "TAIL": 4}.items():
+        monkeypatch.setattr(dsac_t, name, value)
+    monkeypatch.setitem(dsac_t.EQUAL, "learning_starts", 8)
+    found = dsac_t.measure(seeds=3)
+    assert np.isfinite([found.effect.low, found.effect.estimate, found.effect.high]).all()
+    bias = found.details["bias in percent"]
+    gap = np.mean([bias[f"SAC, {task}"]["estimate"] - bias[f"DSAC-T, {task}"]["estimate"] for task in dsac_t.TASKS])
+    assert found.effect.estimate == pytest.approx(gap)
