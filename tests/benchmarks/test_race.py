@@ -14,7 +14,13 @@ from tiltyard.benchmarks.race import _message
 from tiltyard.benchmarks.runs import _read_json, _write_json
 from tiltyard.benchmarks.suites import Entry, Task
 
-PARAMS = {"learning_starts": 60, "gradient_steps": 1, "policy_kwargs": {"net_arch": [16]}, "buffer_size": 1000}
+PARAMS = {
+    "learning_starts": 60,
+    "n_envs": 1,
+    "gradient_steps": 1,
+    "policy_kwargs": {"net_arch": [16]},
+    "buffer_size": 1000,
+}
 
 
 def suite(budget=150, **params):
@@ -67,7 +73,7 @@ def test_a_finished_race_starts_no_process(finished):
 
 
 def test_a_killed_worker_is_named_the_others_kept_and_the_race_resumed(tmp_path):
-    entries = (Entry("sac", 6_000, 2.0, {**PARAMS, "learning_starts": 6_000}), Entry("td3", 150, 1.0, PARAMS))
+    entries = (Entry("sac", 3_000, 2.0, {**PARAMS, "learning_starts": 3_000}), Entry("td3", 150, 1.0, PARAMS))
     two = Suite("two", "", (Task("tiltyard/Hopper-v5", entries, eval_episodes=4, eval_points=1),), (0,))
     killed, kept = two.runs()
     raised = []

@@ -3,7 +3,13 @@ import pytest
 from tiltyard.benchmarks import RaceIncomplete, Suite, race
 from tiltyard.benchmarks.suites import Entry, Task
 
-PARAMS = {"learning_starts": 60, "gradient_steps": 1, "policy_kwargs": {"net_arch": [16]}, "buffer_size": 1000}
+PARAMS = {
+    "learning_starts": 60,
+    "n_envs": 1,
+    "gradient_steps": 1,
+    "policy_kwargs": {"net_arch": [16]},
+    "buffer_size": 1000,
+}
 
 
 @pytest.mark.slow
