@@ -89,9 +89,19 @@ ROWS: tuple[Row, ...] = (
         ("gui", "driving", "robotics"),
         "Stable-Baselines3's PPO",
         settings={
+            "driving": {
+                "n_steps": 128,
+                "batch_size": 512,
+                "n_epochs": 8,
+                "learning_rate": 1e-3,
+                "gamma": 0.98,
+                "ent_coef": 0.01,
+                "device": "cpu",
+            },
             "robotics": {"n_steps": 256, "batch_size": 64, "policy_kwargs": {"log_std_init": -1.0}, "device": "cpu"},
         },
-        n_envs={"robotics": 8},
+        env_kwargs={"driving": {"action": "discrete"}},
+        n_envs={"driving": 16, "robotics": 8},
     ),
     Row(
         "sac",
@@ -114,7 +124,22 @@ ROWS: tuple[Row, ...] = (
         "tiltyard.agents.control.stock:DQN",
         ("gui", "driving"),
         "Stable-Baselines3's DQN",
+        settings={
+            "driving": {
+                "learning_starts": 2000,
+                "buffer_size": 100_000,
+                "batch_size": 128,
+                "learning_rate": 1e-3,
+                "gamma": 0.98,
+                "train_freq": 1,
+                "gradient_steps": 4,
+                "target_update_interval": 100,
+                "exploration_fraction": 0.15,
+                "device": "cpu",
+            },
+        },
         env_kwargs={"driving": {"action": "discrete"}},
+        n_envs={"driving": 16},
     ),
     Row(
         "dsac-t",

@@ -214,7 +214,7 @@ class Highway(Lanes):
         action: "box" or "discrete".
         lanes: lanes of the road, 1 to 6; drawn for each problem if None.
         density: vehicles per km and lane, 0 to 24; drawn if None.
-        route_length: in m, at least 300; drawn if None.
+        route_length: in m, at least 300; drawn if None (beyond 900, raise ``max_episode_steps`` as well).
         threads: threads that share the lanes of a step; the result does not depend on it.
     """
 

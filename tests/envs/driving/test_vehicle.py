@@ -104,3 +104,12 @@ def test_corners_that_only_their_bounding_boxes_share_do_not_touch(scene):
     cars[1]["d"] = 2.4
     assert not overlap(cars[0], -math.pi / 4, cars[1])
     assert overlap(cars[0], math.pi / 4, cars[1])
+
+
+def test_bodies_parted_only_along_the_other_ones_axis_do_not_touch(scene):
+    # At 45 degrees the ego reaches (2.4 + 0.95) / sqrt(2) = 2.37 m ahead, the other 2.4 m back: 4.77 m in all.
+    _, cars, _ = scene((0, 0.0, 0.0), (0, 5.0, 0.0))
+    cars[1]["d"] = 0.5
+    assert not overlap(cars[0], math.pi / 4, cars[1])
+    cars[1]["s"] = 4.5
+    assert overlap(cars[0], math.pi / 4, cars[1])
