@@ -25,7 +25,7 @@ FIRST_SEED = 1_000_000  # far from the seeds of tests and races
 log = logging.getLogger(__name__)
 
 TASKS: dict[str, tuple[type[HalfCheetah] | type[Hopper], dict[str, Any]]] = {
-    "half_cheetah": (HalfCheetah, {"directions": 32, "best": 8, "alpha": 0.02, "nu": 0.03}),
+    "half_cheetah": (HalfCheetah, {"directions": 16, "best": 8, "alpha": 0.02, "nu": 0.03}),
     # The bonus for being alive is left out of the search: with it, standing still is a trap.
     "hopper": (Hopper, {"directions": 16, "best": 8, "alpha": 0.02, "nu": 0.03, "bonus": 1.0}),
 }

@@ -164,11 +164,21 @@ def test_blown_up_physics_end_the_episode_in_its_last_sound_state(name: str) -> 
     assert not truncated.any()
     assert not info["success"].any()
     assert info["x_velocity"][1] == 0.0
+    assert info["reward_terms"].get("reward_survive", np.zeros(3))[1] == 0.0
     np.testing.assert_array_equal(env.lanes.qpos[1], still)
     np.testing.assert_array_equal(observation[[0, 2]], expected[0][[0, 2]])
     _, after = env.reset(options={"reset_mask": np.array([False, True, False])})
     assert not env.lanes.unstable.any()
     assert "goal_x" in after
+
+
+def test_blown_up_physics_are_not_paid_for_being_alive() -> None:
+    lanes = Hopper(1, healthy_state_range=(-np.inf, np.inf))
+    lanes.begin(np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(1, np.int64))
+    lanes.qvel[0] = 9e9
+    assert lanes.healthy()[0]
+    reward, _ = lanes.advance(np.zeros((1, 3), np.float32), np.ones(1, bool))
+    assert reward[0] == 0.0
 
 
 @each_task
