@@ -107,7 +107,7 @@ def bias(agent: OffPolicyAlgorithm, env: VectorEnv[Any, Any, Any], *, horizon: i
         rewards.append(reward)
         log_probs.append(log_prob.numpy())
         ended.append(terminated)
-    alpha = float(agent.log_ent_coef.exp())  # type: ignore[attr-defined, unused-ignore]
+    alpha = float(cast(Any, agent).log_ent_coef.detach().exp())
     returns = soft_returns(np.array(rewards), np.array(log_probs), np.array(ended), agent.gamma, alpha)[
         : horizon - tail
     ]

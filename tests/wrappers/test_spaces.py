@@ -1,15 +1,18 @@
+import warnings
 from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium.spaces import Dict, Discrete, Text
+from gymnasium.utils.env_checker import data_equivalence
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from stable_baselines3 import DQN, PPO
 from stable_baselines3.common.env_checker import check_env
 from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
 
-from tiltyard.envs.core import BatchedVectorEnv, Lanes, SingleEnv
+from tiltyard.envs.catalogue import ROWS, Row
+from tiltyard.envs.core import BatchedVectorEnv, Lanes, SingleEnv, lane_of
 from tiltyard.wrappers.spaces import (
     AdaptedVectorEnv,
     Characters,
@@ -288,3 +291,29 @@ def test_only_our_environments_have_a_test_split() -> None:
         sb3_env("CartPole-v1", split="test")
     with pytest.raises(ValueError, match="did you mean 'test'"):
         sb3_env("CartPole-v1", split="tset")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
+def test_sb3s_own_check_passes_on_every_environment(row: Row) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # what SB3 warns of here would hurt its agents
+        check_env(sb3_spaces(gymnasium.make(row.id)))
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
+def test_lanes_behind_every_layer_equal_the_environment_alone(row: Row) -> None:
+    venv, alone = sb3_env(row.id, 3, seed=5), sb3_spaces(gymnasium.make(row.id))
+    observation, other = venv.reset(), alone.reset(seed=6)[0]
+    venv.action_space.seed(0)
+    for _ in range(20):
+        assert data_equivalence(lane_of(observation, 1), other)
+        action = venv.action_space.sample()
+        observation, reward, done, infos = venv.step(np.stack([action] * 3))
+        other, reward_, terminated, truncated, info = alone.step(action)
+        assert reward[1] == pytest.approx(reward_)
+        assert done[1] == (terminated or truncated)
+        assert infos[1]["success"] == info["success"]
+        if done[1]:
+            assert data_equivalence(infos[1]["terminal_observation"], other)
+            assert infos[1]["TimeLimit.truncated"] == (truncated and not terminated)
+            break
