@@ -1,0 +1,79 @@
+"""What a goal is: words, the exact state it asks for, and tasks by which the scripted expert gets there.
+
+A goal is reached when the state of *every* app equals the expected one: what was asked is done, and nothing else was
+touched. The expected state never equals the initial one, so doing nothing never succeeds.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from .expert import Pilot
+
+State = dict[str, Any]
+"""The state of the whole phone: app key -> frozen dataclass."""
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Task:
+    """One part of a goal for the expert: how to see in the state that it is done, and the next action towards it."""
+
+    achieved: Callable[[State], bool]
+    act: Callable[["Pilot"], str]
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A goal in words with its checker (``expected``), and what the expert does: first look things up, then the tasks.
+
+    ``look`` is a screen to visit first, as the arguments of :meth:`Pilot.go`: whoever does not know the answer must go
+    there, so the expert's episodes are as long as honest ones.
+    """
+
+    text: str
+    expected: State
+    tasks: tuple[Task, ...]
+    look: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True)
+class Template:
+    """A family of goals.
+
+    Attributes:
+        name: unique, lower case with underscores.
+        level: 1, 2 or 3.
+        apps: keys of the apps it needs.
+        make: ``(rng, state) -> Goal``; it may first prepare ``state`` (the initial state) in place.
+        weight: how often it is drawn, relative to the others of its level.
+    """
+
+    name: str
+    level: int
+    apps: tuple[str, ...]
+    make: Callable[[np.random.Generator, State], Goal]
+    weight: float = 1.0
+
+
+def change(state: Mapping[str, Any], app: str, **fields: Any) -> State:
+    """The same state with some fields of one app's state replaced."""
+    return {**state, app: replace(state[app], **fields)}
+
+
+def pick(rng: np.random.Generator, items: Sequence[Item]) -> Item:
+    """One item, uniformly."""
+    return items[int(rng.integers(len(items)))]
+
+
+def phrase(rng: np.random.Generator, wordings: Sequence[str], **values: Any) -> str:
+    """One of several wordings, filled in."""
+    return pick(rng, wordings).format(**values)
+
+
+def swap(items: tuple[Item, ...], old: Item, new: Item | None) -> tuple[Item, ...]:
+    """The tuple with ``old`` replaced by ``new`` (None: left out)."""
+    return tuple(kept for item in items for kept in ((new if item == old else item),) if kept is not None)

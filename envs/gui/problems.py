@@ -1,0 +1,129 @@
+"""One problem of the phone: data, goal, interruptions and slow screens, all decided by ``(split, seed, episode)``.
+
+Train and test problems are kept apart by a hash of the goal and of all the data on the phone.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import numpy as np
+
+from ... import unknown
+from .. import seeding
+from .apps import APPS, TEMPLATES, contacts, settings, shop
+from .device import Phone
+from .goals import Goal, State, Template
+from .interruptions import KINDS, System
+from .ui import Screen
+
+LEVELS = (1, 2, 3)
+INTERRUPTED = {1: (0.85, 0.15), 2: (0.5, 0.35, 0.15), 3: (0.0, 0.5, 0.3, 0.2)}  # P(0, 1, 2, ... dialogs)
+SLOW = {1: 0.1, 2: 0.25, 3: 0.5}  # P(a screen is slow)
+OPEN = {1: 0.5, 2: 0.0, 3: 0.0}  # P(the goal's app is open already); otherwise the phone shows its home screen
+WINDOW = {1: 6, 2: 12, 3: 20}  # dialogs come within this many steps
+SLOW_SCREENS = (
+    "settings/main",
+    "settings/wifi",
+    "contacts/main",
+    "contacts/contact",
+    "shop/main",
+    "shop/product",
+    "shop/cart",
+)
+WALLPAPERS = (0x2C4A7C, 0x3D5A4C, 0x6B3F5E, 0x7A4B2E, 0x334155, 0x4A3F7A)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One problem, ready to be put on a phone.
+
+    Attributes:
+        template: name of the goal's template.
+        goal: words, expected state, expert's tasks.
+        state: initial state of all apps.
+        interruptions: step -> kind of dialog.
+        slow: ``app/view`` -> steps to load.
+        opened: key of the app that is open at the start, or "" for the home screen.
+        digest: hash of goal and data (hex, 16 digits); no digest occurs in both splits.
+    """
+
+    template: Template
+    goal: Goal
+    state: State
+    interruptions: Mapping[int, str]
+    slow: Mapping[str, int]
+    opened: str
+    clock: str
+    charge: int
+    wallpaper: int
+    digest: str
+
+    def phone(self) -> Phone:
+        """A fresh phone with this problem on it."""
+        phone = Phone(
+            dict(self.state),
+            {step: KINDS[kind] for step, kind in self.interruptions.items()},
+            self.slow,
+            self.clock,
+            self.charge,
+            self.wallpaper,
+            APPS,
+        )
+        if self.opened:
+            phone.stack.append(Screen(self.opened))
+        return phone
+
+
+def templates(level: int, apps: Sequence[str] | None) -> tuple[Template, ...]:
+    """The templates of a level that need no app outside ``apps`` (None: any).
+
+    Raises:
+        ValueError: no such level or app, or no goal of the level gets by with these apps.
+    """
+    if isinstance(level, bool) or level not in LEVELS:
+        raise ValueError(unknown("level", level, map(str, LEVELS)))
+    keys = [app.key for app in APPS]
+    apps = keys if apps is None else [apps] if isinstance(apps, str) else list(apps)
+    for key in apps:
+        if key not in keys:
+            raise ValueError(unknown("app", key, keys))
+    chosen = tuple(t for t in TEMPLATES if t.level == level and set(t.apps) <= set(apps))
+    if not chosen:
+        raise ValueError(f"no goal of level {level} gets by with the apps {', '.join(apps) or 'none'}: name more apps")
+    return chosen
+
+
+def generate(split: seeding.Split, seed: int, episode: int, level: int, choices: Sequence[Template]) -> Problem:
+    """The ``episode``-th problem after ``reset(seed=seed)``; drawn again until its hash falls on the right side."""
+    rng = seeding.problem_rng(split, seed, episode)
+    weights = np.array([template.weight for template in choices])
+    while True:
+        template = choices[int(rng.choice(len(choices), p=weights / weights.sum()))]
+        state: State = {
+            "settings": settings.initial(rng),
+            "contacts": contacts.initial(rng),
+            "shop": shop.initial(rng),
+            "system": System(),
+        }
+        goal = template.make(rng, state)
+        digest = blake2b(repr((goal.text, state)).encode(), digest_size=8).digest()
+        if bool(seeding.in_test_split(int.from_bytes(digest))) == (split == "test"):
+            break
+    count = int(rng.choice(len(INTERRUPTED[level]), p=INTERRUPTED[level]))
+    steps, kinds = 1 + rng.permutation(WINDOW[level])[:count], rng.permutation(list(KINDS))[:count]
+    slow = {screen: int(n) for screen, n in zip(SLOW_SCREENS, rng.integers(1, 4, len(SLOW_SCREENS)), strict=True)}
+    is_slow = rng.random(len(SLOW_SCREENS)) < SLOW[level]
+    hour, minute, charge = int(rng.integers(24)), int(rng.integers(60)), int(rng.integers(16, 100))
+    return Problem(
+        template,
+        goal,
+        state,
+        {int(step): str(kind) for step, kind in zip(steps, kinds, strict=True)},
+        {screen: n for (screen, n), yes in zip(slow.items(), is_slow, strict=True) if yes},
+        template.apps[0] if rng.random() < OPEN[level] else "",
+        f"{hour:02d}:{minute:02d}",
+        charge,
+        WALLPAPERS[int(rng.integers(len(WALLPAPERS)))],
+        digest.hex(),
+    )

@@ -1,0 +1,228 @@
+"""Pixels: display lists of rectangles, text and icons, painted by one compiled kernel from an atlas of glyphs.
+
+The atlas is rasterised once per size with Pillow's own font (Aileron, inside the Pillow package); after that a frame is
+one call of :func:`_paint`. Nothing depends on the machine's fonts.
+"""
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+from PIL import Image, ImageDraw, ImageFont
+
+from .icons import ICONS, mask
+from .ui import WIDTH
+
+if TYPE_CHECKING:
+    from .device import Phone
+
+FONTS = (7, 8, 9, 14, 26)  # logical heights
+ICON_SIZES = (9, 12, 20, 26)
+ICON_INDEX = {name: i for i, name in enumerate(ICONS)}
+SIZES = np.array([*FONTS, *ICON_SIZES], np.float64)
+FIRST, LAST = 32, 126  # printable ASCII
+CAP_HEIGHT = 0.7  # of the font's height
+
+CLIP, RECT, TEXT, SHADE, GRADIENT = range(5)
+COLUMNS = 9  # op, x0, y0, x1, y1, colour, two parameters, and for TEXT the number of characters
+
+Picture = tuple[bytes, bytes]
+"""A display list as (numbers, characters): two screens look the same exactly if their pictures are equal."""
+
+
+class DisplayList:
+    """What to paint, in logical coordinates, back to front."""
+
+    def __init__(self) -> None:
+        self._ops: list[float] = []
+        self._text: list[str] = []
+
+    def clip(self, y0: float, y1: float) -> None:
+        """Limits what follows to rows from ``y0`` to ``y1``."""
+        self._ops += (CLIP, 0, y0, 0, y1, 0, 0, 0, 0)
+
+    def rect(self, x0: float, y0: float, x1: float, y1: float, colour: int, radius: float = 0.0) -> None:
+        """A filled rectangle with round corners; coordinates snap to pixels, corners are smooth."""
+        self._ops += (RECT, x0, y0, x1, y1, colour, radius, 0, 0)
+
+    def text(self, x0: float, y: float, x1: float, text: str, font: int, colour: int, align: int = 0) -> None:
+        """One line centred on height ``y``, cut off with dots at ``x1``; ``align`` 0 left, 1 centre, 2 right."""
+        self._ops += (TEXT, x0, y, x1, 0, colour, font, align, len(text))
+        self._text.append(text)
+
+    def icon(self, x: float, y: float, name: str, colour: int, size: int = 0) -> None:
+        """An icon centred on a point; ``size`` indexes ``ICON_SIZES``."""
+        half = ICON_SIZES[size] / 2
+        self._ops += (TEXT, x - half, y + half, x + 2 * half, 1, colour, len(FONTS) + size, 0, 1)
+        self._text.append(chr(FIRST + ICON_INDEX[name]))
+
+    def shade(self, alpha: float) -> None:
+        """Darkens everything so far."""
+        self._ops += (SHADE, 0, 0, 0, 0, 0, alpha, 0, 0)
+
+    def gradient(self, top: int, bottom: int) -> None:
+        """Fills the screen from one colour to another."""
+        self._ops += (GRADIENT, 0, 0, 0, 0, top, bottom, 0, 0)
+
+    def picture(self) -> Picture:
+        """The finished list."""
+        return np.array(self._ops).tobytes(), "".join(self._text).encode("ascii", "replace")
+
+
+class Renderer:
+    """Paints phones at one pixel size.
+
+    Args:
+        height: pixels.
+        width: pixels; 108 logical units.
+    """
+
+    def __init__(self, height: int, width: int) -> None:
+        self.height, self.width = height, width
+        self._scale = width / WIDTH
+        self._coverage, self._glyphs = atlas(self._scale)
+
+    def describe(self, phone: "Phone") -> Picture:
+        """What the phone shows now."""
+        from .paint import describe
+
+        return describe(phone)
+
+    def paint(self, picture: Picture, frame: npt.NDArray[np.uint8]) -> None:
+        """Paints into ``frame`` ``[height, width, 3]``."""
+        ops = np.frombuffer(picture[0]).reshape(-1, COLUMNS)
+        text = np.frombuffer(picture[1], np.uint8)
+        _paint(frame, ops, text, self._coverage, self._glyphs, self._scale)
+
+
+@lru_cache(maxsize=8)
+def atlas(scale: float) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float64]]:
+    """Coverage of all glyphs end to end, and a table ``[fonts, characters, 6]``: offset, w, h, dx, dy, advance.
+
+    ``dx`` and ``dy`` lead from the pen on the baseline to the glyph's top left pixel. Icons are "fonts" too.
+    """
+    table = np.zeros((len(FONTS) + len(ICON_SIZES), LAST - FIRST + 1, 6))
+    parts: list[npt.NDArray[Any]] = []
+    offset = 0
+    for f, size in enumerate(FONTS):
+        font = ImageFont.load_default(max(size * scale, 5))
+        for c in range(FIRST, LAST + 1):
+            glyph, dx, dy, advance = _glyph(font, chr(c), size * scale)
+            table[f, c - FIRST] = offset, glyph.shape[1], glyph.shape[0], dx, dy, advance
+            parts.append(glyph.ravel())
+            offset += glyph.size
+    for s, size in enumerate(ICON_SIZES):
+        pixels = max(round(size * scale), 1)
+        for name, i in ICON_INDEX.items():
+            table[len(FONTS) + s, i] = offset, pixels, pixels, 0, -pixels, pixels
+            parts.append(mask(name, pixels).ravel())
+            offset += pixels * pixels
+    return np.concatenate(parts), table
+
+
+def _glyph(font: Any, character: str, size: float) -> tuple[npt.NDArray[np.uint8], int, int, float]:
+    pad, side = int(size) + 2, 3 * int(size) + 6
+    image = Image.new("L", (side, side), 0)
+    ImageDraw.Draw(image).text((pad, 2 * pad), character, 255, font, anchor="ls")
+    box = image.getbbox() or (pad, 2 * pad, pad, 2 * pad)
+    return np.asarray(image.crop(box)), box[0] - pad, box[1] - 2 * pad, font.getlength(character)
+
+
+@numba.njit(cache=True)
+def _blend(frame, y, x, r, g, b, a):  # type: ignore[no-untyped-def]  # compiled; a from 0 to 255
+    k = 255 - a
+    frame[y, x, 0] = (frame[y, x, 0] * k + r * a + 127) // 255
+    frame[y, x, 1] = (frame[y, x, 1] * k + g * a + 127) // 255
+    frame[y, x, 2] = (frame[y, x, 2] * k + b * a + 127) // 255
+
+
+@numba.njit(cache=True)
+def _rect(frame, x0, y0, x1, y1, top, bottom, radius, r, g, b):  # type: ignore[no-untyped-def]
+    """Rows outside [top, bottom) are clipped; a corner pixel is covered by how far it lies inside the circle."""
+    for y in range(max(y0, top), min(y1, bottom)):
+        for x in range(max(x0, 0), min(x1, frame.shape[1])):
+            dx = max(x0 + radius - (x + 0.5), (x + 0.5) - (x1 - radius), 0.0)
+            dy = max(y0 + radius - (y + 0.5), (y + 0.5) - (y1 - radius), 0.0)
+            cover = 1.0
+            if dx > 0.0 and dy > 0.0:
+                cover = min(max(radius + 0.5 - np.sqrt(dx * dx + dy * dy), 0.0), 1.0)
+            if cover >= 1.0:
+                frame[y, x, 0], frame[y, x, 1], frame[y, x, 2] = r, g, b
+            elif cover > 0.0:
+                _blend(frame, y, x, r, g, b, int(cover * 255))
+
+
+@numba.njit(cache=True)
+def _text(frame, pen, base, limit, top, bottom, codes, coverage, glyphs, r, g, b):  # type: ignore[no-untyped-def]
+    """One run of characters of one font from the pen on; what would pass ``limit`` gives way to two dots."""
+    dots = glyphs[46 - FIRST, 5]
+    total = 0.0
+    for code in codes:
+        total += glyphs[code - FIRST, 5]
+    cut = pen + total > limit
+    n = len(codes)
+    for i in range(n + 2):
+        if i >= n and not cut:
+            break
+        code = codes[i] if i < n else 46
+        advance = glyphs[code - FIRST, 5]
+        if cut and i < n and pen + advance + 2 * dots > limit:
+            continue
+        offset, w, h = int(glyphs[code - FIRST, 0]), int(glyphs[code - FIRST, 1]), int(glyphs[code - FIRST, 2])
+        left, up = int(np.floor(pen + 0.5)) + int(glyphs[code - FIRST, 3]), base + int(glyphs[code - FIRST, 4])
+        for y in range(max(up, top), min(up + h, bottom)):
+            for x in range(max(left, 0), min(left + w, frame.shape[1])):
+                a = coverage[offset + (y - up) * w + x - left]
+                if a > 0:
+                    _blend(frame, y, x, r, g, b, a)
+        pen += advance
+
+
+@numba.njit(cache=True)
+def _fill(frame, op, top, bottom):  # type: ignore[no-untyped-def]
+    """SHADE and GRADIENT: every pixel of the clip."""
+    height = frame.shape[0]
+    a, b = int(op[5]), int(op[6])
+    for y in range(top, bottom):
+        for c in range(3):
+            shift = 16 - 8 * c
+            if op[0] == GRADIENT:
+                share = y / (height - 1)
+                value = ((a >> shift) & 255) * (1 - share) + ((b >> shift) & 255) * share
+                for x in range(frame.shape[1]):
+                    frame[y, x, c] = int(value)
+            else:
+                for x in range(frame.shape[1]):
+                    frame[y, x, c] = int(frame[y, x, c] * (1 - op[6]))
+
+
+@numba.njit(cache=True)
+def _paint(frame, ops, text, coverage, glyphs, scale):  # type: ignore[no-untyped-def]
+    top, bottom, start = 0, frame.shape[0], 0
+    for k in range(ops.shape[0]):
+        op = ops[k]
+        kind, colour = int(op[0]), int(op[5])
+        r, g, b = (colour >> 16) & 255, (colour >> 8) & 255, colour & 255
+        x0, y0, x1, y1 = op[1] * scale, op[2] * scale, op[3] * scale, op[4] * scale
+        if kind == CLIP:
+            top, bottom = max(round(y0), 0), min(round(y1), frame.shape[0])
+        elif kind == RECT:
+            radius = op[6] * scale
+            _rect(frame, round(x0), round(y0), round(x1), round(y1), top, bottom, radius, r, g, b)
+        elif kind == TEXT:
+            n, font = int(op[8]), int(op[6])
+            codes, table = text[start : start + n], glyphs[font]
+            start += n
+            pen, width = x0, 0.0
+            for code in codes:
+                width += table[code - FIRST, 5]
+            if op[7] > 0:
+                pen = max(x0, x1 - width) if op[7] == 2 else max(x0, (x0 + x1 - width) / 2)
+            base = y0
+            if op[4] == 0:
+                base += CAP_HEIGHT / 2 * SIZES[font] * scale
+            _text(frame, pen, int(np.floor(base + 0.5)), x1 + 0.5, top, bottom, codes, coverage, table, r, g, b)
+        else:
+            _fill(frame, op, top, bottom)

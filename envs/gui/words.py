@@ -1,0 +1,66 @@
+"""Word tables and the generators of names, addresses, numbers and passwords that fill a phone with data."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+FIRST = (
+    "Ada Ahmed Alice Amara Anna Arjun Ben Bruno Carla Chen Clara Dana David Diego Elena Emil Emma Erik Farah Felix "
+    "Fiona Georg Grace Hana Hugo Ines Ivan Jack Jana Jonas Julia Kai Karim Kira Lars Laura Leo Lina Luca Maja Marco "
+    "Maria Max Mei Mina Nadia Nils Nora Olga Omar Oskar Paula Pedro Priya Rosa Ruben Sami Sara Sofia Tariq Tess Tom "
+    "Uma Vera Viktor Wei Yara Yuki Zara Zoe"
+).split()
+LAST = (
+    "Abbott Adler Ali Bauer Bell Berg Blake Brandt Chan Cole Costa Cruz Dahl Diaz Dunn Ellis Fischer Ford Fox Garcia "
+    "Gray Haas Hale Hansen Hart Ito Jensen Jones Kaya Khan Kim Klein Kovac Lang Lee Lopez Marsh Mills Moore Nair Novak "
+    "Okoye Olsen Park Patel Perez Quinn Reed Reyes Rossi Roy Sato Silva Singh Stone Tanaka Toth Vega Vogel Wang Ward "
+    "Weber West Wolf Wood Yang Young Zhang"
+).split()
+STREETS = (
+    "Acorn Alder Apple Baker Birch Bridge Canal Castle Cedar Cherry Church Clover Copper Elm Ferry Forest Garden Grove "
+    "Harbour Hazel Hill Juniper King Lake Laurel Linden Maple Market Meadow Mill Oak Orchard Park Pine Queen River "
+    "Rose School Spring Station Stone Sunset Temple Tower Valley Violet Walnut Water Willow Windmill"
+).split()
+KINDS = ("Street", "Road", "Lane", "Avenue", "Way")
+CITIES = (
+    "Arden Ashford Bexley Brightwater Calder Carlow Dunmore Easton Fairview Glenfield Harwick Ilford Kelso Kingsport "
+    "Langley Lorne Marlow Milton Newhaven Norwood Oakdale Penrose Redhill Rowan Selby Stanmore Thornton Tilbury Upton "
+    "Wexford Whitby Yarrow"
+).split()
+NETWORKS = (
+    "Attic Bluebird Cafe Cobalt Comet Copper Delta Ember Falcon Ginger Harbor Indigo Jasmine Kiwi Library Lighthouse "
+    "Maple Meteor Nimbus Office Orbit Pepper Quartz Raven Saffron Sunrise Tulip Umbra Velvet Walnut Zenith"
+).split()
+GADGETS = (
+    "Alto Speaker,Aria Earbuds,Atlas Watch,Bolt Keyboard,Breeze Headset,Cedar Speaker,Drift Mouse,Echo Car,"
+    "Flint Tracker,Halo Lamp,Nova Buds,Onyx Headphones,Pulse Band,Quill Pen,Rover Car,Stellar TV,Terra Scale,"
+    "Vega Controller"
+).split(",")
+
+
+def choose(rng: np.random.Generator, table: Sequence[str], n: int) -> list[str]:
+    """``n`` different entries of a table, in random order."""
+    return [table[int(i)] for i in rng.permutation(len(table))[:n]]
+
+
+def people(rng: np.random.Generator, n: int) -> list[str]:
+    """``n`` full names with no first and no last name twice."""
+    return [f"{first} {last}" for first, last in zip(choose(rng, FIRST, n), choose(rng, LAST, n), strict=True)]
+
+
+def numbers(rng: np.random.Generator, n: int) -> list[str]:
+    """``n`` ten-digit phone numbers, all with different last two digits."""
+    heads, tails = rng.integers(20_000_000, 99_999_999, n), rng.permutation(100)[:n]
+    return [f"{int(head)}{int(tail):02d}" for head, tail in zip(heads, tails, strict=True)]
+
+
+def streets(rng: np.random.Generator, n: int) -> list[str]:
+    """``n`` addresses such as ``14 Linden Road``, no two in streets of one name."""
+    houses, kinds = rng.integers(1, 100, n), rng.integers(len(KINDS), size=n)
+    names = choose(rng, STREETS, n)
+    return [f"{int(h)} {name} {KINDS[int(k)]}" for h, name, k in zip(houses, names, kinds, strict=True)]
+
+
+def password(rng: np.random.Generator) -> str:
+    """A word and three digits."""
+    return f"{STREETS[int(rng.integers(len(STREETS)))].lower()}{int(rng.integers(100, 1000))}"
