@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from copy import copy
 from functools import cache
 from importlib import import_module
 from typing import Any, Protocol
@@ -96,6 +97,7 @@ class GLView:
         max_geom: int,
         visual_options: Mapping[int, bool],
     ) -> None:
+        model = _endless(model)
         self.backend, self._model, self._camera = backend, model, camera
         offscreen = model.vis.global_
         offscreen.offwidth, offscreen.offheight = max(offscreen.offwidth, width), max(offscreen.offheight, height)
@@ -130,6 +132,17 @@ class GLView:
             self._context.free()
             self._gl.free()
             self._gl = None
+
+
+def _endless(model: mujoco.MjModel) -> mujoco.MjModel:
+    """A copy whose planes are drawn as endless as they are to the physics: runners leave Gymnasium's after 40 m."""
+    model = copy(model)
+    for plane in np.flatnonzero(model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE):
+        size, material = model.geom_size[plane, :2], model.geom_matid[plane]
+        if material >= 0 and size.all():
+            model.mat_texrepeat[material] /= size  # counted over half the plane where it ends, else over a metre
+        model.geom_size[plane, :2] = 0
+    return model
 
 
 def open_view(

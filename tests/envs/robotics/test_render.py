@@ -92,3 +92,12 @@ def test_view_is_freed_and_made_anew() -> None:
     lanes.close()
     assert lanes._view is None
     np.testing.assert_array_equal(lanes.render(), first)
+
+
+def test_floor_is_drawn_without_end_and_with_tiles_of_the_same_size() -> None:
+    model = HalfCheetah(1).model
+    endless = render._endless(model)
+    floor = model.geom("floor").id
+    assert model.geom_size[floor].tolist() == [40, 40, 40]
+    assert endless.geom_size[floor, :2].tolist() == [0, 0]
+    np.testing.assert_allclose(endless.mat_texrepeat[model.geom_matid[floor]], 60 / 40)
