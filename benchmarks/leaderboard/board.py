@@ -228,8 +228,7 @@ def _section(name: str, tasks: Sequence[str], groups: Groups, boot: _Bootstrap) 
     scores = {agent: _matrix(agent, tasks, groups) for agent in _agents(groups, tasks)}
     ranked = [agent for agent in scores if scores[agent].tasks == tuple(tasks)]
     ranked.sort(key=lambda agent: -statistics.iqm(scores[agent]))
-    cells = np.concatenate([mine.values.ravel() for mine in scores.values()])
-    thresholds = np.linspace(min(0.0, cells.min()), max(1.0, cells.max()), THRESHOLDS)
+    thresholds = _thresholds([mine.values for mine in scores.values()])
     standings = []
     for agent in ranked + [agent for agent in scores if agent not in ranked]:
         rank = ranked.index(agent) + 1 if agent in ranked else None
@@ -249,6 +248,13 @@ def _section(name: str, tasks: Sequence[str], groups: Groups, boot: _Bootstrap) 
             )
         )
     return Section(name, tuple(tasks), tuple(standings), thresholds)
+
+
+def _thresholds(matrices: Sequence[Floats]) -> Floats:
+    """From a random policy's score (or the lowest) to just above the highest, so that weak agents can be told apart."""
+    cells = np.concatenate([values.ravel() for values in matrices])
+    top = float(cells.max())
+    return np.linspace(min(0.0, float(cells.min())), max(top, min(1.0, 1.2 * top), 0.05), THRESHOLDS)
 
 
 def _matrix(agent: str, tasks: Sequence[str], groups: Groups) -> Scores:

@@ -87,5 +87,6 @@ def _commit_notes(runs: list[FinishedRun]) -> list[str]:
     commits = sorted({run.commit for run in runs})
     if len(commits) < 2:
         return []
-    shown = ", ".join(commit[:10] or "unrecorded" for commit in commits)
+    parts = [commit.partition("+") for commit in commits]
+    shown = ", ".join(head[:10] + plus + changes or "unrecorded" for head, plus, changes in parts)
     return [f"these runs come from {len(commits)} commits of Tiltyard ({shown}), pooled where versions agree"]

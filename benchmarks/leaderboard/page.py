@@ -306,7 +306,9 @@ def _number(metric: Metric, spec: str = ".2f") -> str:
 def _shared(values: Iterable[str]) -> str:
     """The value all runs share, or each with its count."""
     counts = Counter(values)
-    return next(iter(counts)) if len(counts) == 1 else "; ".join(f"{value} ({n} runs)" for value, n in counts.items())
+    if len(counts) == 1:
+        return next(iter(counts))
+    return "; ".join(f"{value} ({n} run{'s' if n > 1 else ''})" for value, n in counts.items())
 
 
 def _seeds(seeds: Sequence[int]) -> str:
