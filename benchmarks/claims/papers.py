@@ -17,7 +17,7 @@ from .harness import RESULTS, Verdict, claims, stored
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / "docs" / "papers.md"
 
-STATISTICS = {"rliable": "benchmarks.statistics"}
+STATISTICS = {"adastop": "benchmarks.adastop", "rliable": "benchmarks.statistics"}
 """Papers built as code that no catalogue lists, by module."""
 
 

@@ -165,6 +165,18 @@ def test_curves_are_normalised_and_meet_at_common_steps(make_run: MakeRun) -> No
     assert (result.curve_band.low <= result.curve).all()
 
 
+def test_profiles_reach_from_random_to_just_above_the_best_run(make_run: MakeRun) -> None:
+    def ends(*scores: float) -> tuple[float, float]:
+        runs = [with_score(make_run(HOPPER, "sac", seed, 0.5), score) for seed, score in enumerate(scores)]
+        thresholds = board_of(runs).sections[0].thresholds
+        return float(thresholds[0]), float(thresholds[-1])
+
+    assert ends(0.1, 0.2, 0.5) == pytest.approx((0.0, 0.6))
+    assert ends(-0.1, 0.2, 0.9) == pytest.approx((-0.1, 1.0))
+    assert ends(0.1, 0.2, 1.5) == pytest.approx((0.0, 1.5))
+    assert ends(-0.3, -0.2, -0.1) == pytest.approx((-0.3, 0.05))
+
+
 def test_no_runs_is_an_error() -> None:
     with pytest.raises(ValueError, match="at least one finished run"):
         board_of([])
