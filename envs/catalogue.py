@@ -75,7 +75,7 @@ ROWS: tuple[Row, ...] = (
         "tiltyard.envs.gui.phone:PhoneVectorEnv",
         domain="gui",
         summary="A simulated phone with real apps, goals in words, pixels and an accessibility tree",
-        max_episode_steps=30,
+        max_episode_steps=50,
         random_score=0.0,
         expert_score=1.0,
         expert_success=1.0,

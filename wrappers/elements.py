@@ -91,7 +91,7 @@ def matched(text: str, detail: str, goal: str) -> tuple[float, ...]:
         float(bool(own) and " ".join(own) in " ".join(words(goal))),
         sum(word in asked for word in second) / max(len(second), 1),
         sum(word in late for word in own) / max(len(own), 1),
-        float(any(text.endswith(ending) for ending in candidates(goal))),
+        float(any((detail or text).endswith(ending) for ending in candidates(goal))),
     )
 
 
@@ -113,8 +113,8 @@ class Elements:
 
     Action: ``Discrete``: tap slot 0 ... ``slots - 1``, type candidate 0 ... ``strings - 1`` of the goal, then
     swipe up, swipe down, back, home, enter, done. Actions that are impossible now (an empty slot, typing into nothing)
-    tap one of the filled slots instead (the best ones, for typing), so that no probability is wasted on them; :meth:`mask`
-    tells which these are.
+    tap one of the filled slots instead (the best ones, for typing), so that no probability is wasted on them;
+    :meth:`mask` tells which these are.
 
     Args:
         observation_space: of the environment, with ``screen``, ``tree`` and ``goal``.

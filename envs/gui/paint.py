@@ -243,7 +243,8 @@ def _key(paint: DisplayList, node: Node, theme: Theme) -> None:
 
 
 LOOKS: dict[str, Callable[[DisplayList, Node, Theme], None]] = {
-    "app": _app, "title": _title, "tab": _tab, "row": _row, "item": _row, "switch": _switch, "radio": _radio, "field": _field,
+    "app": _app, "title": _title, "tab": _tab, "row": _row,
+    "item": _row, "switch": _switch, "radio": _radio, "field": _field,
     "button": _button, "chip": _chip, "text": _text, "section": _section, "image": _image, "dialog": _dialog,
     "keyboard": _keyboard, "key": _key,
 }  # fmt: skip

@@ -68,7 +68,7 @@ class DisplayList:
 
     def picture(self) -> Picture:
         """The finished list."""
-        return np.array(self._ops).tobytes(), "".join(self._text).encode("ascii", "replace")
+        return np.array(self._ops, np.float64).tobytes(), "".join(self._text).encode("ascii", "replace")
 
 
 class Renderer:

@@ -318,9 +318,10 @@ def initial(rng: np.random.Generator) -> Shop:
         products.append(Product(f"{brand} {noun}", category, int(price), colours, sizes))
     order = [products[int(i)] for i in rng.permutation(len(products))]
     names, homes, cities = people(rng, 3), streets(rng, 3), choose(rng, CITIES, 3)
+    newest = int(rng.integers(1003, 9990))
     orders = tuple(
         Order(
-            1003 - i, (some_line(rng, order[i + 3], int(rng.integers(1, 4))),), names[i], homes[i], cities[i],
+            newest - i, (some_line(rng, order[i + 3], int(rng.integers(1, 4))),), names[i], homes[i], cities[i],
             pick(rng, PAYMENTS), status=("placed", "placed", "delivered")[i],
         )
         for i in range(3)

@@ -1,0 +1,233 @@
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+from tiltyard.envs import InvalidAction
+from tiltyard.envs.gui.apps import TEMPLATES
+from tiltyard.envs.gui.apps.shop import Line
+from tiltyard.envs.gui.commands import parse
+from tiltyard.envs.gui.expert import Pilot
+from tiltyard.envs.gui.goals import Template
+from tiltyard.envs.gui.interruptions import System
+from tiltyard.envs.gui.phone import FORMAT_PENALTY, PhoneLanes, PhoneVectorEnv
+from tiltyard.envs.gui.problems import Problem, generate, templates
+
+sys.path.insert(0, str(Path(__file__).parent))
+from phone_helpers import act, shown
+
+LIMIT = 50
+every_template = pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
+
+
+def problems(template: Template, n: int = 6, split: Any = "train") -> list[Problem]:
+    return [generate(split, seed, 0, template.level, [template]) for seed in range(n)]
+
+
+def solve(problem: Problem) -> tuple[Any, list[str]]:
+    phone, actions = problem.phone(), []
+    pilot = Pilot(phone, problem.goal)
+    while len(actions) < LIMIT and (not actions or actions[-1] != "done"):
+        actions.append(pilot.action())
+        phone.act(parse(actions[-1]))
+    return phone, actions
+
+
+def made(**kwargs: Any) -> Any:
+    return gymnasium.make("tiltyard/Phone-v0", **kwargs)
+
+
+@every_template
+def test_expert_solves_every_template_within_the_limit(template: Template) -> None:
+    for problem in problems(template):
+        phone, actions = solve(problem)
+        assert actions[-1] == "done", problem.goal.text
+        assert phone.state == problem.goal.expected, problem.goal.text
+
+
+@every_template
+def test_no_goal_holds_at_the_start_and_none_is_empty(template: Template) -> None:
+    for problem in problems(template, 12):
+        assert problem.state != problem.goal.expected
+        assert 10 < len(problem.goal.text) <= 200
+
+
+@every_template
+def test_damage_elsewhere_spoils_a_reached_goal(template: Template) -> None:
+    for problem in problems(template, 2):
+        phone, _ = solve(problem)
+        settings, book, shop = phone.state["settings"], phone.state["contacts"], phone.state["shop"]
+        spoiled = {
+            "settings": replace(settings, phone_name="x"),
+            "contacts": book.saving(book.contacts[0], None),
+            "shop": shop.adding(Line(shop.products[0].name, shop.products[0].colours[0], "")),
+            "system": System(updated=True),
+        }
+        for app, state in spoiled.items():
+            assert {**phone.state, app: state} != problem.goal.expected
+
+
+@every_template
+def test_goals_vary_in_words_and_things(template: Template) -> None:
+    texts = {problem.goal.text for problem in problems(template, 12)}
+    assert len(texts) >= (2 if template.name in ("contacts_call_back", "contacts_clear_log") else 6)
+
+
+def test_orders_with_one_thing_too_many_fail() -> None:
+    template = next(t for t in TEMPLATES if t.name == "shop_order")
+    problem = replace(generate("train", 5, 0, 2, [template]), interruptions={}, slow={})
+    phone = problem.phone()
+    pilot = Pilot(phone, problem.goal)
+    while not phone.state["shop"].cart:
+        phone.act(parse(pilot.action()))
+    other = next(p for p in phone.state["shop"].products if p.name != phone.state["shop"].cart[0].product)
+    act(phone, "home", "<Shop>", f"<{other.name}>", "<Add to cart>")
+    for _ in range(40):
+        phone.act(parse(pilot.action()))
+    assert len(phone.state["shop"].orders) >= 4, "it was ordered"
+    assert phone.state != problem.goal.expected
+
+
+def test_a_switch_goal_by_hand_earns_one_only_when_declared() -> None:
+    env = made(apps=["settings"]).unwrapped
+    for seed in range(60):
+        _, info = env.reset(seed=seed)
+        if info["template"] == "settings_switch" and "irplane mode" in info["goal"]:
+            break
+    phone = env.lanes.phones[0]
+    phone.interruptions, phone.slow = {}, {}
+    if not phone.stack:
+        act(phone, "<Settings>")
+    act(phone, "swipe down", "<Airplane mode>")
+    assert env.lanes.holds(0)
+    _, reward, terminated, _, info = env.step("swipe up")
+    assert (reward, terminated, info["success"]) == (0.0, False, False), "not declared yet"
+    _, reward, terminated, _, info = env.step("done")
+    assert (reward, terminated, info["success"]) == (1.0, True, True)
+    assert info["reward_terms"] == {"goal": 1.0, "format": 0.0}
+
+
+@pytest.mark.parametrize("level", [1, 2, 3])
+def test_exploits_earn_nothing(level: int) -> None:
+    for exploit in (
+        ["done"],
+        ["swipe up", "swipe down"] * 30,
+        ["back"] * 20 + ["done"],
+        ["tap 0.2 0.4"] * 8 + ["done"],
+    ):
+        env = PhoneVectorEnv(20, level=level, split="test", max_episode_steps=LIMIT)
+        env.reset(seed=1)
+        total, open_ = np.zeros(20), np.ones(20, bool)
+        for action in exploit:
+            _, reward, terminated, truncated, _ = env.step([action] * 20)
+            total += reward * open_
+            open_ &= ~(terminated | truncated)
+        if exploit == ["tap 0.2 0.4"] * 8 + ["done"]:
+            assert total.mean() <= 0.05, "tapping one spot solves goals"
+        else:
+            assert (total == 0).all(), exploit[:2]
+
+
+def test_typing_the_goal_into_every_field_earns_nothing() -> None:
+    lanes = PhoneLanes(20, level=2)
+    lanes.begin(np.arange(20), np.arange(20), np.zeros(20, int))
+    for lane in range(20):
+        phone, text = lanes.phones[lane], lanes.problems[lane].goal.text[:100]
+        phone.interruptions, phone.slow = {}, {}
+        for opening in (["<Phone>", "<New contact>"], ["<Shop>"], ["<Phone>"]):
+            act(phone, "home", *opening)
+            for label in [node.text for node in phone.page.column if node.role == "field"]:
+                act(phone, f"<{label}>", f"type {text}", "enter", "back")
+                if phone.where == "Home":
+                    break
+    _, terminated = lanes.advance(["done"] * 20, np.ones(20, bool))
+    assert terminated.all()
+    assert not lanes.step_info()["success"].any()
+
+
+def test_unreadable_actions_cost_a_little_change_nothing_and_are_explained() -> None:
+    env = made()
+    before = env.reset(seed=3)[0]
+    after, reward, terminated, _, info = env.step("please open the settings")
+    assert reward == FORMAT_PENALTY == -0.01
+    assert info["reward_terms"] == {"goal": 0.0, "format": -0.01}
+    assert not terminated
+    lines = after["tree"].splitlines()
+    assert lines[2].startswith('message "could not read that action: use tap X Y')
+    assert [*lines[:2], *lines[3:]] == before["tree"].splitlines()
+    assert env.observation_space.contains(after)
+
+
+@pytest.mark.parametrize("bad", [None, 1, 0.5, b"back", ["back"], float("nan"), {"a": 1}])
+def test_what_is_no_string_is_refused_and_changes_nothing(bad: Any) -> None:
+    env = made().unwrapped
+    env.reset(seed=2)
+    steps = env.lanes.phones[0].steps
+    with pytest.raises(InvalidAction, match="got"):
+        env.step(bad)
+    assert env.lanes.phones[0].steps == steps
+    vector = PhoneVectorEnv(2)
+    vector.reset(seed=0)
+    for batch in ("back", ["back"], ["back", bad], 3):
+        with pytest.raises(InvalidAction, match="got"):
+            vector.step(batch)
+
+
+def test_lanes_do_not_hear_each_other_and_equal_seeds_are_equal_problems() -> None:
+    alone, pair = PhoneVectorEnv(1, level=3), PhoneVectorEnv(3, level=3)
+    a, _ = alone.reset(seed=[7])
+    b, info = pair.reset(seed=[7, 8, 7])
+    assert info["problem"][0] == info["problem"][2] != info["problem"][1]
+    for _ in range(60):
+        np.testing.assert_array_equal(a["screen"][0], b["screen"][0])
+        assert (a["tree"][0], a["goal"][0]) == (b["tree"][0], b["goal"][0])
+        action = alone.expert().predict(a)[0][0]
+        a, *_ = alone.step([action])
+        b, *_ = pair.step([action, "swipe up", "type x"])
+
+
+def test_splits_share_no_digest_and_digests_name_goal_and_data() -> None:
+    some = templates(1, None)
+    train = {generate("train", s, e, 1, some).digest for s in range(40) for e in range(3)}
+    test = {generate("test", s, e, 1, some).digest for s in range(40) for e in range(3)}
+    assert len(train) == len(test) == 120
+    assert not train & test
+
+
+def test_levels_and_apps_choose_the_goals() -> None:
+    assert {t.level for t in templates(3, None)} == {3}
+    assert {app for t in templates(2, ["shop"]) for app in t.apps} == {"shop"}
+    assert {t.apps for t in templates(3, ["contacts", "settings"])} == {("contacts", "settings")}
+    with pytest.raises(ValueError, match="unknown level 4"):
+        made(level=4)
+    with pytest.raises(ValueError, match="unknown app 'shopp'; did you mean 'shop'"):
+        made(apps=["shopp"])
+    with pytest.raises(ValueError, match="no goal of level 3"):
+        made(level=3, apps=["shop"])
+    with pytest.raises(ValueError, match="size is"):
+        made(size=(100, 100))
+
+
+def test_expert_recovers_from_a_noisy_hand() -> None:
+    lanes = PhoneLanes(30, level=1)
+    lanes.begin(np.arange(30), np.arange(30), np.zeros(30, int))
+    active, success, rng = np.ones(30, bool), np.zeros(30, bool), np.random.default_rng(0)
+    for _ in range(LIMIT):
+        noise = ["swipe up", "back", "home", "swipe left"]
+        acts = [noise[int(rng.integers(4))] if rng.random() < 0.25 else a for a in lanes.expert_actions()]
+        _, terminated = lanes.advance(acts, active)
+        success |= lanes.step_info()["success"] & active
+        active &= ~terminated
+    assert success.all()
+
+
+def test_an_expert_shown_the_dialog_declines_it() -> None:
+    problem = next(p for s in range(99) if (p := generate("train", s, 0, 3, templates(3, None))).interruptions)
+    phone, _ = solve(problem)
+    assert phone.steps >= min(problem.interruptions)
+    assert phone.state == problem.goal.expected
+    assert not shown(phone, "Install")
