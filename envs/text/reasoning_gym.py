@@ -73,8 +73,8 @@ def _same(answer: str, gold: str) -> bool:
 
 
 def _parts(text: str) -> list[str]:
-    """Words, signs and line ends, so that ``[1, "a"]`` is ``[1,'a']`` but ``1 2`` is not ``12``."""
-    lines = [re.sub(r"(\*\*|[\[\](),*+])", r" \1 ", line.replace('"', "'")).split() for line in text.splitlines()]
+    """Words, brackets, commas and line ends, so that ``[1, "a"]`` is ``[1,'a']`` but ``1 2`` is not ``12``."""
+    lines = [re.sub(r"([\[\](),])", r" \1 ", line.replace('"', "'")).split() for line in text.splitlines()]
     return [part for words in lines if words for part in [*words, "\n"]]
 
 
