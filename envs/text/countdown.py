@@ -220,13 +220,11 @@ class Pair(NamedTuple):
     """Two of three numbers, tried together while the third waits.
 
     Attributes:
-        waiting: the third number.
-        needs: values of the pair from which one step with ``waiting`` leads to the target.
+        needs: steps from the target and the waiting number back to the values that the pair has to make.
         tries: every step of the pair, with every last step after it.
     """
 
-    waiting: int
-    needs: list[int]
+    needs: list[Step]
     tries: list[tuple[Step, list[Step]]]
 
 
@@ -236,18 +234,10 @@ def _pairs(numbers: Sequence[int], target: int) -> list[Pair]:
     for i, j, rest in ((0, 1, 2), (0, 2, 1), (1, 2, 0)):
         a, b, waiting = numbers[i], numbers[j], numbers[rest]
         tries = [(step, _steps_of(step.value, waiting)) for step in _steps_of(a, b)]
-        pairs.append(Pair(waiting, _needs(target, waiting, max(a + b, a * b)), tries))
+        # no pair makes more than its sum or product, so a product beyond them is not worth a line
+        needs = [step for step in _steps_of(target, waiting) if step.operator != "*" or step.value <= max(a + b, a * b)]
+        pairs.append(Pair(needs, tries))
     return pairs
-
-
-def _needs(target: int, waiting: int, most: int) -> list[int]:
-    """Values v up to ``most`` whose sum, distance, product or quotient with ``waiting`` is ``target``."""
-    values = [abs(target - waiting), target + waiting, target * waiting]
-    if target % waiting == 0:
-        values.append(target // waiting)
-    if waiting % target == 0:
-        values.append(waiting // target)
-    return [value for value in dict.fromkeys(values) if 0 < value <= most]
 
 
 def _planned(problem: Problem) -> tuple[list[Step], list[int]]:
@@ -276,14 +266,14 @@ class Countdown(TextLanes[Problem]):
     """Countdown's lanes. ``info["numbers"]`` and ``info["target"]`` at reset name the problem.
 
     The expert writes a search over the last three numbers (before that it knows the way). For each pair of them it
-    notes the number that waits and, after a colon, the values from which one step with it leads to the target; then it
-    tries the pair's steps, ``;`` after each whose value is none of them, until one is, and finishes::
+    works back from the target and the waiting number to the values it needs, ``:``, then tries the pair's steps, ``;``
+    after each whose value is none of them, until one is, and finishes::
 
         Make 57 from 8 4 25.
-        25:32,82 8+4=12;8-4=4;8*4=32 32+25=57<answer>(8*4)+25</answer>
+        57+25=82,57-25=32:8+4=12;8-4=4;8*4=32 32+25=57<answer>(8*4)+25</answer>
 
     The misleading texts of :meth:`demonstrations` are impatient: every line of working is true, but the first step
-    tried is taken whether or not it leads to the target, and a last step that misses it is answered.
+    tried is taken whether it leads to the target or not, and a last step that misses it is answered.
 
     Args:
         num_envs: number of lanes.
@@ -305,7 +295,7 @@ class Countdown(TextLanes[Problem]):
         render_mode: str | None = None,
     ) -> None:
         check_level(level)
-        super().__init__(num_envs, split=split, render_mode=render_mode, question_length=256, answer_length=320)
+        super().__init__(num_envs, split=split, render_mode=render_mode, question_length=256, answer_length=400)
         self.level = level
         self.exactly_once = exactly_once
         self._rules = (
@@ -345,9 +335,8 @@ class Countdown(TextLanes[Problem]):
         pair = _pairs(left, problem.target)[0]
         first, lasts = pair.tries[0]
         # never empty: the first step adds, and a + b is a * b only for 2 and 2, where a / b misses
-        misses = [last for last in lasts if last.value != problem.target]
-        steps = [*plan, first, misses[int(rng.integers(len(misses)))]]
-        return "".join(f"{step} " for step in plan) + _noted(pair) + _finished(problem, steps)
+        last = next(last for last in lasts if last.value != problem.target)
+        return "".join(f"{step} " for step in plan) + _noted(pair) + _finished(problem, [*plan, first, last])
 
     def describe(self, problems: Sequence[Problem]) -> Info:
         """``numbers`` (a tuple a lane) and ``target``."""
@@ -358,7 +347,7 @@ class Countdown(TextLanes[Problem]):
 
 
 def _noted(pair: Pair) -> str:
-    return f"{pair.waiting}:{','.join(map(str, pair.needs))} "
+    return ",".join(map(str, pair.needs)) + ":"
 
 
 def _finished(problem: Problem, steps: Sequence[Step]) -> str:
