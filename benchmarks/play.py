@@ -54,12 +54,11 @@ def play(
         steps: stop after this many in all, even within an episode.
         seed: episode i plays ``reset(seed=seed + i)``; the published evaluation seeds by default.
         split: "test" problems, or "train".
-        progress: called with the steps played, after each.
-        **env_kwargs: the environment's own keywords.
+        progress: called with the steps played.
+        **env_kwargs: the environment's own.
 
     Raises:
-        KeyError: no such environment.
-        ValueError: another file format, another policy name, or fewer than 1 step or episode.
+        KeyError, ValueError: no such environment, file format or policy, or fewer than 1 step or episode.
     """
     video = Path(video)
     if video.suffix.lower() not in FORMATS:
@@ -68,11 +67,8 @@ def play(
         raise ValueError(f"a video needs at least 1 step and 1 episode, got steps={steps}, episodes={episodes}")
     first = evaluation_seeds(0, 1)[0] if seed is None else seed
     player = _Player(env_id, agent, split, env_kwargs)
-    native = float(player.env.metadata.get("render_fps", 10))
-    every = max(1, ceil(native / MAX_FPS))
     try:
-        frames = player.frames(range(first, first + episodes), steps, every, round(HOLD * native / every), progress)
-        _write(video, frames, native / every)
+        _write(video, player.frames(range(first, first + episodes), steps, progress), player.fps)
     finally:
         player.env.close()
     return player.episodes
@@ -91,15 +87,16 @@ class _Player:
         self.env = gymnasium.make(env_id, render_mode="rgb_array", **kwargs)
         if not view.strings:
             self.env = sb3_spaces(self.env)
+        native = float(self.env.metadata.get("render_fps", 10))
+        self.every = max(1, ceil(native / MAX_FPS))
+        self.fps = native / self.every
         self.title = f"{env_id.rpartition('/')[2]}, {agent if isinstance(agent, str) else type(agent).__name__}"
         self.policy = _single_policy(agent, self.env)
         self.episodes: list[Episode] = []
 
-    def frames(
-        self, seeds: range, steps: int, every: int, hold: int, progress: Callable[[int], None] | None
-    ) -> Iterator[Frame]:
-        """Plays one episode a seed until ``steps`` are played; shows every ``every``-th step and both ends of each."""
-        played = 0
+    def frames(self, seeds: range, steps: int, progress: Callable[[int], None] | None) -> Iterator[Frame]:
+        """Plays one episode a seed until ``steps`` are played; shows every :attr:`every`-th step and both ends of each."""
+        played, hold = 0, round(HOLD * self.fps)
         for seed in seeds:
             observation, _ = self.env.reset(seed=seed)
             self.env.action_space.seed(seed)
@@ -110,7 +107,7 @@ class _Player:
                 action = self.policy(observation)
                 observation, reward, terminated, truncated, info = self.env.step(action)
                 score, count, played, over = score + float(reward), count + 1, played + 1, terminated or truncated
-                if count % every == 0 and not over:
+                if count % self.every == 0 and not over:
                     yield self._frame(goal, action, count, score)
                 if progress is not None:
                     progress(played)

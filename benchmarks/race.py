@@ -54,8 +54,7 @@ def race(
     Raises:
         KeyError: no such suite, agent or engine.
         ValueError: a tuning seed, or fewer than 1 worker.
-        RaceIncomplete: when all others are done, if a run failed, was killed, or was found finished under other
-            versions (which is never pooled with the rest).
+        RaceIncomplete: when all others are done, if a run failed, was killed, or is there under other versions.
     """
     suite = find_suite(suite) if isinstance(suite, str) else suite
     runs, execute, root = suite.runs(agents=agents, seeds=seeds), find_engine(engine), Path(root)
@@ -67,8 +66,7 @@ def race(
         with _shown(suite.name, runs, pending, root) as board, closing(execute(pending, root, workers)) as outcomes:
             for run, error in outcomes:
                 board.ended(run, error)
-                if error is not None:
-                    failures[run.name] = error
+                failures |= {} if error is None else {run.name: error}
     finished = [read_run(run.folder(root)) for run in runs if run.name not in failures]
     if failures:
         command = _command(suite.name, agents, seeds, root, engine, workers)
