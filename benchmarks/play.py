@@ -95,7 +95,7 @@ class _Player:
         self.episodes: list[Episode] = []
 
     def frames(self, seeds: range, steps: int, progress: Callable[[int], None] | None) -> Iterator[Frame]:
-        """Plays one episode a seed until ``steps`` are played; shows every :attr:`every`-th step and both ends of each."""
+        """Plays one episode a seed until ``steps`` are played; shows each :attr:`every`-th step and both ends."""
         played, hold = 0, round(HOLD * self.fps)
         for seed in seeds:
             observation, _ = self.env.reset(seed=seed)
