@@ -6,11 +6,13 @@ moments of the last half of training, the present stochastic policy acts from fr
 
 * the agent's estimate, min over its critics of Q(s, a), which is what its actor is trained on,
 * its discounted return with the entropy bonuses both methods count, ``G_t = r_t + gamma (G_t+1 - alpha log pi_t+1)``,
-  judged where at least 500 further steps are counted (0.99^500 = 0.7%) or the episode ends by itself; time limits are
+  judged where at least 150 further steps are counted (0.95^150 = 0.05%) or the episode ends by itself; time limits are
   lifted, since the critics look past them.
 
-A bias is the mean estimate minus the mean return, in percent of the mean absolute return. Clipped double critics, which
-both have, are known to lean below the truth; ``details`` therefore tells both biases and which is nearer to zero.
+A bias is the mean estimate minus the mean return, in percent of the mean absolute return. The discount is 0.95, not the
+paper's 0.99, so that values can follow the policy within a small budget; where they lag, that counts as bias too, for
+either agent. Clipped double critics, which both have, are known to lean below the truth; ``details`` therefore tells
+both biases, and which is nearer to zero.
 """
 
 from dataclasses import asdict, dataclass
@@ -35,16 +37,16 @@ CLAIM = Claim(
 
 TASKS = ("Pendulum-v1", "tiltyard/Hopper-v5")
 SEEDS = 5
-MOMENTS = (3000, 4500, 6000)
-LANES, HORIZON, TAIL = 16, 700, 500
+MOMENTS = (4000, 5000, 6000)
+LANES, HORIZON, TAIL = 16, 400, 150
 EQUAL: dict[str, Any] = {
     "learning_rate": 1e-3,
     "learning_starts": 500,
-    "batch_size": 256,
-    "gamma": 0.99,
-    "tau": 0.005,
+    "batch_size": 128,
+    "gamma": 0.95,
+    "tau": 0.01,
     "buffer_size": 10_000,
-    "n_envs": 2,
+    "n_envs": 4,
     "gradient_steps": -1,
     "device": "cpu",
 }

@@ -11,8 +11,10 @@ from stable_baselines3.common.buffers import NStepReplayBuffer
 from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.utils import set_random_seed
 
+from tiltyard.agents import make
 from tiltyard.agents.control.dsact import DSACT, value_distribution_loss
 from tiltyard.agents.control.networks import GaussianCritics
+from tiltyard.wrappers.spaces import sb3_env
 
 SMALL: dict[str, Any] = {"learning_starts": 20, "batch_size": 16, "buffer_size": 2000, "seed": 0}
 
@@ -193,17 +195,12 @@ def test_a_gymnasium_vector_and_n_step_returns() -> None:
 
 @pytest.mark.slow
 def test_pendulum_is_swung_up() -> None:
-    agent = DSACT(
-        "MlpPolicy",
-        "Pendulum-v1",
-        learning_rate=1e-3,
-        learning_starts=500,
-        policy_kwargs={"net_arch": [64, 64]},
-        seed=1,
-    )
-    agent.learn(7000)
-    mean, _ = evaluate_policy(agent, agent.get_env(), n_eval_episodes=10)
-    assert mean > -250  # random: about -1200
+    settings: dict[str, Any] = {"learning_starts": 500, "n_envs": 4, "policy_kwargs": {"net_arch": [64, 64]}}
+    rates = {"learning_rate": 1e-3, "ent_coef_learning_rate": 1e-3, "tau": 0.01}
+    agent = make("dsac-t", "Pendulum-v1", seed=0, batch_size=128, **settings, **rates)
+    agent.learn(10_000)
+    mean, _ = evaluate_policy(agent, sb3_env("Pendulum-v1", 10, seed=10_000), n_eval_episodes=10)
+    assert mean > -300  # random: about -1200
 
 
 def test_api_is_sb3s() -> None:
