@@ -95,7 +95,10 @@ def test_a_lane_does_not_depend_on_its_company(action, threads):
     single, _ = alone.reset(seed=43)
     assert np.array_equal(batch[3], single)
     for step in range(60):
-        actions = policy("random" if step % 2 else "expert", env.lanes, rng)
+        name = "random" if step % 2 else "expert"
+        actions = policy(name, env.lanes, rng)
+        if name == "expert":
+            assert np.array_equal(policy(name, alone.lanes, rng)[0], actions[3])
         batch, reward, ended, truncated, _ = env.step(actions)
         single, r, over, _, _ = alone.step(actions[3])
         assert (r, over) == (reward[3], ended[3])
