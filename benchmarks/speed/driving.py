@@ -16,7 +16,7 @@ from time import perf_counter
 import gymnasium
 import numpy as np
 
-import tiltyard.envs  # registers the environments where the package is not installed
+from tiltyard.envs.catalogue import register_all
 
 PEER = "highway-env highway-fast-v0"
 Contender = Callable[[float], float]
@@ -49,7 +49,7 @@ def highway_env() -> Contender:
     """Steps/s of the peer with random meta-actions."""
     import highway_env
 
-    highway_env.register_highway_envs() if hasattr(highway_env, "register_highway_envs") else None
+    gymnasium.register_envs(highway_env)
     env = gymnasium.make("highway-fast-v0")
     env.reset(seed=0)
     rng = np.random.default_rng(0)
@@ -72,6 +72,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=1.0, help="per contender and repeat")
     arguments = parser.parse_args()
+    register_all()
     contenders: dict[str, Contender] = {}
     if find_spec("highway_env"):
         contenders[PEER] = highway_env()
