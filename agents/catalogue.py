@@ -98,10 +98,19 @@ ROWS: tuple[Row, ...] = (
                 "ent_coef": 0.01,
                 "device": "cpu",
             },
+            "gui": {
+                "n_steps": 64,
+                "batch_size": 256,
+                "n_epochs": 4,
+                "learning_rate": 1e-3,
+                "gamma": 0.95,
+                "ent_coef": 0.02,
+                "device": "cpu",
+            },
             "robotics": {"n_steps": 256, "batch_size": 64, "policy_kwargs": {"log_std_init": -1.0}, "device": "cpu"},
         },
         env_kwargs={"driving": {"action": "discrete"}},
-        n_envs={"driving": 16, "robotics": 8},
+        n_envs={"gui": 16, "driving": 16, "robotics": 8},
     ),
     Row(
         "sac",
@@ -125,6 +134,18 @@ ROWS: tuple[Row, ...] = (
         ("gui", "driving"),
         "Stable-Baselines3's DQN",
         settings={
+            "gui": {
+                "learning_starts": 2000,
+                "buffer_size": 100_000,
+                "batch_size": 128,
+                "learning_rate": 1e-3,
+                "gamma": 0.95,
+                "train_freq": 1,
+                "gradient_steps": 1,
+                "target_update_interval": 500,
+                "exploration_fraction": 0.3,
+                "device": "cpu",
+            },
             "driving": {
                 "learning_starts": 2000,
                 "buffer_size": 100_000,
@@ -139,7 +160,7 @@ ROWS: tuple[Row, ...] = (
             },
         },
         env_kwargs={"driving": {"action": "discrete"}},
-        n_envs={"driving": 16},
+        n_envs={"gui": 8, "driving": 16},
     ),
     Row(
         "dsac-t",

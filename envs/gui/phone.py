@@ -38,7 +38,8 @@ class PhoneLanes(Lanes):
     Args:
         num_envs: number of phones.
         split: which problems, "train" or "test".
-        level: 1 short goals in one app; 2 longer ones; 3 goals across apps, with interruptions and slow screens.
+        level: 1 short goals in one app, with the phone often lying open somewhere on the way; 2 longer ones, from the
+            home screen; 3 goals across apps, with more interruptions and slow screens.
         apps: keys of the apps that goals may need (``"settings"``, ``"contacts"``, ``"shop"``); None for all.
         size: height and width of ``screen`` in pixels; 16 to 9, height 96 to 1920.
         render_mode: "rgb_array" for frames of 324 x 576 (or the size of ``screen``, if larger).

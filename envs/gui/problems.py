@@ -4,15 +4,18 @@ Train and test problems are kept apart by a hash of the goal and of all the data
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 
 from ... import unknown
 from .. import seeding
 from .apps import APPS, TEMPLATES, contacts, settings, shop
+from .commands import parse
 from .device import Phone
+from .expert import Pilot
 from .goals import Goal, State, Template
 from .interruptions import KINDS, System
 from .ui import Screen
@@ -20,7 +23,7 @@ from .ui import Screen
 LEVELS = (1, 2, 3)
 INTERRUPTED = {1: (0.85, 0.15), 2: (0.5, 0.35, 0.15), 3: (0.0, 0.5, 0.3, 0.2)}  # P(0, 1, 2, ... dialogs)
 SLOW = {1: 0.1, 2: 0.25, 3: 0.5}  # P(a screen is slow)
-OPEN = {1: 0.5, 2: 0.0, 3: 0.0}  # P(the goal's app is open already); otherwise the phone shows its home screen
+OPEN = {1: 0.7, 2: 0.0, 3: 0.0}  # P(the phone lies open somewhere on the way); otherwise it shows its home screen
 WINDOW = {1: 6, 2: 12, 3: 20}  # dialogs come within this many steps
 SLOW_SCREENS = (
     "settings/main",
@@ -44,7 +47,7 @@ class Problem:
         state: initial state of all apps.
         interruptions: step -> kind of dialog.
         slow: ``app/view`` -> steps to load.
-        opened: key of the app that is open at the start, or "" for the home screen.
+        opened: screens ``(app, view, argument)`` that are open at the start; none is the home screen.
         digest: hash of goal and data (hex, 16 digits); no digest occurs in both splits.
     """
 
@@ -53,7 +56,7 @@ class Problem:
     state: State
     interruptions: Mapping[int, str]
     slow: Mapping[str, int]
-    opened: str
+    opened: tuple[tuple[str, str, Any], ...]
     clock: str
     charge: int
     wallpaper: int
@@ -70,8 +73,7 @@ class Problem:
             self.wallpaper,
             APPS,
         )
-        if self.opened:
-            phone.stack.append(Screen(self.opened))
+        phone.stack += [Screen(*screen) for screen in self.opened]
         return phone
 
 
@@ -115,15 +117,28 @@ def generate(split: seeding.Split, seed: int, episode: int, level: int, choices:
     slow = {screen: int(n) for screen, n in zip(SLOW_SCREENS, rng.integers(1, 4, len(SLOW_SCREENS)), strict=True)}
     is_slow = rng.random(len(SLOW_SCREENS)) < SLOW[level]
     hour, minute, charge = int(rng.integers(24)), int(rng.integers(60)), int(rng.integers(16, 100))
-    return Problem(
+    problem = Problem(
         template,
         goal,
         state,
         {int(step): str(kind) for step, kind in zip(steps, kinds, strict=True)},
         {screen: n for (screen, n), yes in zip(slow.items(), is_slow, strict=True) if yes},
-        template.apps[0] if rng.random() < OPEN[level] else "",
+        (),
         f"{hour:02d}:{minute:02d}",
         charge,
         WALLPAPERS[int(rng.integers(len(WALLPAPERS)))],
         digest.hex(),
     )
+    return replace(problem, opened=_on_the_way(problem, rng)) if rng.random() < OPEN[level] else problem
+
+
+def _on_the_way(problem: Problem, rng: np.random.Generator) -> tuple[tuple[str, str, Any], ...]:
+    """Screens open somewhere on the expert's way, before it has changed anything."""
+    phone = replace(problem, interruptions={}, slow={}).phone()
+    pilot = Pilot(phone, problem.goal)
+    places: list[tuple[tuple[str, str, Any], ...]] = [()]
+    while phone.state == problem.state and phone.dialog is None and phone.steps < WINDOW[3]:
+        place = tuple((screen.app, screen.view, screen.arg) for screen in phone.stack)
+        places += [place] if place != places[-1] else []
+        phone.act(parse(pilot.action()))
+    return places[int(rng.integers(len(places)))]
