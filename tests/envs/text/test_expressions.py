@@ -224,6 +224,7 @@ def test_the_kernel_equals_the_reference_on_any_run_of_symbols(text: str, once: 
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(["<answer>", "</answer>", "6", "7", "<", "answer>", "x"]), max_size=9))
+@example(["<answer>", "6", "</answer>", "x", "</answer>"])
 def test_the_kernel_finds_the_answer_that_counts(parts: list[str]) -> None:
     text = "".join(parts)
     grades = grade([text], [[6]], [6])

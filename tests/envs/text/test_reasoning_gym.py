@@ -1,5 +1,6 @@
 """reasoning-gym as environments: honest grading, splits, stable problems, clear refusals."""
 
+import os
 import random
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 import reasoning_gym
 
-from tiltyard.envs.text.faults import IMPURE, REFUSED
+from tiltyard.envs.text.faults import IMPURE, REBUILT, REFUSED
 from tiltyard.envs.text.reasoning_gym import ReasoningGym, _same, datasets
 
 
@@ -173,6 +174,12 @@ def test_global_state_is_as_it_was(dataset: str) -> None:
     assert before == (random.getstate(), np.random.get_state()[1].tolist(), getcontext().prec)  # type: ignore[index]
 
 
+@pytest.mark.parametrize("dataset", sorted(REBUILT))
+def test_data_sets_that_read_their_seed_when_built_give_other_problems_for_other_seeds(dataset: str) -> None:
+    problems = ReasoningGym(1, dataset=dataset).problems(np.arange(5), np.zeros(5, int))
+    assert len({problem.entry["question"] for problem in problems}) == 5
+
+
 def test_letters_come_in_the_same_order_in_every_process() -> None:
     code = (
         "from tiltyard.envs.text.reasoning_gym import ReasoningGym as R\n"
@@ -181,7 +188,7 @@ def test_letters_come_in_the_same_order_in_every_process() -> None:
     )
     runs = [
         subprocess.run(
-            [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, capture_output=True, check=True
+            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True
         ).stdout
         for seed in ("1", "2")
     ]
