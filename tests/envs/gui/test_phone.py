@@ -16,6 +16,7 @@ from tiltyard.envs.gui.goals import Template
 from tiltyard.envs.gui.interruptions import System
 from tiltyard.envs.gui.phone import FORMAT_PENALTY, PhoneLanes, PhoneVectorEnv
 from tiltyard.envs.gui.problems import Problem, generate, templates
+from tiltyard.envs.seeding import in_test_split
 
 sys.path.insert(0, str(Path(__file__).parent))
 from phone_helpers import act, shown
@@ -196,6 +197,8 @@ def test_splits_share_no_digest_and_digests_name_goal_and_data() -> None:
     test = {generate("test", s, e, 1, some).digest for s in range(40) for e in range(3)}
     assert len(train) == len(test) == 120
     assert not train & test
+    assert in_test_split([int(digest, 16) for digest in sorted(test)]).all()
+    assert not in_test_split([int(digest, 16) for digest in sorted(train)]).any()
 
 
 def test_levels_and_apps_choose_the_goals() -> None:
