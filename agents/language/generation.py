@@ -135,7 +135,7 @@ def _read(
     distinct = [np.frombuffer(key, np.int64) for key in first]
     length = max(map(len, distinct))
     if min(map(len, distinct)) == 0:
-        raise ValueError("a prompt holds at least one token (CharTokenizer.prompt ends with the ANSWER mark)")
+        raise ValueError("a prompt holds at least one token (Tokenizer.prompt ends with the ANSWER mark)")
     tokens = np.full((len(distinct), length), PAD, np.int64)
     for row, prompt in zip(tokens, distinct, strict=True):
         row[length - len(prompt) :] = prompt

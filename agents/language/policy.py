@@ -13,7 +13,7 @@ from torch import Tensor
 from ... import unknown
 from .generation import Generated, generate
 from .rollouts import PolicyOut
-from .tokenizer import CharTokenizer, Tokens
+from .tokenizer import PIECES, Tokenizer, Tokens
 from .transformer import SIZES, Transformer
 
 
@@ -29,7 +29,7 @@ class TextPolicy(BasePolicy):
         top_k: sample among the k likeliest tokens only (0: all).
         top_p: sample among the likeliest tokens of this total probability (1: all).
         max_answer_tokens: an answer ends here at the latest.
-        alphabet: of the tokenizer.
+        pieces: of the tokenizer.
     """
 
     def __init__(
@@ -43,12 +43,12 @@ class TextPolicy(BasePolicy):
         top_k: int = 0,
         top_p: float = 1.0,
         max_answer_tokens: int = 128,
-        alphabet: str | None = None,
+        pieces: Sequence[str] = PIECES,
     ) -> None:
         super().__init__(observation_space, action_space)
         if size not in SIZES:
             raise ValueError(unknown("policy", size, SIZES))
-        self.tokenizer = CharTokenizer() if alphabet is None else CharTokenizer(alphabet)
+        self.tokenizer = Tokenizer(pieces)
         self.network = Transformer(self.tokenizer.vocabulary_size, **SIZES[size])
         self.temperature, self.top_k, self.top_p = temperature, top_k, top_p
         self.max_answer_tokens = max_answer_tokens
@@ -62,7 +62,7 @@ class TextPolicy(BasePolicy):
         self.generator = torch.Generator(self.device).manual_seed(seed)
 
     def write(self, prompts: Sequence[Tokens], *, deterministic: bool = False) -> Generated:
-        """Answers token prompts (see :meth:`CharTokenizer.prompt`)."""
+        """Answers token prompts (see :meth:`Tokenizer.prompt`)."""
         return generate(
             self.network,
             prompts,
@@ -129,4 +129,4 @@ class TextPolicy(BasePolicy):
         raise TypeError("a language policy acts in strings: call predict")
 
     def _get_constructor_parameters(self) -> dict[str, Any]:
-        return super()._get_constructor_parameters() | {"alphabet": self.tokenizer.alphabet}
+        return super()._get_constructor_parameters() | {"pieces": self.tokenizer.pieces}

@@ -1,5 +1,11 @@
-"""Characters as tokens: printable ASCII, newline and four specials. No training, no files, nothing to download."""
+"""Characters, small numbers and answer tags as tokens. No training, no files, nothing to download.
 
+Numbers up to :data:`NUMBERS` and the tags that open and close an answer are one token each, as in the tokenizers of
+large models: sums are facts about two tokens then, not about digits in places, and texts are half as long. All else is
+read and written character by character.
+"""
+
+import re
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -11,31 +17,45 @@ PAD, END, ANSWER, UNKNOWN = 0, 1, 2, 3
 ALPHABET = "\n" + "".join(map(chr, range(32, 127)))
 """Every character the network can read and write, in the order of the tokens (from 4)."""
 
+TAGS = ("<answer>", "</answer>")
+
+NUMBERS = 400
+"""Numbers from 10 up to this one (exclusive) are tokens; larger ones are written digit by digit."""
+
+PIECES = (*ALPHABET, *TAGS, *map(str, range(10, NUMBERS)))
+"""Every token's text, in the order of the tokens (from 4)."""
+
 Tokens = npt.NDArray[np.int64]
 
 
-class CharTokenizer:
-    """One token a character.
+class Tokenizer:
+    """One token a piece.
+
+    A run of digits is one token if it is a piece as a whole, and else one token a digit; other pieces of several
+    characters are taken wherever they stand.
 
     Args:
-        alphabet: the characters, in token order; a checkpoint stores them beside the weights.
+        pieces: texts of the tokens, in token order; every character of a piece must be a piece. A checkpoint stores
+            them beside the weights.
     """
 
-    def __init__(self, alphabet: str = ALPHABET) -> None:
-        if len(set(alphabet)) != len(alphabet):
-            raise ValueError("a tokenizer's alphabet names each character once")
-        self.alphabet = alphabet
-        self.vocabulary_size = UNKNOWN + 1 + len(alphabet)
-        codes = np.frombuffer(alphabet.encode("utf-32-le"), np.uint32)
-        self._token_of = np.full(int(codes.max()) + 2, UNKNOWN, np.int64)  # the last entry stands for all larger codes
-        self._token_of[codes] = np.arange(len(alphabet)) + UNKNOWN + 1
-        self._text_of = ["", "", "", "?", *alphabet]
+    def __init__(self, pieces: Sequence[str] = PIECES) -> None:
+        self.pieces = tuple(pieces)
+        self._token_of = {piece: UNKNOWN + 1 + i for i, piece in enumerate(self.pieces)}
+        if len(self._token_of) != len(self.pieces):
+            raise ValueError("a tokenizer names each piece once")
+        self.vocabulary_size = UNKNOWN + 1 + len(self.pieces)
+        long = sorted((p for p in self.pieces if len(p) > 1 and not p.isdigit()), key=len, reverse=True)
+        self._split = re.compile("|".join([*map(re.escape, long), "[0-9]+", "."]), re.DOTALL).findall
+        self._text_of = ["", "", "", "?", *self.pieces]
 
     def encode(self, text: str) -> Tokens:
-        """Tokens ``[len(text)]``; a character outside the alphabet becomes ``UNKNOWN``."""
-        codes = np.frombuffer(text.encode("utf-32-le", errors="surrogatepass"), np.uint32)
-        tokens: Tokens = self._token_of[np.minimum(codes, len(self._token_of) - 1)]
-        return tokens
+        """Tokens of ``text``; a character outside the alphabet becomes ``UNKNOWN``."""
+        tokens: list[int] = []
+        for piece in self._split(text):
+            token = self._token_of.get(piece)
+            tokens += [token] if token is not None else [self._token_of.get(char, UNKNOWN) for char in piece]
+        return np.array(tokens, np.int64)
 
     def decode(self, tokens: Iterable[int]) -> str:
         """The text of ``tokens``; specials vanish, except ``UNKNOWN``, which becomes ``?``."""

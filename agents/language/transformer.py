@@ -11,6 +11,7 @@ from .tokenizer import ANSWER, PAD
 
 SIZES: dict[str, dict[str, int]] = {
     "transformer-100k": {"width": 64, "depth": 2, "heads": 2},
+    "transformer-300k": {"width": 96, "depth": 3, "heads": 3},
     "transformer-1m": {"width": 160, "depth": 3, "heads": 5},
     "transformer-10m": {"width": 320, "depth": 8, "heads": 5},
 }

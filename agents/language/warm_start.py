@@ -8,7 +8,7 @@ import torch
 from stable_baselines3.common.vec_env import VecEnv
 from torch import Tensor
 
-from .tokenizer import END, PAD, CharTokenizer, pad_right
+from .tokenizer import END, PAD, Tokenizer, pad_right
 
 BUCKET = 8
 """Batches drawn at once and sorted by length, so that little of a batch is padding."""
@@ -33,7 +33,7 @@ def expert_lanes(venv: VecEnv) -> Any:
 
 
 def demonstration_batches(
-    venv: VecEnv, tokenizer: CharTokenizer, *, batch_size: int, noise: float, rng: np.random.Generator
+    venv: VecEnv, tokenizer: Tokenizer, *, batch_size: int, noise: float, rng: np.random.Generator
 ) -> Iterator[tuple[Tensor, Tensor]]:
     """Endless batches of demonstrations on problems of the environment's own split, drawn by ``rng``.
 

@@ -4,7 +4,7 @@ import torch
 
 from tiltyard.agents.language.generation import choose, generate
 from tiltyard.agents.language.policy import TextPolicy
-from tiltyard.agents.language.tokenizer import END, CharTokenizer, pad_right
+from tiltyard.agents.language.tokenizer import END, Tokenizer, pad_right
 from tiltyard.agents.language.transformer import Transformer
 
 
@@ -16,7 +16,7 @@ def network(seed: int = 0, *, end: float = 0.0) -> Transformer:
 
 
 def prompts(*texts: str) -> list[np.ndarray]:
-    return [CharTokenizer().prompt(text) for text in texts]
+    return [Tokenizer().prompt(text) for text in texts]
 
 
 def recomputed(

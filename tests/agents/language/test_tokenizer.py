@@ -1,35 +1,47 @@
 import pytest
 
-from tiltyard.agents.language.tokenizer import ALPHABET, ANSWER, PAD, UNKNOWN, CharTokenizer, pad_right
+from tiltyard.agents.language.tokenizer import ALPHABET, ANSWER, PAD, UNKNOWN, Tokenizer, pad_right
 
 
 def test_tokens_of_a_known_text():
     # newline is token 4, space 5, so "!" (code 33) is 6 and a letter is its code - 27: "A" (65) -> 38
-    assert CharTokenizer().encode("A !\n").tolist() == [38, 5, 6, 4]
-    assert CharTokenizer().vocabulary_size == 4 + 96
+    assert Tokenizer().encode("A !\n").tolist() == [38, 5, 6, 4]
+    # 4 specials, 96 characters, 2 tags, 390 numbers; the tags come first (100, 101), so 12 is 100 + 2 + 2
+    assert Tokenizer().vocabulary_size == 4 + 96 + 2 + 390
+    assert Tokenizer().encode("<answer>12</answer>").tolist() == [100, 104, 101]
+
+
+def test_a_run_of_digits_is_one_number_or_digit_by_digit():
+    encode = Tokenizer().encode
+    assert len(encode("399")) == 1
+    assert encode("400").tolist() == [*encode("4"), *encode("0"), *encode("0")]
+    assert encode("012").tolist() == [*encode("0"), *encode("1"), *encode("2")]
+    assert encode("1212").tolist() == [*encode("1"), *encode("2")] * 2
 
 
 def test_every_character_comes_back():
-    tokenizer = CharTokenizer()
+    tokenizer = Tokenizer()
+    worked = "Make 24 from 4 6 8. 4*6=24 <answer>(4*6)</answer> 12345 007"
+    assert tokenizer.decode(tokenizer.encode(worked).tolist()) == worked
     assert tokenizer.decode(tokenizer.encode(ALPHABET).tolist()) == ALPHABET
 
 
 @pytest.mark.parametrize("strange", ["é", "数", "😀", "\t", "\x00"])
 def test_characters_outside_the_alphabet_are_unknown_and_never_crash(strange):
-    tokenizer = CharTokenizer()
+    tokenizer = Tokenizer()
     assert tokenizer.encode(f"a{strange}b")[1] == UNKNOWN
     assert tokenizer.decode(tokenizer.encode(f"a{strange}b").tolist()) == "a?b"
 
 
 def test_prompt_ends_with_the_mark_and_the_given_start_of_the_answer():
-    assert CharTokenizer().prompt("A", "!").tolist() == [38, ANSWER, 6]
+    assert Tokenizer().prompt("A", "!").tolist() == [38, ANSWER, 6]
 
 
 def test_padding_is_on_the_right():
-    tokenizer = CharTokenizer()
+    tokenizer = Tokenizer()
     assert pad_right([tokenizer.encode("A"), tokenizer.encode("AA")]).tolist() == [[38, PAD], [38, 38]]
 
 
 def test_a_repeated_character_is_refused():
     with pytest.raises(ValueError, match="once"):
-        CharTokenizer("aa")
+        Tokenizer("aa")
