@@ -17,21 +17,23 @@ from typing import Any
 import numpy as np
 
 ENV = "tiltyard/Countdown-v0"
-LANES = 128
-ANSWERS = 20_480
+LANES = 256
+ANSWERS = 10_240
 """Answers graded during GRPO."""
 SETTINGS: dict[str, Any] = {
-    "policy": "transformer-1m",
+    "policy": "transformer-300k",
     "method": "grpo",
     "kl_coef": 0.0,
     "group_size": 8,
-    "prompts_per_batch": 16,
-    "learning_rate": 3e-4,
-    "max_answer_tokens": 144,
-    "warm_start_steps": 1200,
-    "warm_start_noise": 0.6,
+    "prompts_per_batch": 32,
+    "learning_rate": 2.5e-4,
+    "max_answer_tokens": 112,
+    "warm_start_steps": 4000,
+    "warm_start_noise": 0.4,
+    "warm_start_batch_size": 8,
+    "warm_start_learning_rate": 3e-3,
 }
-POINTS = 8
+POINTS = 6
 """Evaluations along GRPO's curve, the first at the warm start."""
 TEST_SEED = 1_000_000
 OUT = Path(__file__).parents[2] / "docs" / "results" / "countdown-grpo"
