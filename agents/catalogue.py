@@ -80,7 +80,8 @@ _OFF_POLICY: Settings = {
 }
 _OFF_POLICY_LANES = {"driving": 4, "robotics": 4}
 
-_LANGUAGE: Settings = {"text": {"warm_start_steps": 1000, "warm_start_noise": 0.5}}
+_COUNTDOWN = {"policy": "countdown-warm", "warm_start_steps": 0, "warm_start_noise": 0.4, "max_answer_tokens": 112}
+_LANGUAGE = {"warm_start_steps": 2000, "warm_start_batch_size": 8, "warm_start_learning_rate": 2e-3}
 
 ROWS: tuple[Row, ...] = (
     Row(
@@ -136,16 +137,17 @@ ROWS: tuple[Row, ...] = (
         settings={
             "gui": {
                 "learning_starts": 2000,
-                "buffer_size": 50_000,
-                "batch_size": 256,
-                "learning_rate": 7e-4,
+                "buffer_size": 100_000,
+                "batch_size": 128,
+                "learning_rate": 1e-3,
                 "gamma": 0.9,
-                "n_steps": 4,  # success is rare and comes last: one-step targets carry it back too slowly
+                "n_steps": 3,  # success is rare and comes last: one-step targets carry it back too slowly
                 "train_freq": 1,
-                "gradient_steps": 4,
-                "target_update_interval": 100,
-                "exploration_fraction": 0.6,
-                "exploration_final_eps": 0.2,
+                "gradient_steps": 2,
+                "target_update_interval": 1000,
+                "exploration_fraction": 0.5,
+                "exploration_final_eps": 0.1,
+                "policy_kwargs": {"net_arch": [128, 128]},
                 "device": "cpu",
             },
             "driving": {
@@ -179,16 +181,23 @@ ROWS: tuple[Row, ...] = (
         ("text",),
         "Group-relative policy optimisation of a small transformer after a supervised warm start",
         paper="DeepSeekMath: Pushing the Limits of Mathematical Reasoning in Open Language Models (2024)",
-        settings={**_LANGUAGE, "*": {"policy": "transformer-1m", "method": "grpo", "kl_coef": 0.0}},
-        n_envs={"text": 128},
+        settings={
+            "*": {"policy": "transformer-1m", "method": "grpo", "kl_coef": 0.0, "prompts_per_batch": 32},
+            "text": _LANGUAGE | {"learning_rate": 2.5e-4},
+            "tiltyard/Countdown-v0": _COUNTDOWN,
+        },
+        n_envs={"text": 256},
     ),
     Row(
         "sft",
         "tiltyard.agents.language.trainer:PolicyGradient",
         ("text",),
         "The same transformer and warm start, then more demonstrations in place of reinforcement learning",
-        settings={**_LANGUAGE, "*": {"policy": "transformer-1m", "method": "sft"}},
-        n_envs={"text": 128},
+        settings={
+            "*": {"policy": "transformer-1m", "method": "sft"},
+            "text": _LANGUAGE | {"learning_rate": 2.5e-4},
+            "tiltyard/Countdown-v0": _COUNTDOWN,
+        },
     ),
 )
 

@@ -1,6 +1,6 @@
 """The policy of language agents: a transformer, its tokenizer and its optimiser, with SB3's ``predict`` on strings."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,19 @@ class TextPolicy(BasePolicy):
             self.network.parameters(), lr=lr_schedule(1), betas=(0.9, 0.98), weight_decay=0.0, fused=True
         )
         self.generator: torch.Generator | None = None
+        text = "\0".join(self.tokenizer.pieces).encode()
+        self.register_buffer("pieces", torch.tensor(list(text), dtype=torch.uint8))  # stored beside the weights
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
+        """Loads weights, after checking that they were trained on this policy's tokens.
+
+        Raises:
+            ValueError: other tokens: every number of the network would mean something else.
+        """
+        stored = tuple(bytes(state_dict["pieces"].tolist()).decode().split("\0")) if "pieces" in state_dict else ()
+        if stored != self.tokenizer.pieces:
+            raise ValueError("these weights were trained on other tokens: build the policy with pieces= of that time")
+        return super().load_state_dict(state_dict, strict, assign)
 
     def reseed(self, seed: int) -> None:
         """Makes the draws of this policy repeatable, whatever else draws random numbers."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from safetensors.torch import load_file, save_file
 from torch import float16
 
-from .transformer import Transformer
+from .policy import TextPolicy
 
 FOLDER = Path(__file__).parent / "checkpoints"
 
@@ -25,19 +25,20 @@ class Pretrained:
     file: str
     command: str
 
-    def fill(self, network: Transformer) -> None:
-        """Loads the weights into ``network``."""
-        network.load_state_dict(load_file(FOLDER / self.file))
+    def fill(self, policy: TextPolicy) -> None:
+        """Loads the weights into ``policy``."""
+        policy.load_state_dict(load_file(FOLDER / self.file))
 
 
 PRETRAINED: dict[str, Pretrained] = {
     "countdown-warm": Pretrained(
-        "transformer-1m", "countdown-warm.safetensors", "python benchmarks/proofs/countdown_warm.py"
+        "transformer-300k", "countdown-warm.safetensors", "python benchmarks/proofs/countdown_warm.py"
     ),
 }
 """Policies by name."""
 
 
-def export(network: Transformer, file: str | Path) -> None:
-    """Writes ``network``'s weights in half precision, for :data:`PRETRAINED`."""
-    save_file({name: weight.to(float16) for name, weight in network.state_dict().items()}, file)
+def export(policy: TextPolicy, file: str | Path) -> None:
+    """Writes ``policy``'s weights in half precision, and its tokens, for :data:`PRETRAINED`."""
+    state = policy.state_dict()
+    save_file({name: value.to(float16) if value.is_floating_point() else value for name, value in state.items()}, file)

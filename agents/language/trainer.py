@@ -193,7 +193,7 @@ class PolicyGradient(SafeCheckpoint, BaseAlgorithm):
             )
         self.policy = policy.to(self.device)
         if pretrained:
-            pretrained.fill(self.policy.network)
+            pretrained.fill(self.policy)
         self._remember_reference()
         self.set_random_seed(seed)
 

@@ -46,7 +46,7 @@ def main() -> None:
         rewards, _ = evaluate_policy(agent, env, 512, deterministic=name == "greedy", return_episode_rewards=True)
         print(f"test success, {name} answers: {np.mean(np.array(rewards) == 1.0):.1%} of 512")
     args.out.parent.mkdir(exist_ok=True)
-    export(agent.policy.network, args.out)
+    export(agent.policy, args.out)
     print(f"{args.out}: {args.out.stat().st_size / 2**20:.2f} MiB")
 
 

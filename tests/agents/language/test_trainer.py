@@ -8,6 +8,7 @@ from stable_baselines3.common.logger import configure
 
 from tiltyard.agents import make
 from tiltyard.agents.language.collect import Collector
+from tiltyard.agents.language.policy import TextPolicy
 from tiltyard.agents.language.trainer import PolicyGradient
 from tiltyard.agents.language.update import reference_logp
 from tiltyard.wrappers.seams import Curriculum, Guidance
@@ -161,6 +162,12 @@ def test_a_checkpoint_brings_back_the_agent(tmp_path):
     loaded.set_env(env())
     assert loaded.warm_start() == []  # it has been done
     assert loaded.learn(16, reset_num_timesteps=False).num_timesteps == 128
+
+
+def test_weights_trained_on_other_tokens_are_refused():
+    ours, theirs = agent().policy, TextPolicy(None, None, lambda _: 1e-3, size="transformer-100k", pieces="ab")
+    with pytest.raises(ValueError, match="other tokens"):
+        ours.load_state_dict(theirs.state_dict())
 
 
 def test_the_reference_is_the_policy_as_it_was_after_the_warm_start():
