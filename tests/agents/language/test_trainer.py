@@ -39,6 +39,12 @@ class Count(BaseCallback):
         return self.n_calls < self.stop_after
 
 
+def test_an_id_makes_one_lane_for_each_answer_of_an_iteration():
+    by_id = PolicyGradient(env=ENV, **SMALL)
+    assert by_id.n_envs == 16
+    assert by_id.learn(16).num_timesteps == 16
+
+
 def test_timesteps_are_answers_and_iterations_are_whole():
     trained = agent()
     count = Count()
@@ -201,6 +207,19 @@ def test_a_curriculum_that_keeps_nothing_leaves_the_policy_as_it_was():
     trained.learn(1)
     assert torch.equal(weights(trained), start)
     assert trained.num_timesteps == 8 * 16  # all the rounds were paid for
+
+
+def test_a_batch_filled_in_rounds_keeps_its_groups_apart():
+    class Half(Curriculum):
+        def keep(self, rollouts):
+            return rollouts.group % 2 == rollouts.group.min() % 2
+
+    trained = agent(curriculum=Half())
+    trained._callback = trained._setup_learn(16)[1]
+    rollouts = trained._sample()
+    seeds_of = {group: set(rollouts.seed[rollouts.group == group].tolist()) for group in set(rollouts.group.tolist())}
+    assert len(seeds_of) == 4
+    assert all(len(seeds) == 1 for seeds in seeds_of.values())
 
 
 def test_hints_carry_no_loss_and_are_graded_as_part_of_the_answer():
