@@ -23,7 +23,7 @@ from ...wrappers.curricula.catalogue import load as load_curriculum
 from ...wrappers.guidance.catalogue import load as load_guidance
 from ...wrappers.rewards.catalogue import load as load_reward
 from ...wrappers.seams import Choice, Curriculum, Guidance, Reward
-from ...wrappers.spaces import to_sb3
+from ...wrappers.spaces import sb3_env, to_sb3
 from ..checkpoint import SafeCheckpoint
 from ..objectives.catalogue import ROWS
 from ..objectives.ops import group_std, masked_mean
@@ -59,8 +59,8 @@ class PolicyGradient(SafeCheckpoint, BaseAlgorithm):
 
     Args:
         policy: ``"transformer-1m"`` and the other sizes start from nothing; ``"countdown-warm"`` ships with weights.
-        env: a one-turn text environment: a ``VecEnv`` of strings (``sb3_env(..., strings=True)``), a Gymnasium vector
-            or a single environment.
+        env: a one-turn text environment: its id (an iteration's answers are lanes then), a ``VecEnv`` of strings
+            (``sb3_env(..., strings=True)``), a Gymnasium vector or a single environment.
         method: a handle of :data:`tiltyard.agents.objectives.catalogue.ROWS`, or ``"sft"``.
         curriculum: which problems to learn from (a name, ``{"name": ..., parameters}`` or an object; None: uniform).
         guidance: what the policy is told beyond the question (likewise; None: nothing).
@@ -137,6 +137,8 @@ class PolicyGradient(SafeCheckpoint, BaseAlgorithm):
             raise ValueError(unknown("policy", policy, self.policy_aliases))
         if min(group_size, prompts_per_batch, n_epochs) < 1:
             raise ValueError("group_size, prompts_per_batch and n_epochs must be at least 1")
+        if isinstance(env, str):
+            env = sb3_env(env, group_size * prompts_per_batch, seed=seed, strings=True)
         super().__init__(
             policy,
             env,
