@@ -49,7 +49,7 @@ def _standings(axes: "Axes", section: Section) -> None:
         if iqm.interval is not None:
             axes.plot([iqm.interval.low, iqm.interval.high], [place, place], color=colour, lw=5, alpha=0.35)
         axes.plot(iqm.value, place, "o", color=colour, ms=7)
-    axes.set_yticks(range(len(section.standings)), [s.agent for s in reversed(section.standings)])
+    axes.set_yticks(range(len(section.standings)), [s.agent.partition(",")[0] for s in reversed(section.standings)])
     axes.set_ylim(-0.7, len(section.standings) - 0.3)
     axes.set_xlim(min(-0.05, *(s.metrics["iqm"].value - 0.05 for s in section.standings)), 1.05)
     axes.grid(axis="x", color=GRID)
@@ -67,13 +67,18 @@ def draw(runs: Path, out: Path) -> None:
     sections = {
         section.name: section for section in leaderboard(load_runs(runs), rng=np.random.default_rng(0)).sections
     }
-    figure = Figure(figsize=(12.8, 6.4), facecolor="white", layout="constrained")
+    figure = Figure(figsize=(12.8, 5.4), facecolor="white", layout="constrained")
     FigureCanvasAgg(figure)
-    top, bottom = figure.subplots(2, len(SCENES), gridspec_kw={"height_ratios": (2.6, 1)})
-    for column, (domain, (env_id, steps)) in enumerate(SCENES.items()):
-        top[column].imshow(frame(env_id, steps), interpolation="lanczos")
-        top[column].set_title(env_id, fontsize=11, color=INK, family="monospace")
+    above, below = figure.subfigures(2, 1, height_ratios=(2.2, 1))
+    pictures = [frame(env_id, steps) for env_id, steps in SCENES.values()]
+    shapes = [picture.shape[1] / picture.shape[0] for picture in pictures]
+    top = above.subplots(1, len(SCENES), gridspec_kw={"width_ratios": [min(shape, 2.4) for shape in shapes]})
+    bottom = below.subplots(1, len(SCENES))
+    for column, (domain, (env_id, _)) in enumerate(SCENES.items()):
+        top[column].imshow(pictures[column], interpolation="lanczos")
+        top[column].set_title(env_id.removeprefix("tiltyard/"), fontsize=11, color=INK, family="monospace")
         top[column].axis("off")
+        bottom[column].set_title(domain, fontsize=10, color=INK)
         if domain in sections:
             _standings(bottom[column], sections[domain])
         else:
