@@ -28,7 +28,7 @@ SETTINGS: dict[str, Any] = {
     "prompts_per_batch": 32,
     "learning_rate": 2.5e-4,
     "max_answer_tokens": 112,
-    "warm_start_steps": 4000,
+    "warm_start_steps": 6500,
     "warm_start_noise": 0.4,
     "warm_start_batch_size": 8,
     "warm_start_learning_rate": 3e-3,
