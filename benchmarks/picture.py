@@ -69,7 +69,8 @@ def draw(runs: Path, out: Path) -> None:
     }
     figure = Figure(figsize=(12.8, 5.4), facecolor="white", layout="constrained")
     FigureCanvasAgg(figure)
-    above, below = figure.subfigures(2, 1, height_ratios=(2.2, 1))
+    halves: Any = figure.subfigures(2, 1, height_ratios=(2.2, 1))
+    above, below = halves
     pictures = [frame(env_id, steps) for env_id, steps in SCENES.values()]
     shapes = [picture.shape[1] / picture.shape[0] for picture in pictures]
     top = above.subplots(1, len(SCENES), gridspec_kw={"width_ratios": [min(shape, 2.4) for shape in shapes]})
