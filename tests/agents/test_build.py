@@ -17,7 +17,8 @@ def test_an_id_brings_the_settings_lanes_and_problems_of_the_row() -> None:
     agent = make("td3", "tiltyard/Hopper-v5", buffer_size=100, seed=3)
     assert agent.n_envs == find("td3").n_envs_for("tiltyard/Hopper-v5") == 4
     assert agent.learning_starts == 1000
-    assert agent.gradient_steps == -1
+    assert agent.gradient_steps == 2  # Hopper's own scope wins over the -1 of everywhere
+    assert find("td3").settings_for("tiltyard/HalfCheetah-v5")["gradient_steps"] == -1
     assert isinstance(agent.action_noise, NormalActionNoise)
     assert agent.action_noise._sigma.tolist() == [0.1] * 3
     first = gymnasium.make("tiltyard/Hopper-v5").reset(seed=4)[0]
