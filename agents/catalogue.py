@@ -77,7 +77,7 @@ _OFF_POLICY: Settings = {
     "*": {"gradient_steps": -1},
     "driving": {"learning_starts": 1000, "buffer_size": 300_000},
     "robotics": {"learning_starts": 1000, "buffer_size": 300_000},
-    # Hopper learns in minutes with small networks, of which a core updates twice as many.
+    # Small networks, so that a race of minutes leaves time for enough updates.
     "tiltyard/Hopper-v5": {"learning_rate": 1e-3, "gradient_steps": 2, "policy_kwargs": {"net_arch": [128, 128]}},
 }
 _OFF_POLICY_LANES = {"driving": 4, "robotics": 4}
