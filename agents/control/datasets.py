@@ -1,0 +1,212 @@
+"""Minari datasets as the flat, checked arrays that offline agents learn from."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium.spaces import Box, Space
+
+if TYPE_CHECKING:
+    from minari import MinariDataset
+
+Float32 = npt.NDArray[np.float32]
+
+REWARD_LIMIT = 1e8
+"""A reward beyond this, either way, is a fault: its square, as in a critic's loss, drowns all others in float32."""
+_ROUNDING = 1e-4
+"""Of an action space's width: how far actions may lie outside it, as rounding carries them; they are clipped."""
+
+
+@dataclass(frozen=True)
+class Transitions:
+    """N transitions of E episodes, in the order in which they happened; all arrays are contiguous.
+
+    Attributes:
+        observations: ``[N, obs]`` float32; observations of several dimensions are flattened.
+        actions: ``[N, act]`` float32 in the environment's own units, inside its action space.
+        rewards: ``[N]`` float32.
+        next_observations: ``[N, obs]`` float32; at an episode's end its true last observation.
+        terminations: ``[N]`` float32, 1 where the task itself ended: bootstrap with ``(1 - terminations) * value``.
+        ends: ``[N]`` bool, the last step of each episode, for whatever reason (a time limit is no termination).
+        episodes: ``[N]`` int64, the episode of each step, 0 ... E - 1.
+        episode_returns: ``[E]`` float64, undiscounted.
+    """
+
+    observations: Float32
+    actions: Float32
+    rewards: Float32
+    next_observations: Float32
+    terminations: Float32
+    ends: npt.NDArray[np.bool_]
+    episodes: npt.NDArray[np.int64]
+    episode_returns: npt.NDArray[np.float64]
+
+    def __len__(self) -> int:
+        """Number of transitions, N."""
+        return len(self.rewards)
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """Steps of each episode ``[E]``."""
+        return np.bincount(self.episodes, minlength=len(self.episode_returns)).astype(np.int64)
+
+    def returns(self, gamma: float) -> Float32:
+        """The discounted return from each step to the end of its episode, ``[N]``: ``G_t = r_t + gamma G_{t+1}``.
+
+        A truncated episode's return holds what was seen of it: nothing is put in for what a time limit cut off.
+
+        Raises:
+            ValueError: ``gamma`` outside [0, 1].
+        """
+        if not 0 <= gamma <= 1:
+            raise ValueError(f"gamma is between 0 and 1, got {gamma}")
+        lengths, last = self.lengths, np.flatnonzero(self.ends)
+        total, found = np.zeros(len(last)), np.empty_like(self.rewards)
+        for back in range(int(lengths.max())):  # all episodes at once, each from its own end
+            alive = lengths > back
+            steps = last[alive] - back
+            total[alive] = self.rewards[steps] + gamma * total[alive]
+            found[steps] = total[alive]
+        return found
+
+    @classmethod
+    def from_minari(
+        cls, dataset: "MinariDataset | str", observation_space: Space[Any], action_space: Space[Any]
+    ) -> "Transitions":
+        """Reads a whole dataset, checking it for an agent with these spaces.
+
+        Args:
+            dataset: a ``minari.MinariDataset``, or the id of a local one.
+            observation_space: of the agent; a ``Box``.
+            action_space: of the agent; a ``Box``.
+
+        Raises:
+            FileNotFoundError: no such local dataset.
+            TypeError: neither a dataset nor an id, or a space (the agent's or the dataset's) that is not a ``Box``.
+            ValueError: a dataset of another shape, an empty one, or one with NaN, infinity, actions outside
+                ``action_space`` or rewards beyond :data:`REWARD_LIMIT`; the message names the episode.
+        """
+        dataset = load(dataset)
+        for kind, own, agents in (
+            ("observations", dataset.observation_space, observation_space),
+            ("actions", dataset.action_space, action_space),
+        ):
+            _check_space(dataset.id, kind, own, agents)
+        parts = [_Episode(dataset.id, episode).checked(observation_space, action_space) for episode in dataset]
+        if not parts:
+            raise ValueError(f"dataset {dataset.id} is empty: an agent needs at least one episode to learn from")
+        return cls._joined(parts)
+
+    @classmethod
+    def _joined(cls, parts: Sequence[dict[str, npt.NDArray[Any]]]) -> "Transitions":
+        arrays = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        lengths = [len(part["rewards"]) for part in parts]
+        ends = np.zeros(sum(lengths), np.bool_)
+        ends[np.cumsum(lengths) - 1] = True
+        return cls(
+            **arrays,
+            ends=ends,
+            episodes=np.repeat(np.arange(len(parts)), lengths),
+            episode_returns=np.array([part["rewards"].sum(dtype=np.float64) for part in parts]),
+        )
+
+
+def load(dataset: "MinariDataset | str") -> "MinariDataset":
+    """The dataset itself, or the local one with this id.
+
+    Raises:
+        FileNotFoundError: no such local dataset.
+        TypeError: neither a dataset nor an id.
+        ValueError: not an id of Minari's form, ``namespace/name-v0``.
+    """
+    import minari  # late: it brings HDF5, which an agent that never sees data does not need
+
+    if isinstance(dataset, minari.MinariDataset):
+        return dataset
+    if not isinstance(dataset, str):
+        raise TypeError(f"a dataset is a minari.MinariDataset or the id of one, got {type(dataset).__name__}")
+    if not re.fullmatch(r"([-\w]+/)*[-\w]+-v\d+", dataset):
+        raise ValueError(f"a dataset's id is like tiltyard/hopper/medium-v0, got {dataset!r}")
+    try:
+        return minari.load_dataset(dataset)
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            f"there is no local dataset {dataset}: make it with tiltyard dataset make, or fetch a published one with "
+            f"minari download {dataset} (both look where MINARI_DATASETS_PATH says)"
+        ) from None
+
+
+def _check_space(name: str, kind: str, own: Space[Any], agents: Space[Any]) -> None:
+    if not isinstance(agents, Box):
+        raise TypeError(f"learning from a dataset needs Box {kind}, but those of this agent are {agents}")
+    if not isinstance(own, Box):
+        raise TypeError(f"dataset {name} holds {kind} of {own}: only Box {kind} can be learnt from")
+    if own.shape != agents.shape:
+        raise ValueError(
+            f"dataset {name} is of another space: its {kind} have shape {own.shape}, the agent's {agents.shape}"
+        )
+
+
+class _Episode:
+    """One recorded episode of T steps, on its way into arrays."""
+
+    def __init__(self, dataset: str, episode: Any) -> None:
+        self._where = f"dataset {dataset}: episode {episode.id}"
+        self._episode = episode
+
+    def checked(self, observation_space: Space[Any], action_space: Space[Any]) -> dict[str, npt.NDArray[Any]]:
+        """Its arrays by :class:`Transitions`' names."""
+        steps = len(self._episode.rewards)
+        if not steps:
+            raise ValueError(f"{self._where} has no steps")
+        terminations = np.asarray(self._episode.terminations, np.float32)
+        if terminations.shape != (steps,) or np.shape(self._episode.rewards) != (steps,):
+            raise ValueError(f"{self._where} does not hold one reward and one termination flag a step")
+        observations = self._floats("observations", steps + 1, observation_space)
+        actions = self._floats("actions", steps, action_space)
+        return {
+            "observations": observations[:-1],
+            "actions": self._inside(actions, action_space),
+            "rewards": self._rewards(),
+            "next_observations": observations[1:],
+            "terminations": terminations,
+        }
+
+    def _floats(self, kind: str, steps: int, space: Space[Any]) -> Float32:
+        """One field as ``[steps, size]`` float32, all of it finite."""
+        values = np.asarray(getattr(self._episode, kind))
+        if values.shape != (steps, *(space.shape or ())):
+            raise ValueError(f"{self._where} holds {kind} of shape {values.shape}, not {(steps, *(space.shape or ()))}")
+        with np.errstate(over="ignore"):
+            found = values.reshape(steps, -1).astype(np.float32)
+        if not np.isfinite(found).all():
+            raise ValueError(f"{self._where} holds NaN or infinity in its {kind}")
+        return found
+
+    def _rewards(self) -> Float32:
+        rewards = np.asarray(self._episode.rewards, np.float64)
+        if not np.isfinite(rewards).all():
+            raise ValueError(f"{self._where} holds NaN or infinity in its rewards")
+        largest = rewards[np.abs(rewards).argmax()]
+        if abs(largest) > REWARD_LIMIT:
+            raise ValueError(
+                f"{self._where} holds a reward of {largest:g}: rewards beyond {REWARD_LIMIT:g} cannot be learnt from; "
+                "scale them or drop the episode"
+            )
+        return rewards.astype(np.float32)
+
+    def _inside(self, actions: Float32, space: Space[Any]) -> Float32:
+        assert isinstance(space, Box)
+        low, high = space.low.reshape(-1), space.high.reshape(-1)
+        margin = np.nan_to_num(_ROUNDING * (high - low), posinf=0.0)
+        outside = (actions < low - margin) | (actions > high + margin)
+        if outside.any():
+            step, entry = np.argwhere(outside)[0]
+            raise ValueError(
+                f"{self._where} holds an action outside the agent's space: entry {entry} of step {step} is "
+                f"{actions[step, entry]:g}, allowed are {low[entry]:g} to {high[entry]:g}"
+            )
+        return np.clip(actions, low, high).astype(np.float32)
