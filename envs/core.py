@@ -13,6 +13,7 @@ import inspect
 import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import Any, ClassVar, SupportsFloat
 
 import gymnasium
@@ -24,6 +25,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from .. import unknown
+from .columns import masked, merged
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
@@ -43,6 +45,8 @@ class Lanes(ABC):
     """Of one lane."""
     action_space: Space[Any]
     """Of one lane."""
+    lane_state: ClassVar[tuple[str, ...]] = ()
+    """Names of the arrays or lists ``[n, ...]`` that decide a lane's coming steps; with them a lane can be restored."""
 
     def __init__(self, num_envs: int, render_mode: str | None = None) -> None:
         if num_envs < 1:
@@ -83,6 +87,28 @@ class Lanes(ABC):
     @abstractmethod
     def expert_actions(self) -> Any:
         """What a scripted expert does now in every lane (it may read the true state), batched as actions."""
+
+    def snapshot(self, lane: int) -> dict[str, Any]:
+        """All of ``lane`` that decides its coming steps, as plain data of its own."""
+        self._need_lane_state()
+        return {name: deepcopy(getattr(self, name)[lane]) for name in self.lane_state}
+
+    def restore(self, lane: int, state: Mapping[str, Any]) -> None:
+        """Puts a lane where :meth:`snapshot` saw one; the streams of problems go on as if nothing had happened.
+
+        Raises:
+            ValueError: a state of another task; nothing has changed.
+        """
+        self._need_lane_state()
+        own = {name: getattr(self, name) for name in self.lane_state}
+        if state.keys() != own.keys() or any(np.shape(state[name]) != np.shape(own[name][lane]) for name in own):
+            raise ValueError(f"this is no state of {type(self).__name__}: restore what its own snapshot() returned")
+        for name, column in own.items():
+            column[lane] = deepcopy(state[name])
+
+    def _need_lane_state(self) -> None:
+        if not self.lane_state:
+            raise TypeError(f"{type(self).__name__} cannot take snapshots: it does not name its lane_state")
 
     def render(self, lane: int = 0) -> npt.NDArray[np.uint8]:
         """An RGB frame ``[H, W, 3]`` of one lane."""
@@ -194,6 +220,29 @@ class SingleEnv(gymnasium.Env[Any, Any]):
         info = lane_info(self.lanes.step_info(), 0)
         return lane_of(self.lanes.observe(), 0), float(reward[0]), bool(terminated[0]), False, info
 
+    def snapshot(self) -> dict[str, Any]:
+        """All that decides the episode's coming steps, as plain data; the stream of problems is no part of it.
+
+        Raises:
+            ResetNeeded: no episode is under way.
+            TypeError: this task cannot take snapshots.
+        """
+        if not self._running:
+            raise ResetNeeded("the episode is over (or never began): call reset() before snapshot()")
+        return self.lanes.snapshot(0)
+
+    def restore(self, state: Mapping[str, Any]) -> tuple[Any, Info]:
+        """Goes on from a :meth:`snapshot`; returns what :meth:`reset` does. The next reset is as it would have been.
+
+        A time limit counts on: it is a wrapper's, which knows nothing of this.
+
+        Raises:
+            ValueError: a state of another task; nothing has changed.
+        """
+        self.lanes.restore(0, state)
+        self._running = True
+        return lane_of(self.lanes.observe(), 0), lane_info(self.lanes.reset_info(), 0)
+
     def expert(self) -> Expert:
         """The scripted policy that solves (nearly all of) the task; it may read the true state."""
         return Expert(self.lanes, single=True)
@@ -259,7 +308,7 @@ class BatchedVectorEnv(VectorEnv[Any, Any, Any]):
             if one is not None or self._seeds[lane] < 0:
                 self._seeds[lane], self._episodes[lane] = _fresh_seed() if one is None else one, -1
         self._begin(mask)
-        return self.lanes.observe(), _masked(self.lanes.reset_info(), mask)
+        return self.lanes.observe(), masked(self.lanes.reset_info(), mask)
 
     def step(self, actions: Any) -> tuple[Any, Floats, Bools, Bools, Info]:
         """Steps all lanes; see the class for what happens to lanes whose episode ends."""
@@ -280,9 +329,9 @@ class BatchedVectorEnv(VectorEnv[Any, Any, Any]):
         limit = self.max_episode_steps
         truncated = (self._elapsed >= limit) & active if limit else np.zeros(self.num_envs, np.bool_)
         self._done = terminated | truncated
-        info = _masked(self.lanes.step_info(), active)
+        info = masked(self.lanes.step_info(), active)
         if fresh.any():
-            info = _merged(info, _masked(self.lanes.reset_info(), fresh))
+            info = merged(info, masked(self.lanes.reset_info(), fresh))
         observation = self.lanes.observe()
         if self.autoreset_mode == AutoresetMode.SAME_STEP and self._done.any():
             observation, info = self._autoreset(observation)
@@ -291,12 +340,12 @@ class BatchedVectorEnv(VectorEnv[Any, Any, Any]):
     def _autoreset(self, observation: Any) -> tuple[Any, Info]:
         done = self._done
         columns = self.lanes.step_info()
-        info, final_info = _masked(columns, ~done), _masked(columns, done)
+        info, final_info = masked(columns, ~done), masked(columns, done)
         final_obs = np.full(self.num_envs, None, dtype=object)
         for lane in np.flatnonzero(done):
             final_obs[lane] = lane_of(observation, int(lane))
         self._begin(done)
-        info = _merged(info, _masked(self.lanes.reset_info(), done))
+        info = merged(info, masked(self.lanes.reset_info(), done))
         info |= {
             "final_obs": final_obs,
             "_final_obs": done,
@@ -348,37 +397,3 @@ class BatchedVectorEnv(VectorEnv[Any, Any, Any]):
                 f"options['reset_mask'] must be a boolean array of shape ({self.num_envs},) with a True in it"
             )
         return mask
-
-
-def _masked(columns: Mapping[str, Any], mask: Bools) -> Info:
-    """Gymnasium's vector info: each column beside ``_name``, a mask of the lanes it speaks for."""
-    info: Info = {}
-    for key, column in columns.items():
-        info[key] = _masked(column, mask) if isinstance(column, dict) else _column(column)
-        info[f"_{key}"] = mask
-    return info
-
-
-def _column(values: Any) -> npt.NDArray[Any]:
-    if isinstance(values, np.ndarray):
-        return values.copy()  # lanes may hand out their own arrays, which the next step overwrites
-    if isinstance(values[0], bool | int | float):
-        return np.asarray(values)
-    column = np.empty(len(values), dtype=object)
-    for i, value in enumerate(values):  # one by one: NumPy would otherwise unpack equal-length lists into a matrix
-        column[i] = value
-    return column
-
-
-def _merged(first: Info, second: Info) -> Info:
-    """Two masked infos over disjoint lanes as one; where both have a column, each keeps its own lanes."""
-    merged = {**second, **first}
-    for key in first.keys() & second.keys():
-        if key.startswith("_") and key[1:] in first:
-            merged[key] = first[key] | second[key]
-        elif isinstance(first[key], Mapping):
-            merged[key] = _merged(first[key], second[key])
-        else:
-            merged[key] = first[key].copy()
-            merged[key][second[f"_{key}"]] = second[key][second[f"_{key}"]]
-    return merged

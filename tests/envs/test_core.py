@@ -26,6 +26,8 @@ class Base(Lanes):
 class Climb(Base):
     """Steps of 0, 1 or 2 up a stair whose height, 3 to 6, the problem decides; at the top the episode ends."""
 
+    lane_state = ("height", "place", "names")
+
     def __init__(self, num_envs: int, *, bonus: float = 10.0, **shared: Any) -> None:
         super().__init__(num_envs, **shared)
         self.bonus = bonus
@@ -313,3 +315,51 @@ def test_close_frees_the_lanes_and_no_lanes_is_an_error() -> None:
     assert env.lanes.closed == 1
     with pytest.raises(ValueError, match="num_envs must be at least 1, got 0"):
         ClimbVectorEnv(0)
+
+
+def test_a_restored_lane_goes_on_from_its_snapshot_and_the_next_reset_is_as_ever() -> None:
+    env, other = ClimbEnv(), ClimbEnv()
+    env.reset(seed=3)
+    other.reset(seed=3)
+    env.step(2)
+    state = env.snapshot()
+    assert state["place"] == 2
+    env.step(1)
+    observation, info = env.restore(state)
+    assert observation.tolist() == [2, env.lanes.height[0]]
+    assert info["name"] == "3/0"
+    assert env.step(0)[0][0] == 2
+    assert state["place"] == 2  # the snapshot is a copy
+    assert env.reset()[1] == other.reset()[1]
+
+
+def test_an_episode_that_is_over_can_be_restored_but_not_taken() -> None:
+    env = ClimbEnv()
+    with pytest.raises(ResetNeeded, match="before snapshot"):
+        env.snapshot()
+    env.reset(seed=0)
+    state = env.snapshot()
+    while not env.step(2)[2]:
+        pass
+    with pytest.raises(ResetNeeded, match="before snapshot"):
+        env.snapshot()
+    env.restore(state)
+    assert env.step(1)[0][0] == 1
+
+
+def test_a_state_of_another_task_is_refused_whole() -> None:
+    env = ClimbEnv()
+    env.reset(seed=0)
+    before = env.snapshot()
+    for wrong in ({}, {**before, "more": 1}, {**before, "place": np.zeros(2)}):
+        with pytest.raises(ValueError, match="no state of Climb"):
+            env.restore(wrong)
+    assert env.snapshot() == before
+
+
+def test_a_task_that_names_no_lane_state_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Climb, "lane_state", ())
+    env = ClimbEnv()
+    env.reset(seed=0)
+    with pytest.raises(TypeError, match="Climb cannot take snapshots"):
+        env.snapshot()

@@ -1,0 +1,44 @@
+"""Infos of a vector environment: columns of per-lane values, each beside a mask of the lanes it speaks for."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Bools = npt.NDArray[np.bool_]
+Info = dict[str, Any]
+
+
+def masked(columns: Mapping[str, Any], mask: Bools) -> Info:
+    """Gymnasium's vector info: each column beside ``_name``, a mask of the lanes it speaks for."""
+    info: Info = {}
+    for key, column in columns.items():
+        info[key] = masked(column, mask) if isinstance(column, dict) else _column(column)
+        info[f"_{key}"] = mask
+    return info
+
+
+def _column(values: Any) -> npt.NDArray[Any]:
+    if isinstance(values, np.ndarray):
+        return values.copy()  # lanes may hand out their own arrays, which the next step overwrites
+    if isinstance(values[0], bool | int | float):
+        return np.asarray(values)
+    column = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values):  # one by one: NumPy would otherwise unpack equal-length lists into a matrix
+        column[i] = value
+    return column
+
+
+def merged(first: Info, second: Info) -> Info:
+    """Two masked infos over disjoint lanes as one; where both have a column, each keeps its own lanes."""
+    merged = {**second, **first}
+    for key in first.keys() & second.keys():
+        if key.startswith("_") and key[1:] in first:
+            merged[key] = first[key] | second[key]
+        elif isinstance(first[key], Mapping):
+            merged[key] = merged(first[key], second[key])
+        else:
+            merged[key] = first[key].copy()
+            merged[key][second[f"_{key}"]] = second[key][second[f"_{key}"]]
+    return merged
