@@ -26,6 +26,7 @@ from ... import unknown
 from ..core import Bools, Floats, Info, Ints, Lanes
 from ..errors import InvalidAction
 from ..seeding import check_split, problem_rng
+from .physics import scale_physics
 from .render import View, open_view
 
 STATE = mujoco.mjtState.mjSTATE_INTEGRATION.value
@@ -78,7 +79,10 @@ class MujocoLanes(Lanes):
         camera_name: the same by name.
         max_geom: most geoms in a frame.
         visual_options: MuJoCo's rendering flags.
+        physics_scale: factors of the model's "gravity", "friction", "mass" or "damping"; see :mod:`.physics`.
     """
+
+    lane_state = ("_state", "first_qpos", "unstable")
 
     def __init__(
         self,
@@ -96,6 +100,7 @@ class MujocoLanes(Lanes):
         camera_name: str | None = None,
         max_geom: int = 1000,
         visual_options: Mapping[int, bool] | None = None,
+        physics_scale: Mapping[str, float] | None = None,
     ) -> None:
         super().__init__(num_envs, render_mode)
         if frame_skip < 1:
@@ -103,7 +108,8 @@ class MujocoLanes(Lanes):
         if nthread is not None and nthread < 1:
             raise ValueError(f"nthread must be at least 1, got {nthread}")
         self.split = check_split(split)
-        self.model = mujoco.MjModel.from_xml_path(str(model_path(xml_file)))
+        self.model = self.build_model(xml_file)
+        scale_physics(self.model, physics_scale or {})
         # MuJoCo would silently restart a simulation that blew up; here that ends the episode, see `advance`.
         self.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET.value
         self.frame_skip = frame_skip
@@ -126,6 +132,10 @@ class MujocoLanes(Lanes):
         self._view: View | None = None
         self._allocate(nthread or os.cpu_count() or 1)
 
+    def build_model(self, xml_file: str) -> mujoco.MjModel:
+        """The physics; a task that puts its model together from parts does so here."""
+        return mujoco.MjModel.from_xml_path(str(model_path(xml_file)))
+
     def _allocate(self, nthread: int) -> None:
         n, model = self.num_envs, self.model
         threads = max(1, min(nthread, n // LANES_PER_THREAD))
@@ -133,8 +143,11 @@ class MujocoLanes(Lanes):
         self._pool = ThreadPoolExecutor(threads - 1, "mujoco") if threads > 1 else None
         self._first = np.empty(mujoco.mj_stateSize(model, STATE))
         mujoco.mj_getState(model, self._data[0], self._first, STATE)
-        self._state = np.tile(self._first, (n, 1))  # [n, size of mjSTATE_INTEGRATION]
-        self._rows = list(self._state)
+        first = np.concatenate((self._first, np.zeros(self.count_readings())))
+        self._state = np.tile(first, (n, 1))  # [n, size of mjSTATE_INTEGRATION + readings]
+        self._rows = list(self._state[:, : len(self._first)])
+        self.readings: Floats = self._state[:, len(self._first) :]
+        self.time: Floats = self._state[:, _columns(model, mujoco.mjtState.mjSTATE_TIME).start]  # seconds
         qpos, qvel = (_columns(model, part) for part in (mujoco.mjtState.mjSTATE_QPOS, mujoco.mjtState.mjSTATE_QVEL))
         self.qpos: Floats = self._state[:, qpos]
         self.qvel: Floats = self._state[:, qvel]
@@ -144,6 +157,17 @@ class MujocoLanes(Lanes):
         self.first_qpos: Floats = self.qpos.copy()  # of the current episodes
         self.unstable: Bools = np.zeros(n, np.bool_)
         self._streams: list[tuple[int, int, np.random.Generator] | None] = [None] * n
+
+    def count_readings(self) -> int:
+        """How many numbers a lane :meth:`read` keeps; ``model`` is there when this is asked."""
+        return 0
+
+    def read(self, data: mujoco.MjData, readings: Floats) -> None:
+        """Writes what the task needs of ``data`` beyond the state (contact forces, places of bodies) to ``readings``.
+
+        Called by the thread that stepped the lane, with ``mj_rnePostConstraint`` done, which Gymnasium does after a step
+        too, and after a reset with ``mj_forward`` done. Readings are a part of the lane's state and restored with it.
+        """
 
     @abstractmethod
     def draw(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
@@ -157,11 +181,20 @@ class MujocoLanes(Lanes):
         """See :meth:`Lanes.begin`."""
         for lane, seed, episode in zip(lanes.tolist(), seeds.tolist(), episodes.tolist(), strict=True):
             qpos, qvel = self.draw(self._generator(lane, seed, episode))
-            self._state[lane] = self._first
+            self._rows[lane][:] = self._first
             self.qpos[lane] += qpos
             self.qvel[lane] += qvel
+            if self.readings.shape[1]:
+                self._read_first(lane)
         self.first_qpos[lanes] = self.qpos[lanes]
         self.unstable[lanes] = False
+
+    def _read_first(self, lane: int) -> None:
+        data = self._data[0]
+        mujoco.mj_resetData(self.model, data)  # else forces of another lane's last step would linger
+        mujoco.mj_setState(self.model, data, self._rows[lane], STATE)
+        mujoco.mj_forward(self.model, data)
+        self.read(data, self.readings[lane])
 
     def _generator(self, lane: int, seed: int, episode: int) -> np.random.Generator:
         if self.split == "test":
@@ -188,22 +221,33 @@ class MujocoLanes(Lanes):
             raise self._refused("lanes of different shapes") from error
         if batch.dtype.kind not in "fiu":
             raise self._refused(f"type {batch.dtype}")
-        if batch.shape != self._ctrl.shape:
+        if batch.shape != self._action_shape:
             raise self._refused(f"shape {batch.shape}")
         inside = (batch >= self._low) & (batch <= self._high)  # so written that NaN is outside
         if not inside.all():
             lane = int(np.flatnonzero(~inside.all(axis=1))[0])
             raise self._refused(f"{batch[lane].tolist()} in lane {lane}")
-        return batch if batch.dtype == np.float32 else batch.astype(np.float64)
+        # In rows, as the order in which a row's squares are summed hangs on how it lies in memory.
+        return np.ascontiguousarray(batch, np.float32 if batch.dtype == np.float32 else np.float64)
 
     def _refused(self, got: str) -> InvalidAction:
-        shape = self._ctrl.shape
+        shape = self._action_shape
         return InvalidAction(f"actions must be finite numbers of shape {shape} within the space's bounds, got {got}")
+
+    @property
+    def _action_shape(self) -> tuple[int, ...]:
+        return (self.num_envs, *(self.action_space.shape or ()))
+
+    def command(self, actions: npt.NDArray[np.floating], active: Bools) -> None:
+        """Writes the actions of the active lanes into their states, before the physics: motor controls, unless a task's
+        actions mean something else.
+        """
+        self._ctrl[active] = actions[active]
 
     def advance(self, actions: npt.NDArray[np.floating], active: Bools) -> tuple[Floats, Bools]:
         """See :meth:`Lanes.advance`. A lane whose physics blow up stays in its last sound state and terminates."""
         before = self._state.copy()
-        self._ctrl[active] = actions[active]
+        self.command(actions, active)
         self._simulate(np.flatnonzero(active).tolist())
         self.unstable = self.unstable & ~active
         if not np.abs(self._motion).max() < HUGE:  # so written that NaN counts as huge
@@ -222,10 +266,14 @@ class MujocoLanes(Lanes):
 
     def _drain(self, queue: Iterator[int], data: mujoco.MjData) -> None:
         model, rows, nstep = self.model, self._rows, self.frame_skip
+        readings = self.readings if self.readings.shape[1] else None
         for lane in queue:
             mujoco.mj_setState(model, data, rows[lane], STATE)
             mujoco.mj_step(model, data, nstep=nstep)
             mujoco.mj_getState(model, data, rows[lane], STATE)
+            if readings is not None:
+                mujoco.mj_rnePostConstraint(model, data)
+                self.read(data, readings[lane])
 
     def step_info(self) -> Info:
         """See :meth:`Lanes.step_info`; ``unstable`` says that the physics blew up and ended the episode."""

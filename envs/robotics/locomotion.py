@@ -1,10 +1,12 @@
-"""Planar runners: Gymnasium's ``HalfCheetah-v5`` and ``Hopper-v5``, batched, with the same numbers bit for bit.
+"""Planar runners: Gymnasium's ``HalfCheetah-v5``, ``Hopper-v5``, ``Walker2d-v5``, batched, the same bit for bit.
 
 Observations, rewards and ends of episodes are those of Gymnasium (Towers et al., Gymnasium: A Standard Interface for
 Reinforcement Learning Environments, 2024; the tasks are of Wawrzyński 2007 and of Erez, Tassa and Todorov 2012), and
-so are the keywords and their defaults. Added: ``success``, the test split, the expert.
+so are the keywords and their defaults. Added: ``success``, the test split, the expert. The four-legged ``Ant-v5``,
+which leaves the plane, is in :mod:`.ant`.
 """
 
+import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -18,6 +20,7 @@ from .experts import load_expert
 
 HALF_CHEETAH_CAMERA: Mapping[str, Any] = {"distance": 4.0}
 HOPPER_CAMERA: Mapping[str, Any] = {"trackbodyid": 2, "distance": 3.0, "lookat": (0.0, 0.0, 1.15), "elevation": -20.0}
+WALKER_CAMERA: Mapping[str, Any] = {**HOPPER_CAMERA, "distance": 4.0}
 
 
 class Runner(MujocoLanes):
@@ -30,6 +33,10 @@ class Runner(MujocoLanes):
 
     success_distance: ClassVar[float]
     expert_name: ClassVar[str]
+    expert_hertz: ClassVar[float | None] = None
+    """Strides a second of an expert that keeps time by a clock."""
+    places: ClassVar[int] = 1
+    """Columns of ``qpos``, from the first, that say where the body is rather than how it is held."""
 
     def __init__(
         self,
@@ -45,7 +52,7 @@ class Runner(MujocoLanes):
         self.forward_reward_weight = forward_reward_weight
         self.ctrl_cost_weight = ctrl_cost_weight
         self.reset_noise_scale = reset_noise_scale
-        self._first_seen = int(exclude_current_positions_from_observation)  # column of qpos
+        self._first_seen = self.places * exclude_current_positions_from_observation  # column of qpos
         size = self.model.nq + self.model.nv - self._first_seen
         self.observation_space = Box(-np.inf, np.inf, (size,), np.float64)
         self.x_velocity: Floats = np.zeros(num_envs)
@@ -92,9 +99,18 @@ class Runner(MujocoLanes):
         }
 
     def expert_actions(self) -> npt.NDArray[np.float32]:
-        """A static linear policy of what the agent sees, clipped to the space; see :mod:`.experts`."""
-        seen = np.concatenate((self.qpos[:, 1:], self.seen_velocity()), axis=1)
-        return load_expert(self.expert_name).act(seen)
+        """A static linear policy of :meth:`expert_view`, clipped to the space; see :mod:`.experts`."""
+        return load_expert(self.expert_name).act(self.expert_view())
+
+    def expert_view(self) -> Floats:
+        """Posture and velocities, and for an expert with a clock the sine and cosine of one and two turns a stride."""
+        seen = np.concatenate((self.qpos[:, self.places :], self.seen_velocity()), axis=1)
+        if self.expert_hertz is None:
+            return seen
+        turns = [math.tau * self.expert_hertz * time for time in self.time.tolist()]
+        # One by one: NumPy's vector sine may round by where in the batch an element stands.
+        clock = [(math.sin(t), math.cos(t), math.sin(2 * t), math.cos(2 * t)) for t in turns]
+        return np.concatenate((seen, np.array(clock)), axis=1)
 
 
 class HalfCheetah(Runner):
@@ -146,7 +162,62 @@ class HalfCheetah(Runner):
         return rng.uniform(-scale, scale, self.model.nq), scale * rng.standard_normal(self.model.nv)
 
 
-class Hopper(Runner):
+class Walker(Runner):
+    """A runner on legs that is paid for not falling; what both :class:`Hopper` and :class:`Walker2d` are.
+
+    Reward: adds ``reward_survive``, ``healthy_reward`` while :meth:`healthy`.
+    """
+
+    def __init__(
+        self,
+        num_envs: int,
+        *,
+        healthy_reward: float,
+        terminate_when_unhealthy: bool,
+        healthy_z_range: tuple[float, float],
+        healthy_angle_range: tuple[float, float],
+        **runner: Any,
+    ) -> None:
+        super().__init__(num_envs, **runner)
+        self.healthy_reward = healthy_reward
+        self.terminate_when_unhealthy = terminate_when_unhealthy
+        self.healthy_z_range = healthy_z_range
+        self.healthy_angle_range = healthy_angle_range
+        self._model_z = float(self.model.qpos0[1])
+
+    def draw(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """See :meth:`MujocoLanes.draw`."""
+        scale = self.reset_noise_scale
+        return rng.uniform(-scale, scale, self.model.nq), rng.uniform(-scale, scale, self.model.nv)
+
+    def seen_velocity(self) -> Floats:
+        """Velocities cut to 10 metres or radians a second."""
+        return np.clip(self.qvel, -10, 10)
+
+    def healthy(self) -> Bools:
+        """Whether height and angle lie inside their ranges."""
+        z, angle = self.qpos[:, 1], self.qpos[:, 2]
+        return _inside(z, self.healthy_z_range) & _inside(angle, self.healthy_angle_range)
+
+    def fallen(self) -> Bools:
+        """Not healthy."""
+        return ~self.healthy()
+
+    def score(self, actions: npt.NDArray[np.floating], qpos_before: Floats) -> tuple[Floats, Bools]:
+        """See :meth:`MujocoLanes.score`."""
+        super().score(actions, qpos_before)
+        healthy = self.healthy() & ~self.unstable
+        survive: Floats = healthy.astype(np.float64) * self.healthy_reward
+        self.terms["reward_survive"] = survive
+        reward = self.terms["reward_forward"] + survive + self.terms["reward_ctrl"]
+        return reward, ~healthy & self.terminate_when_unhealthy
+
+    def place(self) -> Info:
+        """Where the body is, and how far above the model's own height."""
+        return {**super().place(), "z_distance_from_origin": self.qpos[:, 1] - self._model_z}
+
+
+class Hopper(Walker):
     """Gymnasium's ``Hopper-v5``: one leg of four parts, three motors; the episode ends when it falls.
 
     Args:
@@ -194,49 +265,76 @@ class Hopper(Runner):
             default_camera_config=default_camera_config,
             forward_reward_weight=forward_reward_weight,
             ctrl_cost_weight=ctrl_cost_weight,
+            healthy_reward=healthy_reward,
+            terminate_when_unhealthy=terminate_when_unhealthy,
+            healthy_z_range=healthy_z_range,
+            healthy_angle_range=healthy_angle_range,
             reset_noise_scale=reset_noise_scale,
             exclude_current_positions_from_observation=exclude_current_positions_from_observation,
             **simulation,
         )
-        self.healthy_reward = healthy_reward
-        self.terminate_when_unhealthy = terminate_when_unhealthy
         self.healthy_state_range = healthy_state_range
-        self.healthy_z_range = healthy_z_range
-        self.healthy_angle_range = healthy_angle_range
-        self._model_z = float(self.model.qpos0[1])
-
-    def draw(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """See :meth:`MujocoLanes.draw`."""
-        scale = self.reset_noise_scale
-        return rng.uniform(-scale, scale, self.model.nq), rng.uniform(-scale, scale, self.model.nv)
-
-    def seen_velocity(self) -> Floats:
-        """Velocities cut to 10 metres or radians a second."""
-        return np.clip(self.qvel, -10, 10)
 
     def healthy(self) -> Bools:
         """Whether height, angle and the rest of the state lie inside their ranges."""
         state = np.concatenate((self.qpos[:, 2:], self.qvel), axis=1)
-        z, angle = self.qpos[:, 1], self.qpos[:, 2]
-        sound = _inside(state, self.healthy_state_range).all(axis=1)
-        return sound & _inside(z, self.healthy_z_range) & _inside(angle, self.healthy_angle_range)
+        return _inside(state, self.healthy_state_range).all(axis=1) & super().healthy()
 
-    def fallen(self) -> Bools:
-        """Not healthy."""
-        return ~self.healthy()
 
-    def score(self, actions: npt.NDArray[np.floating], qpos_before: Floats) -> tuple[Floats, Bools]:
-        """See :meth:`MujocoLanes.score`; adds ``reward_survive``."""
-        super().score(actions, qpos_before)
-        healthy = self.healthy() & ~self.unstable
-        survive: Floats = healthy.astype(np.float64) * self.healthy_reward
-        self.terms["reward_survive"] = survive
-        reward = self.terms["reward_forward"] + survive + self.terms["reward_ctrl"]
-        return reward, ~healthy & self.terminate_when_unhealthy
+class Walker2d(Walker):
+    """Gymnasium's ``Walker2d-v5``: a torso on two legs of three parts each, six motors; a fall ends the episode.
 
-    def place(self) -> Info:
-        """Where the body is, and how far above the model's own height."""
-        return {**super().place(), "z_distance_from_origin": self.qpos[:, 1] - self._model_z}
+    Args:
+        num_envs: number of lanes.
+        xml_file: the model.
+        frame_skip: physics steps (of 0.002 s) an action.
+        default_camera_config: attributes of the free camera.
+        forward_reward_weight: of the forward speed in the reward.
+        ctrl_cost_weight: of the squared action in the reward.
+        healthy_reward: a step, while healthy.
+        terminate_when_unhealthy: whether a fall ends the episode.
+        healthy_z_range: open interval of the torso's height in metres.
+        healthy_angle_range: open interval of the torso's angle in radians.
+        reset_noise_scale: of the first state, uniform in position and in velocity.
+        exclude_current_positions_from_observation: whether x is hidden.
+        **simulation: see :class:`MujocoLanes`.
+    """
+
+    success_distance = 5.0
+    expert_name = "walker2d"
+
+    def __init__(
+        self,
+        num_envs: int,
+        *,
+        xml_file: str = "walker2d_v5.xml",
+        frame_skip: int = 4,
+        default_camera_config: Mapping[str, Any] = WALKER_CAMERA,
+        forward_reward_weight: float = 1.0,
+        ctrl_cost_weight: float = 1e-3,
+        healthy_reward: float = 1.0,
+        terminate_when_unhealthy: bool = True,
+        healthy_z_range: tuple[float, float] = (0.8, 2.0),
+        healthy_angle_range: tuple[float, float] = (-1.0, 1.0),
+        reset_noise_scale: float = 5e-3,
+        exclude_current_positions_from_observation: bool = True,
+        **simulation: Any,
+    ) -> None:
+        super().__init__(
+            num_envs,
+            xml_file=xml_file,
+            frame_skip=frame_skip,
+            default_camera_config=default_camera_config,
+            forward_reward_weight=forward_reward_weight,
+            ctrl_cost_weight=ctrl_cost_weight,
+            healthy_reward=healthy_reward,
+            terminate_when_unhealthy=terminate_when_unhealthy,
+            healthy_z_range=healthy_z_range,
+            healthy_angle_range=healthy_angle_range,
+            reset_noise_scale=reset_noise_scale,
+            exclude_current_positions_from_observation=exclude_current_positions_from_observation,
+            **simulation,
+        )
 
 
 def _inside(value: Floats, interval: tuple[float, float]) -> Bools:
@@ -266,3 +364,15 @@ class HopperVectorEnv(BatchedVectorEnv):
     """``tiltyard/Hopper-v5``, native vector."""
 
     lanes_class = Hopper
+
+
+class Walker2dEnv(SingleEnv):
+    """``tiltyard/Walker2d-v5``."""
+
+    lanes_class = Walker2d
+
+
+class Walker2dVectorEnv(BatchedVectorEnv):
+    """``tiltyard/Walker2d-v5``, native vector."""
+
+    lanes_class = Walker2d
