@@ -26,10 +26,10 @@ MISTAKES = (KeyError, ValueError, TypeError, OSError, RuntimeError, MissingExtra
 
 @dataclass
 class List:
-    """Shows the environments, agents, methods of language agents, and suites there are."""
+    """Shows the environments, agents, methods of language agents, curricula and the like, and suites there are."""
 
     what: tyro.conf.Positional[str] = "all"
-    """envs, agents, methods, suites, or all of them"""
+    """envs, agents, methods, wrappers, suites, or all of them"""
 
     def run(self) -> int:
         """Prints the tables."""

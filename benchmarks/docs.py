@@ -10,6 +10,10 @@ from pathlib import Path
 from ..agents.catalogue import ROWS as AGENTS
 from ..agents.objectives.catalogue import ROWS as METHODS
 from ..envs.catalogue import ROWS as ENVS
+from ..wrappers.curricula.catalogue import CONTROL
+from ..wrappers.curricula.catalogue import ROWS as CURRICULA
+from ..wrappers.guidance.catalogue import ROWS as GUIDANCE
+from ..wrappers.rewards.catalogue import ROWS as REWARDS
 from .suites import SUITES
 
 Rows = list[tuple[str, ...]]
@@ -48,6 +52,18 @@ def methods() -> Content:
     return "Methods of language agents", ("method", "paper"), [(row.handle, row.paper_title) for row in METHODS]
 
 
+def wrappers() -> Content:
+    """Curricula, guidance and rewards."""
+    rooms = {
+        "curriculum of language agents": CURRICULA,
+        "curriculum of control agents": CONTROL,
+        "guidance of language agents": GUIDANCE,
+        "reward of language agents": REWARDS,
+    }
+    rows: Rows = [(row.handle, kind, row.paper_title) for kind, room in rooms.items() for row in room]
+    return "Curricula, guidance, rewards", ("name", "what it is", "paper"), rows
+
+
 def suites() -> Content:
     """Suites, a row a task."""
     columns = ("suite", "environment", "agents (steps)", "seeds", "core minutes#")
@@ -65,7 +81,13 @@ def suites() -> Content:
     return "Suites", columns, rows
 
 
-TABLES: dict[str, Callable[[], Content]] = {"envs": envs, "agents": agents, "methods": methods, "suites": suites}
+TABLES: dict[str, Callable[[], Content]] = {
+    "envs": envs,
+    "agents": agents,
+    "methods": methods,
+    "wrappers": wrappers,
+    "suites": suites,
+}
 
 
 def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -5,7 +5,16 @@ from typing import Any
 
 from .. import unknown
 
-_EXPORTS = {"sb3_env": ".spaces", "sb3_spaces": ".spaces", "to_sb3": ".spaces"}
+_EXPORTS = {
+    "ALPGMM": ".curricula.alp_gmm",
+    "RandomTeacher": ".curricula.alp_gmm",
+    "S3RL": ".curricula.s3rl",
+    "TaughtEnv": ".curricula.alp_gmm",
+    "sb3_env": ".spaces",
+    "sb3_spaces": ".spaces",
+    "teacher_snapshots": ".curricula.snapshots",
+    "to_sb3": ".spaces",
+}
 
 
 def __getattr__(name: str) -> Any:

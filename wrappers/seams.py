@@ -10,31 +10,33 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
-from torch import Tensor
 
 from .. import unknown
+
+if TYPE_CHECKING:
+    from torch import Tensor  # only a type here: listing methods must not wait for torch
 
 
 class Answers(Protocol):
     """What methods may read of a batch of B answers (``tiltyard.agents.language.rollouts.Rollouts`` has it all)."""
 
     @property
-    def reward(self) -> Tensor:
+    def reward(self) -> "Tensor":
         """``[B]``."""
 
     @property
-    def group(self) -> Tensor:
+    def group(self) -> "Tensor":
         """``[B]`` int64: rows with equal numbers answered the same problem."""
 
     @property
-    def seed(self) -> Tensor:
+    def seed(self) -> "Tensor":
         """``[B]`` int64: the problem."""
 
     @property
-    def length(self) -> Tensor:
+    def length(self) -> "Tensor":
         """``[B]`` int64: tokens written."""
 
     @property
@@ -49,7 +51,7 @@ class Curriculum:
         """Seeds of the next ``n`` problems, of the train split."""
         return [int(seed) for seed in rng.integers(0, 2**31, size=n)]
 
-    def keep(self, rollouts: Answers) -> Tensor:
+    def keep(self, rollouts: Answers) -> "Tensor":
         """Which answers ``[B]`` (bool) to learn from; sampling goes on until a batch is full. Whole groups, please."""
         return rollouts.reward == rollouts.reward
 
@@ -98,7 +100,7 @@ class Guidance:
 class Reward:
     """Shapes rewards where the group or the batch is needed (else: ``gymnasium.RewardWrapper``). This one does not."""
 
-    def shape(self, rollouts: Answers) -> Tensor:
+    def shape(self, rollouts: Answers) -> "Tensor":
         """The rewards ``[B]`` to learn from."""
         return rollouts.reward
 

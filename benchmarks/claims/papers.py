@@ -74,6 +74,7 @@ def built() -> dict[str, tuple[str, ...]]:
     """What each handle is here, from the catalogues: ``{"grpo": ("agent", "method"), ...}``."""
     from ...agents.catalogue import ROWS as AGENTS
     from ...agents.objectives.catalogue import ROWS as METHODS
+    from ...wrappers.curricula.catalogue import CONTROL
     from ...wrappers.curricula.catalogue import ROWS as CURRICULA
     from ...wrappers.guidance.catalogue import ROWS as GUIDANCE
     from ...wrappers.rewards.catalogue import ROWS as REWARDS
@@ -81,7 +82,8 @@ def built() -> dict[str, tuple[str, ...]]:
     found: dict[str, list[str]] = defaultdict(list)
     for row in AGENTS:
         found[row.name].append(f"agent `{row.name}`")
-    for kind, rows in (("method", METHODS), ("curriculum", CURRICULA), ("guidance", GUIDANCE), ("reward", REWARDS)):
+    rooms = (("method", METHODS), ("curriculum", CURRICULA + CONTROL), ("guidance", GUIDANCE), ("reward", REWARDS))
+    for kind, rows in rooms:
         for handle in (row.handle for row in rows):
             found[handle].append(f"{kind} `{handle}`")
     for handle, module in STATISTICS.items():

@@ -1,1 +1,1 @@
-"""Curricula: which problems a language agent trains on. One file a method, one row each in :mod:`.catalogue`."""
+"""Curricula: which problems an agent trains on. One file a method, one row each in :mod:`.catalogue`."""

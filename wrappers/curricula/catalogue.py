@@ -1,5 +1,9 @@
-"""One row a curriculum."""
+"""One row a curriculum: :data:`ROWS` for language agents, :data:`CONTROL` for environments of control agents."""
 
+from importlib import import_module
+from typing import Any
+
+from ... import unknown
 from ..seams import Choice, Curriculum, Row, choose
 
 _FILTER = "tiltyard.wrappers.curricula.online_difficulty_filter:OnlineDifficultyFilter"
@@ -18,7 +22,31 @@ ROWS: tuple[Row, ...] = (
     ),
 )
 
+CONTROL: tuple[Row, ...] = (
+    Row(
+        "alp-gmm",
+        "Teacher algorithms for curriculum learning of Deep RL in continuously parameterized environments (2019)",
+        "tiltyard.wrappers.curricula.alp_gmm:ALPGMM",
+    ),
+    Row(
+        "s3rl",
+        "Snapshot Reinforcement Learning: Leveraging Prior Trajectories for Efficiency (2024)",
+        "tiltyard.wrappers.curricula.s3rl:S3RL",
+    ),
+)
+"""A teacher of ``TaughtEnv`` (:mod:`.alp_gmm`) or a ``gymnasium.Wrapper``; either works with any agent."""
+
 
 def load(choice: Choice | Curriculum) -> Curriculum:
     """The curriculum that ``choice`` names; see :func:`tiltyard.wrappers.seams.choose`."""
     return choose("curriculum", choice, ROWS, Curriculum)
+
+
+def load_control(handle: str) -> type[Any]:
+    """The class of a curriculum for control; ``KeyError`` with the nearest handles otherwise."""
+    by_handle = {row.handle: row for row in CONTROL}
+    if handle not in by_handle:
+        raise KeyError(unknown("curriculum", handle, by_handle))
+    module, _, name = by_handle[handle].entry_point.partition(":")
+    loaded: type[Any] = getattr(import_module(module), name)
+    return loaded

@@ -1,0 +1,105 @@
+"""Early episodes of a student begin where a teacher has been: an environment wrapper, whatever the agent.
+
+    snapshots = teacher_snapshots(gymnasium.make("tiltyard/Hopper-v5"))  # its own expert; or any policy
+    env = S3RL(gymnasium.make("tiltyard/Hopper-v5"), snapshots)  # train here, evaluate in the bare environment
+
+Environments of ours that name their ``lane_state`` can be put into a snapshot, and Gymnasium's MuJoCo tasks.
+"""
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from .clustering import Ints, k_means
+from .snapshots import Snapshots, restore_snapshot
+
+Info = dict[str, Any]
+
+
+class S3RL(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """For the first ``snapshot_steps`` steps, episodes begin in a teacher's state and are cut after ``truncate_steps``.
+
+    Status classification: snapshots are clustered by value; a start is drawn from a cluster drawn uniformly, so that
+    rare stages of the task come as often as common ones. Student trajectory truncation: ``truncated`` after a few steps
+    (agents bootstrap there), so that many starts are seen. Later episodes are the environment's own; ``info`` says at
+    every reset whether its episode is ``from_snapshot``.
+
+    The environment is reset before it is put into a snapshot: its stream of problems, its time limit and other wrappers
+    behave as at any reset. A reset with ``options`` is the caller's own and starts natively. Steps are those of this
+    environment alone; of n environments trained on together, each gets its share of ``snapshot_steps``.
+
+    Args:
+        env: like the one the snapshots are of; observations must be the bare environment's, so put wrappers that change
+            them around this one.
+        snapshots: of the teacher.
+        snapshot_steps: until episodes are the environment's own; the paper's tenth of a million steps.
+        clusters: of the k-means of values; 1 draws from all snapshots alike.
+        truncate_steps: from a snapshot on; None for none (the ablation, with the environment's own time limit left).
+        seed: of the choice of snapshots, until ``reset(seed=...)`` seeds it.
+
+    Raises:
+        ValueError: no snapshots, a number below its least, or a wrapper below this one that changes observations.
+
+    Paper: Snapshot Reinforcement Learning: Leveraging Prior Trajectories for Efficiency (2024); the numbers,
+    and values as what is clustered, are those of the authors' code for MuJoCo.
+    """
+
+    def __init__(
+        self,
+        env: gymnasium.Env[Any, Any],
+        snapshots: Snapshots,
+        *,
+        snapshot_steps: int = 100_000,
+        clusters: int = 6,
+        truncate_steps: int | None = 100,
+        seed: int | None = None,
+    ) -> None:
+        super().__init__(env)
+        if not snapshots.states:
+            raise ValueError("there are no snapshots to start from: make some with teacher_snapshots")
+        if clusters < 1 or snapshot_steps < 0 or (truncate_steps is not None and truncate_steps < 1):
+            raise ValueError(
+                "need clusters and truncate_steps of at least 1 and snapshot_steps of at least 0, "
+                f"got {clusters}, {truncate_steps}, {snapshot_steps}"
+            )
+        _check_observations(env)
+        self.snapshots, self.snapshot_steps, self.truncate_steps = snapshots, snapshot_steps, truncate_steps
+        self.steps = 0
+        self._ends_at: int | None = None
+        labels = k_means(snapshots.values[:, None], clusters, np.random.default_rng(0))
+        self.clusters: list[Ints] = [np.flatnonzero(labels == label) for label in np.unique(labels)]
+        self._rng = np.random.default_rng(seed)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
+        """Begins in a teacher's state, or natively once its time is over."""
+        if seed is not None:
+            self._rng = np.random.default_rng(seed)
+        observation, info = self.env.reset(seed=seed, options=options)
+        self._ends_at = None
+        early = self.steps < self.snapshot_steps and not options
+        if early:
+            cluster = self.clusters[self._rng.integers(len(self.clusters))]
+            observation, info = restore_snapshot(self.env, self.snapshots.states[self._rng.choice(cluster)])
+            if self.truncate_steps is not None:
+                self._ends_at = self.steps + self.truncate_steps
+        return observation, {**info, "from_snapshot": early}
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
+        """Steps; ``truncated`` once an episode from a snapshot has had its steps."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        self.steps += 1
+        cut = self._ends_at is not None and self.steps >= self._ends_at
+        return observation, reward, terminated, truncated or cut, info
+
+
+def _check_observations(env: gymnasium.Env[Any, Any]) -> None:
+    """A restored state is observed by the bare environment; nothing may stand between it and the student."""
+    layer = env
+    while isinstance(layer, gymnasium.Wrapper):
+        if (
+            isinstance(layer, gymnasium.ObservationWrapper)
+            or layer.observation_space != env.unwrapped.observation_space
+        ):
+            raise ValueError(f"{type(layer).__name__} changes observations: wrap S3RL's environment in it instead")
+        layer = layer.env
