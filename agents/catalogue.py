@@ -178,6 +178,22 @@ ROWS: tuple[Row, ...] = (
         n_envs=_OFF_POLICY_LANES,
     ),
     Row(
+        "stream-x",
+        "tiltyard.agents.control.stream:StreamAC",
+        ("driving", "robotics"),
+        "Actor and critic that learn from each step once, without replay or batches, in constant memory",
+        paper="Streaming Deep Reinforcement Learning Finally Works (2024)",
+        env_kwargs={"driving": {"action": "discrete"}},
+    ),
+    Row(
+        "stream-q",
+        "tiltyard.agents.control.stream:StreamQ",
+        ("driving",),
+        "Q-learning from each step once, without replay or batches, in constant memory",
+        paper="Streaming Deep Reinforcement Learning Finally Works (2024)",
+        env_kwargs={"driving": {"action": "discrete"}},
+    ),
+    Row(
         "grpo",
         "tiltyard.agents.language.trainer:PolicyGradient",
         ("text",),

@@ -20,6 +20,7 @@ from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 import tiltyard.agents
 from tiltyard.agents.catalogue import ROWS, Row
 from tiltyard.agents.checkpoint import SafeCheckpoint
+from tiltyard.agents.control.stream_agent import StreamAgent
 from tiltyard.envs.catalogue import ROWS as ENVIRONMENTS
 
 CHEAPEST = {
@@ -56,6 +57,8 @@ def small(row: Row, domain: str, **settings: Any) -> Any:
     fitting = {name: value for name, value in SMALL.items() if name in valid}
     if issubclass(row.load(), OffPolicyAlgorithm):
         fitting.pop("n_steps", None)  # there it is the length of returns
+    if issubclass(row.load(), StreamAgent):
+        fitting["n_envs"] = 1  # one stream, one environment
     return tiltyard.agents.make(row.name, CHEAPEST[domain], **fitting | settings)
 
 
