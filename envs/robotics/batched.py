@@ -165,13 +165,23 @@ class MujocoLanes(Lanes):
     def read(self, data: mujoco.MjData, readings: Floats) -> None:
         """Writes what the task needs of ``data`` beyond the state (contact forces, places of bodies) to ``readings``.
 
-        Called by the thread that stepped the lane, with ``mj_rnePostConstraint`` done, which Gymnasium does after a step
-        too, and after a reset with ``mj_forward`` done. Readings are a part of the lane's state and restored with it.
+        Called by the thread that stepped the lane, with ``mj_rnePostConstraint`` done as Gymnasium does after a step,
+        and after a reset with ``mj_forward`` done. Readings are a part of the lane's state and restored with it.
         """
 
-    @abstractmethod
+    def part(self, part: mujoco.mjtState) -> Floats:
+        """One part of every lane's state, ``[n, size]``: a view."""
+        return self._state[:, _columns(self.model, part)]
+
     def draw(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """The first ``qpos`` and ``qvel`` of an episode, as departures from the model's own."""
+        """The first ``qpos`` and ``qvel`` of an episode, as departures from the model's own (none here)."""
+        return np.zeros(self.model.nq), np.zeros(self.model.nv)
+
+    def start(self, lane: int, rng: np.random.Generator) -> None:
+        """Makes a lane's first state; it holds the model's own. For tasks whose problem is more than :meth:`draw`."""
+        qpos, qvel = self.draw(rng)
+        self.qpos[lane] += qpos
+        self.qvel[lane] += qvel
 
     @abstractmethod
     def score(self, actions: npt.NDArray[np.floating], qpos_before: Floats) -> tuple[Floats, Bools]:
@@ -180,10 +190,9 @@ class MujocoLanes(Lanes):
     def begin(self, lanes: Ints, seeds: Ints, episodes: Ints) -> None:
         """See :meth:`Lanes.begin`."""
         for lane, seed, episode in zip(lanes.tolist(), seeds.tolist(), episodes.tolist(), strict=True):
-            qpos, qvel = self.draw(self._generator(lane, seed, episode))
+            rng = self._generator(lane, seed, episode)
             self._rows[lane][:] = self._first
-            self.qpos[lane] += qpos
-            self.qvel[lane] += qvel
+            self.start(lane, rng)
             if self.readings.shape[1]:
                 self._read_first(lane)
         self.first_qpos[lanes] = self.qpos[lanes]
@@ -239,9 +248,7 @@ class MujocoLanes(Lanes):
         return (self.num_envs, *(self.action_space.shape or ()))
 
     def command(self, actions: npt.NDArray[np.floating], active: Bools) -> None:
-        """Writes the actions of the active lanes into their states, before the physics: motor controls, unless a task's
-        actions mean something else.
-        """
+        """Writes the active lanes' actions into their states before the physics; here they are the motors' controls."""
         self._ctrl[active] = actions[active]
 
     def advance(self, actions: npt.NDArray[np.floating], active: Bools) -> tuple[Floats, Bools]:
