@@ -9,7 +9,7 @@ import logging
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from functools import cache
 from importlib import import_module
@@ -155,12 +155,13 @@ def open_view(
     config: Mapping[str, Any],
     max_geom: int,
     visual_options: Mapping[int, bool],
+    software: Callable[..., View] = SideView,
 ) -> View:
-    """A view of ``model`` by the best means of this machine; its ``backend`` says which."""
+    """A view of ``model`` by the best means of this machine, at the least ``software``; its ``backend`` says which."""
     camera = _camera(model, camera_id, camera_name, config)
     backend = pick_backend()
     if backend == "software":
-        return SideView(model, width=width, height=height)
+        return software(model, width=width, height=height)
     return GLView(
         model, backend, width=width, height=height, camera=camera, max_geom=max_geom, visual_options=visual_options
     )

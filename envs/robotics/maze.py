@@ -1,0 +1,274 @@
+"""A ball pushed through a maze to a goal: D4RL's Maze2D, goal-conditioned, ending on success as its AntMaze does.
+
+Ball, motors, solver and mazes are Gymnasium-Robotics' PointMaze (de Lazcano et al.), which took them from D4RL (Fu et
+al., D4RL: Datasets for Deep Data-Driven Reinforcement Learning, 2020): a ball of 4.19 kg and 0.1 m radius, pushed by
+up to 100 N along x and y at 100 Hz, slowed by 1 N s/m, its speed along each axis cut to 5 m/s before each step. The
+trajectories are theirs bit for bit. Departures:
+
+- Start and goal lie at least seven tenths of the maze's longest path apart (``min_path``). Pushing at random reaches
+  such goals in fewer than one episode in 200 of the smallest maze, and every second goal in the cell next to the start.
+- The episode ends at the goal, as Gymnasium-Robotics' does with ``continuing_task=False``.
+- The dense reward counts metres around the walls. Straight ones would pay for waiting behind a wall near the goal.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import mujoco
+import numpy as np
+import numpy.typing as npt
+from gymnasium.spaces import Box, Dict
+
+from ... import unknown
+from ..core import BatchedVectorEnv, Bools, Floats, Info, Ints, SingleEnv
+from ..seeding import problem_rng
+from .batched import MujocoLanes
+from .maze_layouts import SUCCESS_RADIUS, Maze
+from .top_view import TopView
+
+REWARDS = ("sparse", "dense")
+MAX_SPEED = 5.0  # metres a second along an axis
+NOISE = 0.25  # metres, each way, of start and goal around the middle of their cells
+STIFFNESS, DRAG = 10.0, 1.0  # of the expert, in actions a metre and a metre a second
+FIELD_OF_VIEW = math.radians(45)  # of MuJoCo's free camera, from the lower to the upper edge
+
+Wish = Floats | None  # a place that reset's options ask for, else drawn
+
+
+class PointMaze(MujocoLanes):
+    """A ball finds its way through a maze to a goal.
+
+    Observation: ``[x, y, vx, vy, goal x, goal y]``, or with ``goal_conditioned`` the dictionary of Gymnasium's goal
+    environments: ``observation`` (the first four), ``achieved_goal`` (x, y), ``desired_goal``. Metres and m/s.
+    Action: the push along x and y, in units of 100 N, within [-1, 1].
+    Reward, "sparse": 1 at the goal, else 0, as D4RL's and Gymnasium-Robotics'; as the episode ends there, a return is
+    1 or 0. "dense": minus the metres still to go around the walls, at every step.
+    Success: the ball is now within 0.45 m of the goal.
+
+    ``reset(options={"start": (x, y), "goal": (x, y)})`` asks for a problem, or for half of one; vectors also take one
+    place a lane, ``[n, 2]``. The info at reset names ``start``, ``goal``, and whether the goal is ``reachable``.
+
+    Args:
+        num_envs: number of lanes.
+        layout: "umaze", "medium", "large", or a maze of one's own as a list of strings; see :mod:`.maze_layouts`.
+        reward: "sparse" or "dense".
+        continuing: True lets an episode go on at the goal until the time limit, as D4RL's Maze2D does.
+        goal_conditioned: whether observations are dictionaries, which ``HerReplayBuffer`` needs.
+        allow_unreachable: whether ``options`` may ask for a goal that the ball cannot reach (in a wall, outside), as
+            curricula that search a box of goals do.
+        min_path: fewest cells from start to goal on a drawn problem; if not given, seven tenths of the longest path.
+        frame_skip: physics steps (of 0.01 s) an action.
+        default_camera_config: attributes of the free camera; from above, all of the maze, if not given.
+        **simulation: see :class:`MujocoLanes`.
+
+    Raises:
+        ValueError: on a layout that is no closed maze, or another bad value.
+    """
+
+    def __init__(
+        self,
+        num_envs: int,
+        *,
+        layout: str | Sequence[str] = "umaze",
+        reward: str = "sparse",
+        continuing: bool = False,
+        goal_conditioned: bool = False,
+        allow_unreachable: bool = False,
+        min_path: int | None = None,
+        frame_skip: int = 1,
+        default_camera_config: Mapping[str, Any] | None = None,
+        **simulation: Any,
+    ) -> None:
+        if reward not in REWARDS:
+            raise ValueError(unknown("reward", reward, REWARDS))
+        self.maze = Maze(layout)
+        self.min_path = math.ceil(0.7 * self.maze.longest) if min_path is None else min_path
+        if not 1 <= self.min_path <= self.maze.longest:
+            raise ValueError(f"min_path must be from 1 to {self.maze.longest}, this maze's longest, got {min_path}")
+        super().__init__(
+            num_envs,
+            xml_file="",
+            frame_skip=frame_skip,
+            default_camera_config=default_camera_config or self._above(**simulation),
+            **simulation,
+        )
+        self._open_view = partial(self._open_view, software=TopView)
+        self.reward, self.continuing = reward, continuing
+        self.goal_conditioned, self.allow_unreachable = goal_conditioned, allow_unreachable
+        self._pairs = np.argwhere(self.maze.steps >= self.min_path)  # start and goal cells of all problems
+        self._wishes: list[tuple[Wish, Wish]] = [(None, None)] * num_envs
+        self.place, self.goal = self.qpos[:, :2], self.qpos[:, 2:]
+        state, point = (Box(-np.inf, np.inf, (size,), np.float64) for size in (4, 2))
+        self.observation_space = Box(-np.inf, np.inf, (6,), np.float64)
+        if goal_conditioned:
+            self.observation_space = Dict({"observation": state, "achieved_goal": point, "desired_goal": point})
+        self.terms: dict[str, Floats] = {}
+
+    def build_model(self, xml_file: str) -> mujoco.MjModel:
+        """See :meth:`MujocoLanes.build_model`: made from the layout."""
+        return mujoco.MjModel.from_xml_string(self.maze.mjcf())
+
+    def _above(self, width: int = 480, height: int = 480, **_: Any) -> dict[str, Any]:
+        """A camera over the middle that sees all of the maze and a little more."""
+        tall = max(self.maze.height, self.maze.width * height / width) + 0.5
+        distance = tall / 2 / math.tan(FIELD_OF_VIEW / 2) + 0.3  # 0.3 m is the top of the walls
+        return {"distance": distance, "azimuth": 90.0, "elevation": -90.0, "lookat": (0.0, 0.0, 0.0)}
+
+    @contextmanager
+    def asked(self, options: Mapping[str, Any] | None, lanes: Ints) -> Iterator[None]:
+        """Inside, problems that begin on ``lanes`` are those that ``reset``'s options ask for.
+
+        Raises:
+            ValueError: on an option that is unknown or out of place; nothing has changed.
+        """
+        options = {key: value for key, value in (options or {}).items() if key != "reset_mask"}
+        for key in options:
+            if key not in ("start", "goal"):
+                raise ValueError(unknown("option", key, ["start", "goal"]))
+        starts, goals = (self._places(name, options.get(name)) for name in ("start", "goal"))
+        wishes: list[tuple[Wish, Wish]] = [(None, None)] * self.num_envs
+        for lane in lanes.tolist():
+            wishes[lane] = starts[lane], goals[lane]
+            self._check_problem(starts[lane], goals[lane])
+        self._wishes = wishes
+        try:
+            yield
+        finally:
+            self._wishes = [(None, None)] * self.num_envs
+
+    def _places(self, name: str, value: Any) -> list[Wish]:
+        if value is None:
+            return [None] * self.num_envs
+        try:
+            places = np.asarray(value, np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"options[{name!r}] must be two numbers (x, y) in metres, got {value!r}") from error
+        if places.shape not in ((2,), (self.num_envs, 2)) or not np.isfinite(places).all():
+            shapes = "(x, y)" if self.num_envs == 1 else f"(x, y), or one for each of the {self.num_envs} lanes"
+            raise ValueError(f"options[{name!r}] must be finite metres {shapes}, got {value!r}")
+        return list(np.broadcast_to(places, (self.num_envs, 2)))
+
+    def _check_problem(self, start: Wish, goal: Wish) -> None:
+        if start is not None and not self.maze.has_room(start):
+            raise ValueError(f"options['start'] {start.tolist()} leaves no room for the ball: choose a free cell")
+        if goal is None or self.allow_unreachable:
+            return
+        if not self.maze.reachable(goal if start is None else start, goal):
+            raise ValueError(
+                f"options['goal'] {goal.tolist()} is out of the ball's reach: choose another, "
+                "or make the environment with allow_unreachable=True"
+            )
+
+    def begin(self, lanes: Ints, seeds: Ints, episodes: Ints) -> None:
+        """See :meth:`Lanes.begin`; what the options do not ask for is drawn."""
+        super().begin(lanes, seeds, episodes)
+        for lane, seed, episode in zip(lanes.tolist(), seeds.tolist(), episodes.tolist(), strict=True):
+            start, goal = self._wishes[lane]
+            if start is not None or goal is not None:
+                self.qpos[lane] = self._problem(problem_rng(self.split, seed, episode), start, goal)
+        self.first_qpos[lanes] = self.qpos[lanes]
+
+    def draw(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """See :meth:`MujocoLanes.draw`: the ball at rest near the middle of one cell, the goal near that of another."""
+        return self._problem(rng, None, None), np.zeros(self.model.nv)
+
+    def _problem(self, rng: np.random.Generator, start: Wish, goal: Wish) -> Floats:
+        """``qpos`` of a problem: as wished, the rest drawn at least :attr:`min_path` cells away."""
+        here, there = self._pairs[rng.integers(len(self._pairs))]
+        if start is not None:
+            there = rng.choice(self.maze.far_from(start, self.min_path))
+        elif goal is not None:
+            here = rng.choice(self.maze.far_from(goal, self.min_path))
+        noise = rng.uniform(-NOISE, NOISE, (2, 2))
+        start = self.maze.centres[here] + noise[0] if start is None else start
+        goal = self.maze.centres[there] + noise[1] if goal is None else goal
+        return np.concatenate((start, goal))
+
+    def observe(self) -> Any:
+        """See the class; float64."""
+        if not self.goal_conditioned:
+            return np.concatenate((self.place, self.qvel[:, :2], self.goal), axis=1)
+        return {
+            "observation": np.concatenate((self.place, self.qvel[:, :2]), axis=1),
+            "achieved_goal": self.place.copy(),
+            "desired_goal": self.goal.copy(),
+        }
+
+    def advance(self, actions: npt.NDArray[np.floating], active: Bools) -> tuple[Floats, Bools]:
+        """See :meth:`Lanes.advance`."""
+        self.qvel[active] = self.qvel[active].clip(-MAX_SPEED, MAX_SPEED)
+        return super().advance(actions, active)
+
+    def score(self, actions: npt.NDArray[np.floating], qpos_before: Floats) -> tuple[Floats, Bools]:
+        """See :meth:`MujocoLanes.score`."""
+        reward = self.compute_reward(self.place, self.goal, None)
+        self.terms = {"reward_goal" if self.reward == "sparse" else "reward_path": reward}
+        return reward, self._reached(self.place, self.goal) & (not self.continuing)
+
+    def _reached(self, achieved: Floats, desired: Floats) -> Bools:
+        reached: Bools = np.linalg.norm(achieved - desired, axis=-1) <= SUCCESS_RADIUS
+        return reached
+
+    def compute_reward(self, achieved_goal: Floats, desired_goal: Floats, info: Any) -> Floats:
+        """The reward ``[...]`` of being at ``achieved_goal`` ``[..., 2]`` when ``desired_goal`` ``[..., 2]`` is asked.
+
+        Of Gymnasium's goal environments, for hindsight relabelling; ``info`` is not used.
+        """
+        achieved, desired = np.asarray(achieved_goal, np.float64), np.asarray(desired_goal, np.float64)
+        if self.reward == "sparse":
+            return self._reached(achieved, desired).astype(np.float64)
+        return -self.maze.path_length(achieved, desired)
+
+    def reset_info(self) -> Info:
+        """``start`` and ``goal`` ``[n, 2]`` in metres, and whether the goal is ``reachable`` from there."""
+        starts = self.first_qpos[:, :2]
+        reachable = [self.maze.reachable(start, goal) for start, goal in zip(starts, self.goal, strict=True)]
+        return {"start": starts.copy(), "goal": self.goal.copy(), "reachable": np.array(reachable)}
+
+    def step_info(self) -> Info:
+        """See :meth:`MujocoLanes.step_info`; ``success`` as in the class."""
+        success = self._reached(self.place, self.goal) & ~self.unstable
+        return {**super().step_info(), "reward_terms": dict(self.terms), "success": success}
+
+    def expert_actions(self) -> npt.NDArray[np.float32]:
+        """A spring to the next waypoint of the shortest path, with drag."""
+        ahead = self.maze.waypoint(self.place, self.goal) - self.place
+        push = STIFFNESS * ahead - DRAG * self.qvel[:, :2]
+        return push.clip(-1, 1).astype(np.float32)
+
+
+class PointMazeEnv(SingleEnv):
+    """``tiltyard/PointMaze-v0`` and its other layouts."""
+
+    lanes_class = PointMaze
+    lanes: PointMaze
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
+        """See :meth:`SingleEnv.reset`; ``options`` may ask for a ``start`` and a ``goal``."""
+        with self.lanes.asked(options, np.zeros(1, np.int64)):
+            return super().reset(seed=seed)
+
+    def compute_reward(self, achieved_goal: Floats, desired_goal: Floats, info: Any) -> Floats:
+        """See :meth:`PointMaze.compute_reward`."""
+        return self.lanes.compute_reward(achieved_goal, desired_goal, info)
+
+
+class PointMazeVectorEnv(BatchedVectorEnv):
+    """``tiltyard/PointMaze-v0`` and its other layouts, native vector."""
+
+    lanes_class = PointMaze
+    lanes: PointMaze
+
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, Info]:
+        """See :meth:`BatchedVectorEnv.reset`; ``options`` may ask for a ``start`` and a ``goal``, one or one a lane."""
+        with self.lanes.asked(options, np.flatnonzero(self._reset_mask(options))):
+            return super().reset(seed=seed, options=options)
+
+    def compute_reward(self, achieved_goal: Floats, desired_goal: Floats, info: Any) -> Floats:
+        """See :meth:`PointMaze.compute_reward`."""
+        return self.lanes.compute_reward(achieved_goal, desired_goal, info)

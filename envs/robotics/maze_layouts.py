@@ -1,0 +1,236 @@
+"""Mazes of square cells: the layouts of D4RL, the paths through them, and their MuJoCo model.
+
+A layout is drawn in rows of characters from above, ``#`` a wall and ``.`` free. A cell is one metre wide and the maze
+is centred on (0, 0), x to the right and y up, as in Gymnasium-Robotics (``gymnasium_robotics/envs/maze/maze_v4.py``).
+"""
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from xml.etree import ElementTree
+
+import numpy as np
+import numpy.typing as npt
+
+from ... import unknown
+from ..core import Bools, Floats, Ints
+
+WALL, FREE = "#", "."
+BALL_RADIUS = 0.1  # metres
+SUCCESS_RADIUS = 0.45  # metres between ball and goal that count as reached: Gymnasium-Robotics' (D4RL has 0.5)
+
+LAYOUTS: Mapping[str, tuple[str, ...]] = {
+    # U_MAZE, MEDIUM_MAZE and LARGE_MAZE of D4RL (Fu et al. 2020), d4rl/pointmaze/maze_model.py
+    "umaze": ("#####", "#...#", "###.#", "#...#", "#####"),
+    "medium": ("########", "#..##..#", "#..#...#", "##...###", "#..#...#", "#.#..#.#", "#...#..#", "########"),
+    "large": (
+        "############",
+        "#....#.....#",
+        "#.##.#.#.#.#",
+        "#......#...#",
+        "#.####.###.#",
+        "#..#.#.....#",
+        "##.#.#.#.###",
+        "#..#...#...#",
+        "############",
+    ),
+}
+
+
+def rows_of(layout: str | Sequence[str]) -> tuple[str, ...]:
+    """The rows of a layout given by name, or as a list of rows of one's own.
+
+    Raises:
+        ValueError: on an unknown name, or rows that are no closed maze with somewhere to go.
+    """
+    if isinstance(layout, str):
+        if layout not in LAYOUTS:
+            raise ValueError(unknown("layout", layout, LAYOUTS))
+        return LAYOUTS[layout]
+    if not isinstance(layout, Sequence) or not layout or not all(isinstance(row, str) for row in layout):
+        raise ValueError(f"a layout is a name ({', '.join(LAYOUTS)}) or a list of strings, got {layout!r}")
+    rows = tuple(layout)
+    if len({len(row) for row in rows}) > 1:
+        raise ValueError(f"the rows of a layout must be equally long, got lengths {[len(row) for row in rows]}")
+    strange = sorted(set("".join(rows)) - {WALL, FREE})
+    if strange:
+        raise ValueError(f"a layout is drawn with {WALL!r} (wall) and {FREE!r} (free), got {strange[0]!r}")
+    border = rows[0] + rows[-1] + "".join(row[:1] + row[-1:] for row in rows)
+    if set(border) != {WALL}:
+        raise ValueError(f"the border of a layout must be closed: {WALL!r} in the first and last row and column")
+    return rows
+
+
+class Maze:
+    """A layout's geometry; points are ``[..., 2]`` arrays of x and y in metres.
+
+    Attributes:
+        rows: the layout.
+        width: of the whole, walls included, in metres.
+        height: likewise.
+        cells: row and column of each free cell ``[k, 2]``.
+        centres: of the free cells ``[k, 2]``.
+        steps: length in cells of the shortest path from one free cell to another ``[k, k]``; -1 where there is none.
+        onward: the first cell of that path ``[k, k]``; the cell itself where there is none.
+
+    Raises:
+        ValueError: see :func:`rows_of`; or no two free cells side by side.
+    """
+
+    def __init__(self, layout: str | Sequence[str]) -> None:
+        self.rows = rows_of(layout)
+        free = np.array([[character == FREE for character in row] for row in self.rows])
+        self.height, self.width = free.shape
+        self.cells: Ints = np.argwhere(free)
+        self.centres = self._centre(self.cells)
+        self.steps, self.onward = _shortest_paths(free, self.cells)
+        self.longest = int(self.steps.max(initial=0))
+        if self.longest == 0:
+            raise ValueError(f"a layout needs at least two free cells ({FREE!r}) side by side")
+        everywhere = self._centre(np.argwhere(np.ones_like(free)))
+        apart = np.linalg.norm(everywhere[:, None] - self.centres, axis=2)
+        self._nearest: Ints = apart.argmin(axis=1).reshape(free.shape)  # a free cell is nearest to itself
+        around = [_shifted(free, way)[free] for way in ((0, -1), (1, 0), (0, 1), (-1, 0))]  # west, south, east, north
+        room = 0.5 - BALL_RADIUS * ~np.stack(around, axis=1)  # metres from a cell's centre that the ball's may go
+        self._low, self._high = self.centres - room[:, :2], self.centres + room[:, 2:]
+
+    def _centre(self, cells: Ints) -> Floats:
+        rows, columns = cells.T
+        centres: Floats = np.stack((columns + 0.5 - self.width / 2, self.height / 2 - rows - 0.5), axis=1)
+        return centres
+
+    def cell(self, points: Floats) -> Ints:
+        """Which free cell points are in ``[...]``; for a point in a wall or outside, a nearest one."""
+        columns = np.floor(points[..., 0] + self.width / 2).clip(0, self.width - 1).astype(np.int64)
+        rows = np.floor(self.height / 2 - points[..., 1]).clip(0, self.height - 1).astype(np.int64)
+        cells: Ints = self._nearest[rows, columns]
+        return cells
+
+    def waypoint(self, points: Floats, goals: Floats) -> Floats:
+        """Where to head next ``[..., 2]``: the goal from its own cell and those beside it, else the next cell's middle.
+
+        The way there is free: two cells side by side are convex.
+        """
+        here, there = self.cell(points), self.cell(goals)
+        close = (self.steps[here, there] < 2)[..., None]
+        ahead: Floats = np.where(close, goals, self.centres[self.onward[here, there]])
+        return ahead
+
+    def path_length(self, points: Floats, goals: Floats) -> Floats:
+        """Metres ``[...]`` to the goal around the walls, through the middles of the cells between the two ends'.
+
+        From the goal's own cell and those beside it, and where no path leads to it, the straight line.
+        """
+        here, there = self.cell(points), self.cell(goals)
+        steps, straight = self.steps[here, there], np.linalg.norm(points - goals, axis=-1)
+        first = np.linalg.norm(points - self.centres[self.onward[here, there]], axis=-1)
+        last = np.linalg.norm(goals - self.centres[self.onward[there, here]], axis=-1)
+        return np.where(steps < 2, straight, first + (steps - 2) + last)
+
+    def _gap(self, point: Floats) -> Floats:
+        """Metres ``[k]`` from one point to where the ball's middle can be in each cell."""
+        beyond: Floats = np.linalg.norm(np.maximum(0, np.maximum(self._low - point, point - self._high)), axis=1)
+        return beyond
+
+    def has_room(self, point: Floats) -> bool:
+        """Whether the ball can be at a point without touching a wall."""
+        return bool(self._gap(point).min() == 0)
+
+    def reachable(self, start: Floats, goal: Floats) -> bool:
+        """Whether a ball from ``start`` can come within the success radius of ``goal``, which may lie in a wall."""
+        joined = self.steps[self.cell(start)] >= 0
+        return bool(self._gap(goal)[joined].min() <= SUCCESS_RADIUS)
+
+    def far_from(self, point: Floats, steps: int) -> Ints:
+        """The cells at least ``steps`` away on a path from that of ``point``, or where there are none, the farthest."""
+        row = self.steps[self.cell(point)]
+        return np.flatnonzero(row >= min(steps, row.max()))
+
+    def mjcf(self) -> str:
+        """The MuJoCo model: the ball of Gymnasium-Robotics, the walls, and the goal, which nothing can touch.
+
+        The first body holds the walls, so that a camera that looks at the first body looks at the middle of the maze.
+        ``qpos`` is x and y of the ball, then x and y of the goal.
+        """
+        root = ElementTree.fromstring(_MODEL)
+        walls = root.find(".//body[@name='maze']")
+        assert walls is not None
+        for row, column in np.argwhere([[character == WALL for character in line] for line in self.rows]):
+            x, y = self._centre(np.array([[row, column]]))[0]
+            ElementTree.SubElement(
+                walls, "geom", {"name": f"wall_{row}_{column}", "class": "wall", "pos": f"{x} {y} 0.1"}
+            )
+        return ElementTree.tostring(root, encoding="unicode")
+
+
+# Numbers of the ball, the motors and the solver: gymnasium_robotics/envs/assets/point/point.xml, which are D4RL's.
+_MODEL = f"""
+<mujoco model="point maze">
+  <option timestep="0.01" gravity="0 0 0" iterations="20" integrator="Euler"/>
+  <visual>
+    <headlight ambient="0.45 0.45 0.45" diffuse="0.45 0.45 0.45" specular="0 0 0"/>
+    <map znear="0.01"/>
+  </visual>
+  <default>
+    <joint type="slide" damping="1"/>
+    <geom condim="1" margin="0.002" density="1000"/>
+    <motor gear="100" ctrllimited="true" ctrlrange="-1 1"/>
+    <default class="wall"><geom type="box" size="0.5 0.5 0.2" rgba="0.36 0.42 0.52 1"/></default>
+    <default class="unfelt">
+      <geom contype="0" conaffinity="0"/>
+      <default class="mark"><geom type="cylinder"/></default>
+    </default>
+  </default>
+  <worldbody>
+    <geom name="floor" class="unfelt" type="plane" size="40 40 0.25" pos="0 0 -0.1" rgba="0.93 0.91 0.86 1"/>
+    <body name="maze"/>
+    <body name="ball">
+      <joint name="ball_x" axis="1 0 0"/>
+      <joint name="ball_y" axis="0 1 0"/>
+      <geom name="ball" type="sphere" size="{BALL_RADIUS}" rgba="0.13 0.45 0.85 1"/>
+    </body>
+    <body name="goal">
+      <joint name="goal_x" axis="1 0 0"/>
+      <joint name="goal_y" axis="0 1 0"/>
+      <geom name="zone" class="mark" pos="0 0 -0.09" size="{SUCCESS_RADIUS} 0.005" rgba="0.95 0.75 0.55 1"/>
+      <geom name="goal" class="mark" pos="0 0 -0.08" size="{BALL_RADIUS} 0.005" rgba="0.85 0.2 0.15 1"/>
+    </body>
+  </worldbody>
+  <actuator>
+    <motor joint="ball_x"/>
+    <motor joint="ball_y"/>
+  </actuator>
+</mujoco>
+"""
+
+
+def _shifted(free: Bools, way: tuple[int, int]) -> Bools:
+    """Whether the neighbour of each cell, ``way`` rows and columns on, is free; the border is never asked."""
+    return np.roll(free, (-way[0], -way[1]), axis=(0, 1))
+
+
+def _neighbours(index: npt.NDArray[np.int64], cell: Ints) -> Iterator[int]:
+    for down, right in ((0, -1), (0, 1), (-1, 0), (1, 0)):
+        neighbour = int(index[cell[0] + down, cell[1] + right])
+        if neighbour >= 0:
+            yield neighbour
+
+
+def _shortest_paths(free: Bools, cells: Ints) -> tuple[Ints, Ints]:
+    """Breadth first from every cell: ``steps`` and ``onward`` of :class:`Maze`."""
+    count = len(cells)
+    index = np.full(free.shape, -1)
+    index[free] = np.arange(count)
+    beside = [list(_neighbours(index, cell)) for cell in cells]
+    steps = np.full((count, count), -1)
+    onward = np.tile(np.arange(count)[:, None], (1, count))
+    for goal in range(count):
+        steps[goal, goal] = 0
+        queue = deque([goal])
+        while queue:
+            cell = queue.popleft()
+            for other in beside[cell]:
+                if steps[other, goal] < 0:
+                    steps[other, goal] = steps[cell, goal] + 1
+                    onward[other, goal] = cell
+                    queue.append(other)
+    return steps, onward
