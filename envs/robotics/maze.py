@@ -12,7 +12,7 @@ trajectories are theirs bit for bit. Departures:
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -240,7 +240,20 @@ class PointMaze(MujocoLanes):
         return push.clip(-1, 1).astype(np.float32)
 
 
-class PointMazeEnv(SingleEnv):
+class Relabels:
+    """What both faces offer to hindsight relabelling, when their observations name goals."""
+
+    lanes: PointMaze
+
+    @property
+    def compute_reward(self) -> Callable[[Floats, Floats, Any], Floats]:
+        """:meth:`PointMaze.compute_reward`; without goals in the observation there is none, which libraries go by."""
+        if not self.lanes.goal_conditioned:
+            raise AttributeError("compute_reward needs an environment made with goal_conditioned=True")
+        return self.lanes.compute_reward
+
+
+class PointMazeEnv(Relabels, SingleEnv):
     """``tiltyard/PointMaze-v0`` and its other layouts."""
 
     lanes_class = PointMaze
@@ -251,12 +264,8 @@ class PointMazeEnv(SingleEnv):
         with self.lanes.asked(options, np.zeros(1, np.int64)):
             return super().reset(seed=seed)
 
-    def compute_reward(self, achieved_goal: Floats, desired_goal: Floats, info: Any) -> Floats:
-        """See :meth:`PointMaze.compute_reward`."""
-        return self.lanes.compute_reward(achieved_goal, desired_goal, info)
 
-
-class PointMazeVectorEnv(BatchedVectorEnv):
+class PointMazeVectorEnv(Relabels, BatchedVectorEnv):
     """``tiltyard/PointMaze-v0`` and its other layouts, native vector."""
 
     lanes_class = PointMaze
@@ -268,7 +277,3 @@ class PointMazeVectorEnv(BatchedVectorEnv):
         """See :meth:`BatchedVectorEnv.reset`; ``options`` may ask for a ``start`` and a ``goal``, one or one a lane."""
         with self.lanes.asked(options, np.flatnonzero(self._reset_mask(options))):
             return super().reset(seed=seed, options=options)
-
-    def compute_reward(self, achieved_goal: Floats, desired_goal: Floats, info: Any) -> Floats:
-        """See :meth:`PointMaze.compute_reward`."""
-        return self.lanes.compute_reward(achieved_goal, desired_goal, info)

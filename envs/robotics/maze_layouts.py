@@ -124,7 +124,8 @@ class Maze:
         steps, straight = self.steps[here, there], np.linalg.norm(points - goals, axis=-1)
         first = np.linalg.norm(points - self.centres[self.onward[here, there]], axis=-1)
         last = np.linalg.norm(goals - self.centres[self.onward[there, here]], axis=-1)
-        return np.where(steps < 2, straight, first + (steps - 2) + last)
+        metres: Floats = np.where(steps < 2, straight, first + (steps - 2) + last)
+        return metres
 
     def _gap(self, point: Floats) -> Floats:
         """Metres ``[k]`` from one point to where the ball's middle can be in each cell."""
