@@ -113,6 +113,41 @@ ROWS: tuple[Row, ...] = (
         expert_score=3179.4,
         expert_success=1.0,
     ),
+    Row(
+        "tiltyard/PointMaze-v0",
+        "tiltyard.envs.robotics.maze:PointMazeEnv",
+        "tiltyard.envs.robotics.maze:PointMazeVectorEnv",
+        domain="robotics",
+        summary="A ball to be pushed through a U to a goal, which alone is rewarded (D4RL's Maze2D)",
+        max_episode_steps=300,  # of the three mazes: D4RL's maze2d-*-v1
+        random_score=0.004,  # over 4000 test episodes, seeds 50000 on
+        expert_score=1.0,  # over 400 test episodes, seeds 10000 on: `play` of tests/contracts/test_envs.py
+        expert_success=1.0,
+    ),
+    Row(
+        "tiltyard/PointMazeMedium-v0",
+        "tiltyard.envs.robotics.maze:PointMazeEnv",
+        "tiltyard.envs.robotics.maze:PointMazeVectorEnv",
+        domain="robotics",
+        summary="PointMaze in D4RL's medium maze",
+        max_episode_steps=600,
+        random_score=0.001,  # over 1000 test episodes, as above
+        expert_score=1.0,  # over 400 test episodes, as above
+        expert_success=1.0,
+        kwargs={"layout": "medium"},
+    ),
+    Row(
+        "tiltyard/PointMazeLarge-v0",
+        "tiltyard.envs.robotics.maze:PointMazeEnv",
+        "tiltyard.envs.robotics.maze:PointMazeVectorEnv",
+        domain="robotics",
+        summary="PointMaze in D4RL's large maze",
+        max_episode_steps=800,
+        random_score=0.0,  # over 500 test episodes, as above
+        expert_score=1.0,  # over 400 test episodes, as above
+        expert_success=1.0,
+        kwargs={"layout": "large"},
+    ),
 )
 
 
