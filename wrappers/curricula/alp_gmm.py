@@ -12,6 +12,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import numpy.typing as npt
+from gymnasium.utils import RecordConstructorArgs
 
 from .clustering import Floats, GaussianMixture, fit_mixture
 
@@ -133,7 +134,8 @@ class ALPGMM(RandomTeacher):
         place = (np.asarray(params, np.float64) - self.low) / (self.high - self.low)
         self._progress[n] = 0.0
         if n > self.MEMORIES:
-            nearest = np.square(self._params[:n] - place).sum(axis=1).argmin()
+            distances = np.square(self._params[:n] - place).sum(axis=1)
+            nearest = n - 1 - distances[::-1].argmin()  # of equals the latest: clipped draws meet in the box's corners
             self._progress[n] = abs(episode_return - self._returns[nearest])
         self._params[n], self._returns[n] = place, episode_return
         self.episodes += 1
@@ -148,7 +150,7 @@ class ALPGMM(RandomTeacher):
         self.mixture = min(fits, key=lambda fit: fit.aic(points))
 
 
-class TaughtEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
+class TaughtEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """Every reset plays the parameters that a teacher draws; every finished episode tells it the return.
 
     The parameters travel in ``reset(options=...)`` and stand in ``info["params"]``. A reset whose caller gives one of
@@ -167,6 +169,7 @@ class TaughtEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any], teacher: RandomTeacher, options: Mapping[str, Index]) -> None:
+        RecordConstructorArgs.__init__(self, _disable_deepcopy=True, teacher=teacher, options=options)
         super().__init__(env)
         self.teacher, self.options = teacher, dict(options)
         count = len(teacher.low)

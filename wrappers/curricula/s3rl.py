@@ -10,6 +10,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+from gymnasium.utils import RecordConstructorArgs
 
 from .clustering import Ints, k_means
 from .snapshots import Snapshots, restore_snapshot
@@ -17,7 +18,7 @@ from .snapshots import Snapshots, restore_snapshot
 Info = dict[str, Any]
 
 
-class S3RL(gymnasium.Wrapper[Any, Any, Any, Any]):
+class S3RL(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """For the first ``snapshot_steps`` steps, episodes begin in a teacher's state and are cut after ``truncate_steps``.
 
     Status classification: snapshots are clustered by value; a start is drawn from a cluster drawn uniformly, so that
@@ -55,6 +56,15 @@ class S3RL(gymnasium.Wrapper[Any, Any, Any, Any]):
         truncate_steps: int | None = 100,
         seed: int | None = None,
     ) -> None:
+        RecordConstructorArgs.__init__(
+            self,
+            _disable_deepcopy=True,
+            snapshots=snapshots,
+            snapshot_steps=snapshot_steps,
+            clusters=clusters,
+            truncate_steps=truncate_steps,
+            seed=seed,
+        )
         super().__init__(env)
         if not snapshots.states:
             raise ValueError("there are no snapshots to start from: make some with teacher_snapshots")

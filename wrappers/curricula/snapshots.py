@@ -133,8 +133,9 @@ def take_snapshot(env: gymnasium.Env[Any, Any]) -> Any:
 def restore_snapshot(env: gymnasium.Env[Any, Any], state: Any) -> tuple[Any, Info]:
     """Puts an environment into a snapshot of one like it; returns what ``reset`` does.
 
-    In Gymnasium's MuJoCo tasks, what the first observation holds beyond positions and velocities (contact forces) is
-    worked out anew; from the next step on everything is as it was, bit for bit.
+    In Gymnasium's MuJoCo tasks, places of bodies and contact forces, which there lag a physics step behind, are worked
+    out anew: the first observation may differ in forces, and the first reward of Ant and Humanoid by about 1e-4. All
+    that comes after is as it was, bit for bit, and in environments of ours everything is.
 
     Raises:
         TypeError: the environment cannot take snapshots.
