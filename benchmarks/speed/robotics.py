@@ -16,13 +16,16 @@ import numpy as np
 from gymnasium.vector import SyncVectorEnv
 from mujoco.rollout import Rollout
 
+from tiltyard.envs.robotics.ant import AntVectorEnv
 from tiltyard.envs.robotics.batched import model_path
-from tiltyard.envs.robotics.locomotion import HalfCheetahVectorEnv, HopperVectorEnv
+from tiltyard.envs.robotics.locomotion import HalfCheetahVectorEnv, HopperVectorEnv, Walker2dVectorEnv
 
 LANES, REPEATS, SECONDS = 64, 7, 0.4
 TASKS: dict[str, tuple[Any, str, int]] = {
     "HalfCheetah-v5": (HalfCheetahVectorEnv, "half_cheetah.xml", 5),
     "Hopper-v5": (HopperVectorEnv, "hopper.xml", 4),
+    "Walker2d-v5": (Walker2dVectorEnv, "walker2d_v5.xml", 4),
+    "Ant-v5": (AntVectorEnv, "ant.xml", 5),
 }
 FULL = mujoco.mjtState.mjSTATE_FULLPHYSICS.value
 Contender = Callable[[], int]  # takes one batched step, returns how many environment steps that was

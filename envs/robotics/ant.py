@@ -45,7 +45,7 @@ class Ant(Runner):
 
     success_distance = 25.0
     expert_name = "ant"
-    expert_hertz = 2.5
+    expert_hertz = 2.2
     places = 2
 
     def __init__(
@@ -88,9 +88,7 @@ class Ant(Runner):
         self._main_body = self.model.body(main_body).id
         self.y_velocity: Floats = np.zeros(num_envs)
         self._before: Floats = self.readings[:, :2]
-        if include_cfrc_ext_in_observation:
-            size = self.observation_space.shape[0] + 6 * (self.model.nbody - 1)
-            self.observation_space = Box(-np.inf, np.inf, (size,), np.float64)
+        self.observation_space = Box(-np.inf, np.inf, self.observe().shape[1:], np.float64)
 
     def draw(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """See :meth:`MujocoLanes.draw`."""
@@ -99,7 +97,7 @@ class Ant(Runner):
 
     def count_readings(self) -> int:
         """See :meth:`read`."""
-        return 2 + 6 * self.model.nbody
+        return 2 + 6 * int(self.model.nbody)
 
     def read(self, data: mujoco.MjData, readings: Floats) -> None:
         """Where the main body was when MuJoCo last placed it (x, y), and torque and force of contact on every body."""
@@ -121,7 +119,8 @@ class Ant(Runner):
         """Whether the torso's height lies inside its range, in a state of finite numbers."""
         low, high = self.healthy_z_range
         z = self.qpos[:, 2]
-        return (low <= z) & (z <= high) & np.isfinite(self._motion).all(axis=1)
+        sound: Bools = np.isfinite(self._motion).all(axis=1)
+        return sound & (low <= z) & (z <= high)
 
     def fallen(self) -> Bools:
         """Not healthy."""

@@ -302,6 +302,7 @@ class Walker2d(Walker):
 
     success_distance = 5.0
     expert_name = "walker2d"
+    expert_hertz = 1.2
 
     def __init__(
         self,

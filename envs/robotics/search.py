@@ -17,6 +17,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from ..core import Ints
 from .experts import Array, LinearPolicy, save_expert
 from .locomotion import HalfCheetah, Hopper, Runner
 
@@ -54,14 +55,21 @@ class Moments:
 
 
 def play(
-    lanes: Runner, weights: Array, bias: Array, *, seed: int, limit: int, bonus: float, moments: Moments | None = None
+    lanes: Runner,
+    weights: Array,
+    bias: Array,
+    *,
+    seeds: Ints,
+    limit: int,
+    bonus: float = 0.0,
+    moments: Moments | None = None,
 ) -> Array:
     """Returns ``[n]``, less ``bonus`` a step, of n policies (``[n, a, o]`` and ``[n, a]``), one a lane."""
     n = lanes.num_envs
-    lanes.begin(np.arange(n), np.arange(seed, seed + n), np.zeros(n, np.int64))
+    lanes.begin(np.arange(n), seeds, np.zeros(n, np.int64))
     returns, active = np.zeros(n), np.ones(n, np.bool_)
     for _ in range(limit):
-        seen = lanes.observe()
+        seen = lanes.expert_view()
         if moments is not None:
             moments.add(seen[active])
         actions = np.clip(np.einsum("nao,no->na", weights, seen) + bias, -1, 1).astype(np.float32)
@@ -88,7 +96,7 @@ class Search:
         self.how = {**default, **settings}
         self.limit, self.iteration, self.rng = limit, 0, np.random.default_rng(seed)
         self.lanes, self.judges = lanes_class(2 * self.how["directions"]), lanes_class(JUDGES)
-        seen = self.lanes.observe()
+        seen = self.lanes.expert_view()
         self.matrix = np.zeros((self.lanes.model.nu, seen.shape[1]))
         self.moments = Moments(np.zeros(seen.shape[1]), np.zeros(seen.shape[1]))
         self.moments.add(seen + 1e-2 * self.rng.standard_normal(seen.shape))
@@ -102,7 +110,7 @@ class Search:
             self.lanes,
             weights,
             bias,
-            seed=FIRST_SEED + 1000 * self.iteration,
+            seeds=FIRST_SEED + 1000 * self.iteration + np.arange(2 * count),
             limit=self.limit,
             bonus=self.how.get("bonus", 0.0),
             moments=self.moments,
@@ -118,7 +126,8 @@ class Search:
         """The current policy and its returns in fixed episodes."""
         policy = LinearPolicy(*self.moments.fold(self.matrix))
         weights, bias = (np.stack([part] * JUDGES) for part in (policy.weights, policy.bias))
-        return policy, play(self.judges, weights, bias, seed=FIRST_SEED - JUDGES, limit=self.limit, bonus=0.0)
+        seeds = FIRST_SEED - JUDGES + np.arange(JUDGES)
+        return policy, play(self.judges, weights, bias, seeds=seeds, limit=self.limit)
 
 
 def search_expert(

@@ -57,7 +57,7 @@ class SideView:
                 if self._model.geom_type[geom] != mujoco.mjtGeom.mjGEOM_PLANE:
                     self._draw_geom(draw, data, geom, outline)
         for joint in range(self._model.njnt):
-            if self._model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_HINGE and joint > 2:
+            if self._model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_HINGE and self._model.jnt_bodyid[joint] > 1:
                 self._dot(draw, data.xanchor[joint], 0.014, MOTOR)
         return np.asarray(image.resize((self._size[0] // SAMPLES, self._size[1] // SAMPLES), Image.Resampling.LANCZOS))
 

@@ -104,8 +104,9 @@ def test_blown_up_physics_leave_the_forces_of_the_last_sound_state() -> None:
 
 def test_initial_contact_is_not_yet_felt_as_in_gymnasium() -> None:
     """Gymnasium computes contact forces after steps alone, so a body that starts on the floor feels none at first."""
-    ours, theirs = gymnasium.make("tiltyard/Ant-v5", reset_noise_scale=0.5), gymnasium.make(
-        "Ant-v5", reset_noise_scale=0.5
+    ours, theirs = (
+        gymnasium.make("tiltyard/Ant-v5", reset_noise_scale=0.5),
+        gymnasium.make("Ant-v5", reset_noise_scale=0.5),
     )
     touching = 0
     for seed in range(20):
@@ -123,6 +124,23 @@ def test_order_of_the_actions_in_memory_changes_nothing() -> None:
         env.reset(seed=0)
         rewards.append(env.step(batch)[1])
     np.testing.assert_array_equal(*rewards)
+
+
+def test_snapshot_holds_the_contact_forces_too() -> None:
+    env = gymnasium.make("tiltyard/Ant-v5").unwrapped
+    env.reset(seed=0)
+    actions = np.random.default_rng(0).uniform(-0.05, 0.05, (60, 8)).astype(np.float32)
+    for action in actions[:40]:
+        kept = env.step(action)[0]
+    state = env.snapshot()
+    first = [env.step(action)[:2] for action in actions[40:]]
+    env.reset(seed=1)
+    np.testing.assert_array_equal(env.restore(state)[0], kept)
+    assert kept[27:].any()
+    for action, (observation, reward) in zip(actions[40:], first, strict=True):
+        again = env.step(action)
+        np.testing.assert_array_equal(again[0], observation)
+        assert again[1] == reward
 
 
 def test_unknown_main_body_is_refused() -> None:

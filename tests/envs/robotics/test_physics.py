@@ -23,7 +23,7 @@ def fallen(factors: dict[str, float], seconds: float = 1.0) -> float:
 
 
 def test_free_fall_by_hand() -> None:
-    # Half g t^2 = 4.905 m in the first second, and the Euler steps of 0.002 s add half a step's: g t 0.002 / 2 = 0.00981.
+    # g t^2 / 2 = 4.905 m in the first second, and Euler's steps of 0.002 s add g t 0.002 / 2 = 0.00981 m.
     assert fallen({}) == pytest.approx(4.905 + 0.00981, abs=1e-9)
     assert fallen({"gravity": 2.0}) == pytest.approx(2 * (4.905 + 0.00981), abs=1e-9)
     assert fallen({"mass": 3.0}) == pytest.approx(4.905 + 0.00981, abs=1e-9)  # as Galileo had it

@@ -1,0 +1,222 @@
+"""Finds experts that keep time by a clock: ``python -m tiltyard.envs.robotics.gaits ant`` (minutes on two cores).
+
+A gait is a motion drawn by hand, a few numbers for each kind of joint: every joint is pulled towards an angle that
+swings with the clock, the left side half a stride after the right, and leans on what the body feels.
+
+    a = sigma (kp (c + s sin t + c' cos t + ...) + F even + side G odd) - kp q - kd q'
+
+is linear in what :meth:`Runner.expert_view` shows, so that a gait is a :class:`LinearPolicy`. The cross-entropy method
+then improves the numbers: a normal distribution moves towards the best quarter of its own samples. Random search over
+whole matrices (:mod:`.search`) finds such gaits too, at many times the price.
+
+Paper: The Cross-Entropy Method for Fast Policy Search (Mannor, Rubinstein and Gat, 2003); the smoothed update is that
+of A Tutorial on the Cross-Entropy Method (de Boer et al., 2005), section 3.
+"""
+
+import argparse
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from .ant import Ant
+from .experts import Array, LinearPolicy, save_expert
+from .locomotion import Runner, Walker2d
+from .search import FIRST_SEED, JUDGES, play
+
+KEPT = 0.25  # share of the samples that the distribution moves to
+CLOCK = 4  # columns of the view, its last
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Motor:
+    """One motor of a body.
+
+    Attributes:
+        kind: which row of the gait's numbers it takes.
+        joint: its joint's column in posture and in velocities.
+        sigma: 1, or -1 where the joint turns against the others of its kind.
+        side: 1 on the right, -1 on the left, where the clock is half a stride late.
+    """
+
+    kind: int
+    joint: int
+    sigma: float
+    side: float
+
+
+@dataclass(frozen=True)
+class Body:
+    """What a gait moves.
+
+    Attributes:
+        lanes_class: the task.
+        keywords: of the task, for the search.
+        motors: in the order of the actions.
+        even: columns of the view that both sides feel alike.
+        odd: columns that change sign in the mirror.
+        start: the gait drawn by hand, a row a kind of joint: angle, sine and cosine of one and of two turns a stride.
+        gains: ``kp`` and ``kd`` at the start.
+        limit: steps of the longest episodes of the search.
+        floor: standard deviation that the samples keep.
+    """
+
+    lanes_class: type[Runner]
+    keywords: dict[str, Any]
+    motors: tuple[Motor, ...]
+    even: tuple[int, ...]
+    odd: tuple[int, ...]
+    start: tuple[tuple[float, ...], ...]
+    gains: tuple[float, float]
+    limit: int
+    floor: float
+
+    @property
+    def first(self) -> Array:
+        """Numbers of the first gait ``[kinds, 7 + even + odd]``: ``start``, log gains, and nothing felt."""
+        swing = np.array(self.start)
+        gains = np.tile(np.log(self.gains), (len(swing), 1))
+        return np.concatenate((swing, gains, np.zeros((len(swing), len(self.even) + len(self.odd)))), axis=1)
+
+    def policy(self, numbers: Array, *, postures: int, view: int) -> LinearPolicy:
+        """The gait of ``numbers``, for a view of ``view`` columns of which the first ``postures`` are angles."""
+        weights, bias = np.zeros((len(self.motors), view)), np.zeros(len(self.motors))
+        for row, motor in enumerate(self.motors):
+            swing, (kp, kd), felt = np.split(numbers[motor.kind], [5, 7])
+            kp, kd = np.exp(kp), np.exp(kd)
+            bias[row] = motor.sigma * kp * swing[0]
+            # Half a stride later the first turn has changed sign, and the second has not.
+            weights[row, view - CLOCK :] = motor.sigma * kp * swing[1:] * (motor.side, motor.side, 1, 1)
+            weights[row, [*self.even]] += motor.sigma * felt[: len(self.even)]
+            weights[row, [*self.odd]] += motor.sigma * motor.side * felt[len(self.even) :]
+            weights[row, motor.joint] -= kp
+            weights[row, postures + 1 + motor.joint] -= kd
+        return LinearPolicy(weights, bias)
+
+
+def _legs(order: tuple[int, ...]) -> tuple[Motor, ...]:
+    """Ant's motors: hip and ankle of each leg, 1 and 4 in front, 3 and 4 on the right."""
+    motors: list[Motor] = []
+    for leg in order:
+        side, hind = (1.0 if leg in (3, 4) else -1.0), leg in (2, 3)
+        joint = 5 + 2 * (leg - 1)  # after height and orientation
+        motors += [Motor(2 * hind, joint, side, side), Motor(2 * hind + 1, joint + 1, -1.0 if hind else 1.0, side)]
+    return tuple(motors)
+
+
+BODIES: dict[str, Body] = {
+    # A trot: front and hind hips swing against each other, and so do the two sides; knees lift in between.
+    "ant": Body(
+        Ant,
+        {"include_cfrc_ext_in_observation": False},
+        _legs((4, 1, 2, 3)),
+        even=(3, 13, 17),  # orientation's y, forward speed, pitching
+        odd=(4, 18),  # orientation's z, turning
+        start=((0, 0.4, 0, 0, 0), (0.9, 0, 0.2, 0, 0), (0, -0.4, 0, 0, 0), (0.9, 0, -0.2, 0, 0)),
+        gains=(1.0, 0.1),
+        limit=300,
+        floor=0.025,
+    ),
+    # A walk: thigh, knee and foot of a side half a stride after those of the other.
+    "walker2d": Body(
+        Walker2d,
+        {},
+        tuple(Motor(joint % 3, 2 + joint, 1.0, 1.0 if joint < 3 else -1.0) for joint in range(6)),
+        even=(1, 8, 9, 10),  # lean, forward and upward speed, leaning
+        odd=(),
+        start=((-0.25, -0.35, 0, 0, 0), (-0.4, 0, -0.3, 0, 0), (0.1, 0, 0, 0, 0)),
+        gains=(2.0, 0.1),
+        limit=1000,
+        floor=0.02,
+    ),
+}
+
+
+class Search:
+    """One search: a normal distribution over a gait's numbers, and the lanes its samples are played in.
+
+    Args:
+        task: "ant" or "walker2d".
+        seed: of the samples.
+        samples: gaits a generation.
+        spread: standard deviation of the first generation.
+        growth: steps by which episodes grow with every generation, from 100.
+    """
+
+    def __init__(self, task: str, *, seed: int, samples: int = 40, spread: float = 0.15, growth: int = 8) -> None:
+        self.body = BODIES[task]
+        self.samples, self.growth = samples, growth
+        self.mean = self.body.first
+        self.deviation = np.full_like(self.mean, spread)
+        self.generation, self.rng = 0, np.random.default_rng(seed)
+        self.lanes = self.body.lanes_class(samples, **self.body.keywords)
+        self.judges = self.body.lanes_class(JUDGES, **self.body.keywords)
+        self._shape = (self.lanes.model.nq - self.lanes.places, self.lanes.expert_view().shape[1])
+
+    def policy(self, numbers: Array) -> LinearPolicy:
+        """The gait of ``numbers``, for this body."""
+        return self.body.policy(numbers, postures=self._shape[0], view=self._shape[1])
+
+    def improve(self) -> float:
+        """One generation; returns the mean return of the samples that were kept."""
+        noise = self.rng.standard_normal((self.samples, *self.mean.shape))
+        noise[0] = 0.0  # the mean itself stands with its samples
+        numbers = self.mean + self.deviation * noise
+        seeds = np.full(self.samples, FIRST_SEED + self.generation)  # all start alike: the gaits alone differ
+        limit = min(self.body.limit, 100 + self.growth * self.generation)
+        policies = _stack([self.policy(sample) for sample in numbers])
+        returns = play(self.lanes, *policies, seeds=seeds, limit=limit)
+        kept = np.argsort(-returns)[: max(2, int(KEPT * self.samples))]
+        self.mean = 0.3 * self.mean + 0.7 * numbers[kept].mean(axis=0)
+        self.deviation = np.maximum(0.4 * self.deviation + 0.6 * numbers[kept].std(axis=0), self.body.floor)
+        self.generation += 1
+        return float(returns[kept].mean())
+
+    def judge(self) -> tuple[LinearPolicy, Array]:
+        """The current mean gait and its returns in fixed episodes."""
+        policy = self.policy(self.mean)
+        seeds = FIRST_SEED - JUDGES + np.arange(JUDGES)
+        return policy, play(self.judges, *_stack([policy] * JUDGES), seeds=seeds, limit=1000)
+
+
+def _stack(policies: list[LinearPolicy]) -> tuple[Array, Array]:
+    return np.stack([policy.weights for policy in policies]), np.stack([policy.bias for policy in policies])
+
+
+def search_gait(task: str, *, seed: int, generations: int, **settings: Any) -> tuple[LinearPolicy, dict[str, Any]]:
+    """The best gait found, judged every tenth generation, and how it was found; settings as of :class:`Search`."""
+    search = Search(task, seed=seed, **settings)
+    best, best_score = search.judge()[0], -np.inf
+    while search.generation < generations:
+        kept = search.improve()
+        if search.generation % 10:
+            continue
+        policy, returns = search.judge()
+        score = float(returns.mean() - returns.std())
+        log.info("%s %d: kept %.0f, %.0f +- %.0f", task, search.generation, kept, returns.mean(), returns.std())
+        if score > best_score:
+            best, best_score = policy, score
+    search.lanes.close()
+    search.judges.close()
+    command = f"python -m tiltyard.envs.robotics.gaits {task} --seed {seed} --generations {generations}"
+    hertz = search.body.lanes_class.expert_hertz
+    return best, {"by": command, "hertz": hertz, "mujoco": mujoco.__version__}
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description="Find a scripted expert that keeps time by a clock")
+    parser.add_argument("task", choices=BODIES)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--generations", type=int, default=80)
+    given = parser.parse_args()
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    policy, made = search_gait(given.task, seed=given.seed, generations=given.generations)
+    save_expert(given.task, policy, made)
+
+
+if __name__ == "__main__":
+    main()
