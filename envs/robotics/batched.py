@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import gymnasium
 import mujoco
@@ -82,7 +82,7 @@ class MujocoLanes(Lanes):
         physics_scale: factors of the model's "gravity", "friction", "mass" or "damping"; see :mod:`.physics`.
     """
 
-    lane_state = ("_state", "first_qpos", "unstable")
+    lane_state: ClassVar[tuple[str, ...]] = ("_state", "first_qpos", "unstable")
 
     def __init__(
         self,
