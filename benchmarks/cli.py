@@ -17,11 +17,13 @@ import tyro
 
 from .. import MissingExtra, __version__, unknown
 from . import commands
+from .dataset_commands import Dataset
 from .race import RaceIncomplete
 from .runs import Run
 
 MISTAKES = (KeyError, ValueError, TypeError, OSError, RuntimeError, MissingExtra)
 """What the library raises, in one sentence, for things a user can set right."""
+DESCRIPTION = "Environments, agents and honest statistics in four domains: text, GUI, driving, robotics."
 
 
 @dataclass
@@ -230,7 +232,7 @@ class Claim:
 
 
 COMMANDS: dict[str, type[Any]] = {
-    command.__name__.lower(): command for command in (List, Train, Evaluate, Play, Race, Leaderboard, Claim)
+    command.__name__.lower(): command for command in (List, Train, Evaluate, Play, Race, Leaderboard, Claim, Dataset)
 }
 
 
@@ -262,35 +264,38 @@ def _answer(arguments: list[str]) -> int:
         return 2
 
 
-def _parsed(arguments: list[str]) -> Any:
+def _parsed(arguments: list[str], known: dict[str, type[Any]] = COMMANDS, program: str = "tiltyard") -> Any:
     """The command that ``arguments`` describe; what is unknown is named with its nearest valid names."""
     name = next((word for word in arguments if not word.startswith("-")), None)
-    if name is not None and name not in COMMANDS:
-        raise ValueError(unknown("command", name, COMMANDS))
+    if name is not None and name not in known:
+        raise ValueError(unknown("command" if known is COMMANDS else f"command of {program}", name, known))
+    where = program if name is None else f"{program} {name}"
+    if name is not None and (inner := getattr(known[name], "commands", None)):
+        arguments.remove(name)
+        return _parsed(arguments or ["--help"], inner, where)
     arguments = _spread_sets(arguments)
-    valid = ["--help", "-h", *(f"--{flag}" for flag in _flags(name))]
+    valid = ["--help", "-h", *(f"--{flag}" for flag in _flags(None if name is None else known[name]))]
     for word in arguments:
         if word.startswith("--") and word.partition("=")[0].replace("_", "-") not in valid:
-            raise ValueError(unknown(f"option of {name or 'tiltyard'}", word.partition("=")[0], valid))
+            raise ValueError(unknown(f"option of {where.removeprefix('tiltyard ')}", word.partition("=")[0], valid))
     said = StringIO()
     try:
         with redirect_stderr(said):
             return tyro.extras.subcommand_cli_from_dict(
-                cast(dict[str, Any], COMMANDS),
+                cast(dict[str, Any], known),
                 args=arguments,
-                prog="tiltyard",
-                description="Environments, agents and honest statistics in four domains: text, GUI, driving, robotics.",
+                prog=program,
+                description=DESCRIPTION if known is COMMANDS else None,
                 config=(tyro.conf.UseAppendAction,),
             )
     except SystemExit as stop:
         if stop.code:
-            where = "tiltyard" if name is None else f"tiltyard {name}"
             raise ValueError(f"{_flat(said.getvalue()).rstrip('.')}; see {where} --help") from None
         raise
 
 
-def _flags(name: str | None) -> list[str]:
-    names = [] if name is None else [field.name.replace("_", "-") for field in fields(COMMANDS[name])]
+def _flags(command: type[Any] | None) -> list[str]:
+    names = [] if command is None else [field.name.replace("_", "-") for field in fields(command)]
     return ["set" if flag == "settings" else flag for flag in names]
 
 

@@ -1,0 +1,210 @@
+"""Recording policies: whole episodes on the native vector environment, and everything an agent does while it learns."""
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from typing import Any, Protocol
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium.spaces import Box, Space
+from gymnasium.vector import AutoresetMode, VectorEnv
+from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
+from stable_baselines3.common.vec_env.base_vec_env import VecEnvObs, VecEnvStepReturn
+
+from .episodes import Array, Episode, Tape
+
+LANES = 16
+"""Lanes recorded on at once. A trained agent draws its noise for all lanes together, so that its data hang on this
+number; random and expert data do not (see tests/benchmarks/datasets/test_record.py)."""
+
+
+class Actor(Protocol):
+    """Acts in all lanes at once, from an episode's seed on."""
+
+    def begin(self, lane: int, seed: int) -> None:
+        """An episode begins on ``lane``."""
+
+    def act(self, observations: Array) -> Array:
+        """Actions of all lanes."""
+
+
+class RandomActor:
+    """Uniformly random actions (as D4RL's ``collect_data.py --random``), from a stream of each episode's own."""
+
+    def __init__(self, space: Space[Any], lanes: int) -> None:
+        self._spaces = [deepcopy(space) for _ in range(lanes)]
+
+    def begin(self, lane: int, seed: int) -> None:
+        """The lane's stream starts anew."""
+        self._spaces[lane].seed(seed)
+
+    def act(self, observations: Array) -> Array:
+        """One draw a lane."""
+        return np.stack([space.sample() for space in self._spaces])
+
+
+class PredictActor:
+    """Anything with SB3's ``predict``: the scripted expert, or an agent that samples from its policy."""
+
+    def __init__(self, policy: Any) -> None:
+        self._policy = policy
+
+    def begin(self, lane: int, seed: int) -> None:
+        """Nothing to do: such policies have no memory."""
+
+    def act(self, observations: Array) -> Array:
+        """What the policy does."""
+        return np.asarray(self._policy.predict(observations, deterministic=False)[0])
+
+
+def check_boxes(env_id: str, env: Any) -> None:
+    """Raises ``TypeError`` unless observations and actions of ``env`` (single or vector) are boxes of numbers."""
+    spaces = {
+        name: getattr(env, f"single_{name}", getattr(env, name)) for name in ("observation_space", "action_space")
+    }
+    for name, space in spaces.items():
+        if not isinstance(space, Box):
+            kind = name.partition("_")[0]
+            raise TypeError(
+                f"datasets hold Box observations and actions, but the {kind} space of {env_id} is "
+                f"{type(space).__name__}: choose a driving or robotics environment (tiltyard list envs)"
+            )
+
+
+def record(
+    env_id: str,
+    policy: str,
+    seeds: Sequence[int],
+    *,
+    agent: Any = None,
+    env_kwargs: Mapping[str, Any] | None = None,
+    lanes: int = LANES,
+    progress: Callable[[int], None] | None = None,
+) -> list[Episode]:
+    """Plays one whole episode a seed, in the order of the seeds, on training problems.
+
+    Args:
+        env_id: where.
+        policy: ``"random"``, ``"expert"``, or the name under which ``agent`` is recorded.
+        seeds: of the episodes; each decides its problem and, for random actions, the actions.
+        agent: what acts, if neither at random nor the expert; it samples from its policy.
+        env_kwargs: the environment's own keywords.
+        lanes: played at once.
+        progress: is told the number of episodes finished.
+
+    Raises:
+        TypeError: an environment with other than ``Box`` spaces.
+    """
+    env = gymnasium.make_vec(
+        env_id,
+        min(lanes, len(seeds)),
+        "vector_entry_point",
+        autoreset_mode=AutoresetMode.DISABLED,
+        **{"split": "train", **(env_kwargs or {})},
+    )
+    try:
+        check_boxes(env_id, env)
+        return _Recording(env, policy, _actor(policy, agent, env), seeds).episodes(progress)
+    finally:
+        env.close()
+
+
+def _actor(policy: str, agent: Any, env: VectorEnv[Any, Any, Any]) -> Actor:
+    if agent is not None:
+        return PredictActor(agent)
+    if policy == "random":
+        return RandomActor(env.single_action_space, env.num_envs)
+    expert: Any = env.unwrapped
+    return PredictActor(expert.expert())
+
+
+class _Recording:
+    """Hands the seeds out to the lanes as these become free; lanes without a seed run on unrecorded."""
+
+    def __init__(self, env: VectorEnv[Any, Any, Any], policy: str, actor: Actor, seeds: Sequence[int]) -> None:
+        self._env, self._actor, self._seeds = env, actor, seeds
+        self._tape = Tape(policy)
+        self._next = 0
+        self._episode: list[int | None] = [None] * env.num_envs
+        self._done: dict[int, Episode] = {}
+
+    def episodes(self, progress: Callable[[int], None] | None) -> list[Episode]:
+        """All of them, in the order of their seeds."""
+        observations = self._begin(None, np.ones(self._env.num_envs, np.bool_))
+        while len(self._done) < len(self._seeds):
+            actions = self._actor.act(observations)
+            observations, rewards, terminated, truncated, info = self._env.step(actions)
+            for lane, episode in enumerate(self._episode):
+                if episode is not None:
+                    success = bool(info["success"][lane])
+                    self._tape.add(lane, actions[lane], float(rewards[lane]), observations[lane], success)
+            ended = terminated | truncated
+            if ended.any():
+                for lane in np.flatnonzero(ended).tolist():
+                    self._end(lane, bool(terminated[lane]))
+                if progress is not None:
+                    progress(len(self._done))
+                observations = self._begin(observations, ended)
+        return [self._done[k] for k in range(len(self._seeds))]
+
+    def _end(self, lane: int, terminated: bool) -> None:
+        episode = self._episode[lane]
+        if episode is not None:
+            self._done[episode] = self._tape.cut(lane, terminated=terminated)
+            self._episode[lane] = None
+
+    def _begin(self, observations: Array | None, ended: npt.NDArray[np.bool_]) -> Array:
+        """Resets the lanes in ``ended``, each with the next seed, and returns all lanes' observations."""
+        seeds: list[int | None] = [None] * self._env.num_envs
+        lanes = np.flatnonzero(ended).tolist()
+        for lane in lanes:
+            if self._next < len(self._seeds):
+                seeds[lane], self._episode[lane] = int(self._seeds[self._next]), self._next
+                self._next += 1
+        several: Any = seeds  # Gymnasium's types know one seed alone
+        fresh, _ = self._env.reset(seed=several, options={"reset_mask": ended})
+        for lane in lanes:
+            seed = seeds[lane]
+            if seed is not None:
+                self._actor.begin(lane, seed)
+                self._tape.begin(lane, fresh[lane], seed)
+        return np.asarray(fresh)
+
+
+class Recorder(VecEnvWrapper):
+    """Keeps every transition an agent trains on, episode by episode: its replay buffer, were that endless."""
+
+    def __init__(self, env: VecEnv, policy: str) -> None:
+        super().__init__(env)
+        self._tape = Tape(policy)
+        self._finished: list[Episode] = []
+        self._actions: Array = np.empty(0)
+
+    def finish(self) -> list[Episode]:
+        """Ends the recording: episodes in the order in which they ended, then what still ran, as truncated ones."""
+        return self._finished + self._tape.cut_all()
+
+    def reset(self) -> VecEnvObs:
+        """Resets all lanes."""
+        observations = self.venv.reset()
+        for lane in range(self.num_envs):
+            self._tape.begin(lane, np.array(observations[lane]))  # type: ignore[index]
+        return observations
+
+    def step_async(self, actions: Array) -> None:
+        """Keeps the actions."""
+        self._actions = np.array(actions)
+        self.venv.step_async(actions)
+
+    def step_wait(self) -> VecEnvStepReturn:
+        """Steps all lanes and keeps what came of it."""
+        observations, rewards, dones, infos = self.venv.step_wait()
+        for lane, (done, info) in enumerate(zip(dones, infos, strict=True)):
+            fresh: Array = np.array(observations[lane])  # type: ignore[index]
+            last = np.array(info["terminal_observation"]) if done else fresh
+            self._tape.add(lane, self._actions[lane], float(rewards[lane]), last, bool(info["success"]))
+            if done:
+                self._finished.append(self._tape.cut(lane, terminated=not info["TimeLimit.truncated"]))
+                self._tape.begin(lane, fresh)
+        return observations, rewards, dones, infos
