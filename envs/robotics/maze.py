@@ -128,7 +128,7 @@ class PointMaze(MujocoLanes):
         for key in options:
             if key not in ("start", "goal"):
                 raise ValueError(unknown("option", key, ["start", "goal"]))
-        starts, goals = (self._places(name, options.get(name)) for name in ("start", "goal"))
+        starts, goals = (self._places(name, options.get(name), lanes) for name in ("start", "goal"))
         wishes: list[tuple[Wish, Wish]] = [(None, None)] * self.num_envs
         for lane in lanes.tolist():
             wishes[lane] = starts[lane], goals[lane]
@@ -139,17 +139,19 @@ class PointMaze(MujocoLanes):
         finally:
             self._wishes = [(None, None)] * self.num_envs
 
-    def _places(self, name: str, value: Any) -> list[Wish]:
+    def _places(self, name: str, value: Any, lanes: Ints) -> list[Wish]:
         if value is None:
             return [None] * self.num_envs
         try:
             places = np.asarray(value, np.float64)
         except (TypeError, ValueError) as error:
             raise ValueError(f"options[{name!r}] must be two numbers (x, y) in metres, got {value!r}") from error
-        if places.shape not in ((2,), (self.num_envs, 2)) or not np.isfinite(places).all():
-            shapes = "(x, y)" if self.num_envs == 1 else f"(x, y), or one for each of the {self.num_envs} lanes"
-            raise ValueError(f"options[{name!r}] must be finite metres {shapes}, got {value!r}")
-        return list(np.broadcast_to(places, (self.num_envs, 2)))
+        if places.shape in ((2,), (self.num_envs, 2)):
+            places = np.broadcast_to(places, (self.num_envs, 2))
+            if np.isfinite(places[lanes]).all():
+                return list(places)
+        shapes = "(x, y)" if self.num_envs == 1 else f"(x, y), or one for each of the {self.num_envs} lanes"
+        raise ValueError(f"options[{name!r}] must be finite metres {shapes}, got {value!r}")
 
     def _check_problem(self, start: Wish, goal: Wish) -> None:
         if start is not None and not self.maze.has_room(start):
@@ -162,18 +164,12 @@ class PointMaze(MujocoLanes):
                 "or make the environment with allow_unreachable=True"
             )
 
-    def begin(self, lanes: Ints, seeds: Ints, episodes: Ints) -> None:
-        """See :meth:`Lanes.begin`; what the options do not ask for is drawn."""
-        super().begin(lanes, seeds, episodes)
-        for lane, seed, episode in zip(lanes.tolist(), seeds.tolist(), episodes.tolist(), strict=True):
-            start, goal = self._wishes[lane]
-            if start is not None or goal is not None:
-                self.qpos[lane] = self._problem(problem_rng(self.split, seed, episode), start, goal)
-        self.first_qpos[lanes] = self.qpos[lanes]
+    def _generator(self, lane: int, seed: int, episode: int) -> np.random.Generator:
+        return problem_rng(self.split, seed, episode)  # no stream: what options ask for changes no later problem
 
-    def draw(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """See :meth:`MujocoLanes.draw`: the ball at rest near the middle of one cell, the goal near that of another."""
-        return self._problem(rng, None, None), np.zeros(self.model.nv)
+    def start(self, lane: int, rng: np.random.Generator) -> None:
+        """See :meth:`MujocoLanes.start`: the ball at rest in one cell, the goal in another, or as options ask."""
+        self.qpos[lane] = self._problem(rng, *self._wishes[lane])
 
     def _problem(self, rng: np.random.Generator, start: Wish, goal: Wish) -> Floats:
         """``qpos`` of a problem: as wished, the rest drawn at least :attr:`min_path` cells away."""
@@ -197,10 +193,10 @@ class PointMaze(MujocoLanes):
             "desired_goal": self.goal.copy(),
         }
 
-    def advance(self, actions: npt.NDArray[np.floating], active: Bools) -> tuple[Floats, Bools]:
-        """See :meth:`Lanes.advance`."""
+    def command(self, actions: npt.NDArray[np.floating], active: Bools) -> None:
+        """See :meth:`MujocoLanes.command`."""
         self.qvel[active] = self.qvel[active].clip(-MAX_SPEED, MAX_SPEED)
-        return super().advance(actions, active)
+        super().command(actions, active)
 
     def score(self, actions: npt.NDArray[np.floating], qpos_before: Floats) -> tuple[Floats, Bools]:
         """See :meth:`MujocoLanes.score`."""
