@@ -33,7 +33,7 @@ def build(row: Row, env: Any, settings: dict[str, Any]) -> "BaseAlgorithm":
     elif not _speaks(row):
         env = _adapted(env)
     _check_actions(agent_class, env, env_id)
-    if "policy" not in settings and signature(agent_class.__init__).parameters["policy"].default is Parameter.empty:
+    if "policy" not in settings and signature(agent_class).parameters["policy"].default is Parameter.empty:
         settings["policy"] = _policy(env.observation_space)
     agent: BaseAlgorithm = agent_class(env=env, **settings)
     return agent

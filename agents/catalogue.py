@@ -117,18 +117,20 @@ ROWS: tuple[Row, ...] = (
     ),
     Row(
         "sac",
-        "tiltyard.agents.control.stock:SAC",
+        "tiltyard.agents.control.sac:SAC",
         ("driving", "robotics"),
-        "Stable-Baselines3's SAC",
+        "Soft actor-critic with fast updates",
+        paper="Soft Actor-Critic Algorithms and Applications (2018)",
         settings=_OFF_POLICY,
         n_envs=_OFF_POLICY_LANES,
     ),
     Row(
         "td3",
-        "tiltyard.agents.control.stock:TD3",
+        "tiltyard.agents.control.td3:TD3",
         ("driving", "robotics"),
-        "Stable-Baselines3's TD3",
-        settings={**_OFF_POLICY, "*": {"gradient_steps": -1, "action_noise": 0.1}},  # SB3's TD3 explores not at all
+        "Twin delayed deterministic policy gradient with fast updates",
+        paper="Addressing Function Approximation Error in Actor-Critic Methods (2018)",
+        settings=_OFF_POLICY,
         n_envs=_OFF_POLICY_LANES,
     ),
     Row(

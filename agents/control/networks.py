@@ -1,97 +1,282 @@
-"""Networks that control agents share."""
+"""Actors, critics and the policy that holds them, shared by control agents."""
 
 import math
-from typing import Any
+from typing import Any, cast
 
 import torch as th
 from gymnasium.spaces import Box, Space
-from stable_baselines3.common.policies import BaseModel
+from stable_baselines3.common.policies import BaseModel, BasePolicy
 from stable_baselines3.common.preprocessing import get_action_dim
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor, CombinedExtractor, FlattenExtractor, NatureCNN
 from stable_baselines3.common.type_aliases import Schedule
-from stable_baselines3.sac.policies import Actor, SACPolicy
 from torch import Tensor, nn
-from torch.nn import functional as F
+
+from ... import unknown
+from .heads import Head, make_head
+from .updates import Adam, Mlp
+
+LOG_STD_RANGE = (-20.0, 2.0)  # as in SB3 and the SAC authors' code
+EPSILON = 1e-6  # guards log(1 - a^2), as in SB3
+HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
 
 
-class StackedLinear(nn.Module):
-    """``n`` linear layers of equal shape side by side, as one batched product: ``[n, B, in] -> [n, B, out]``."""
+class Network(BaseModel):
+    """An ensemble behind a features extractor. Flat observations pass the extractor by."""
 
-    def __init__(self, n: int, n_in: int, n_out: int) -> None:
-        super().__init__()
-        bound = 1 / math.sqrt(n_in)  # as torch.nn.Linear begins
-        self.weight = nn.Parameter(th.empty(n, n_in, n_out).uniform_(-bound, bound))
-        self.bias = nn.Parameter(th.empty(n, 1, n_out).uniform_(-bound, bound))
+    features_extractor: BaseFeaturesExtractor
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Maps ``[n, B, in]`` to ``[n, B, out]``."""
-        return th.baddbmm(self.bias, x, self.weight)
+    def __init__(self, observation_space: Space[Any], action_space: Box, extractor: BaseFeaturesExtractor, **kw: Any):
+        super().__init__(observation_space, action_space, features_extractor=extractor, **kw)
+        flat = isinstance(observation_space, Box) and len(observation_space.shape) == 1
+        self._flat = flat and isinstance(extractor, FlattenExtractor)
+
+    def features(self, observations: Any) -> Tensor:
+        """``[B, features]``."""
+        if self._flat and isinstance(observations, Tensor):
+            return observations.float()
+        return self.extract_features(observations, self.features_extractor)
 
 
-class GaussianCritics(BaseModel):
-    """``n_critics`` value distributions Z_i(s, a) ~ N(Q_i, sigma_i^2), evaluated together.
-
-    Calling it gives the means and standard deviations, each ``[n_critics, B]``.
+class Critics(Network):
+    """``n`` critics Q_i(s, a), or with ``acts=False`` values V_i(s), evaluated together.
 
     Args:
         observation_space: of the environment.
-        action_space: of the environment, flattened by the caller.
+        action_space: of the environment.
+        extractor: of features.
         net_arch: widths of the hidden layers.
-        features_extractor: shared with the actor or not, as in SB3's ``ContinuousCritic``.
-        features_dim: width of the extracted features.
+        n: how many.
+        head: what the outputs mean: a name of :data:`~.heads.HEADS`.
+        head_kwargs: of the head.
+        acts: whether actions are an input.
         activation_fn: between the layers.
+        layer_norm: normalise the hidden layers.
         normalize_images: divide images by 255.
-        n_critics: how many.
-        share_features_extractor: True if the actor alone trains the extractor.
     """
-
-    features_extractor: BaseFeaturesExtractor
-    mean_std: Tensor  # [n_critics]: slowly moving E[sigma]
-    mean_var: Tensor  # [n_critics]: slowly moving E[sigma^2]
 
     def __init__(
         self,
         observation_space: Space[Any],
         action_space: Box,
+        extractor: BaseFeaturesExtractor,
+        *,
         net_arch: list[int],
-        features_extractor: BaseFeaturesExtractor,
-        features_dim: int,
-        activation_fn: type[nn.Module] = nn.GELU,
+        n: int = 2,
+        head: str = "mse",
+        head_kwargs: dict[str, Any] | None = None,
+        acts: bool = True,
+        activation_fn: type[nn.Module] = nn.ReLU,
+        layer_norm: bool = False,
         normalize_images: bool = True,
-        n_critics: int = 2,
-        share_features_extractor: bool = False,
     ) -> None:
-        super().__init__(
-            observation_space,
-            action_space,
-            features_extractor=features_extractor,
-            normalize_images=normalize_images,
-        )
-        self.n_critics = n_critics
-        self.share_features_extractor = share_features_extractor
-        widths = [features_dim + get_action_dim(action_space), *net_arch]
-        layers: list[nn.Module] = []
-        for n_in, n_out in zip(widths[:-1], widths[1:], strict=True):
-            layers += [StackedLinear(n_critics, n_in, n_out), activation_fn()]
-        self.layers = nn.Sequential(*layers, StackedLinear(n_critics, widths[-1], 2))
-        self.register_buffer("mean_std", th.zeros(n_critics))
-        self.register_buffer("mean_var", th.zeros(n_critics))
+        super().__init__(observation_space, action_space, extractor, normalize_images=normalize_images)
+        self.head: Head = make_head(head, n, **(head_kwargs or {}))
+        n_in = extractor.features_dim + acts * get_action_dim(action_space)
+        self.net = Mlp(n, n_in, net_arch, self.head.n_out, activation=activation_fn, layer_norm=layer_norm)
 
-    def forward(self, observations: Any, actions: Tensor) -> tuple[Tensor, Tensor]:
-        """Means and standard deviations, each ``[n_critics, B]``."""
-        with th.set_grad_enabled(th.is_grad_enabled() and not self.share_features_extractor):
-            features = self.extract_features(observations, self.features_extractor)
-        x = th.cat([features, actions], dim=1)
-        mean, raw = self.layers(x.expand(self.n_critics, *x.shape)).unbind(dim=-1)
-        return mean, F.softplus(raw)
+    def inputs(self, observations: Any, actions: Tensor | None) -> Tensor:
+        """Features, and actions if there are any, side by side ``[B, n_in]``."""
+        features = self.features(observations)
+        return features if actions is None else th.cat([features, actions], dim=1)
+
+    def outputs(self, observations: Any, actions: Tensor | None = None) -> Tensor:
+        """What the head reads, ``[n, B, n_out]``."""
+        out: Tensor = self.net(self.inputs(observations, actions))
+        return out
+
+    def forward(self, observations: Any, actions: Tensor | None = None) -> Tensor:
+        """Values ``[n, B]``."""
+        return self.head.value(self.outputs(observations, actions))
+
+    def minimum(self, observations: Any, actions: Tensor | None = None) -> Tensor:
+        """The least value of all critics ``[B]``; gradients go to the actions alone."""
+        x = self.inputs(observations, actions)
+        return self.net.minimum(x) if self.head.n_out == 1 else self.head.value(self.net.frozen(x)).min(0).values
+
+    def mean(self, observations: Any, actions: Tensor | None = None) -> Tensor:
+        """The mean value of all critics ``[B]``; gradients go to the actions alone."""
+        return self.head.value(self.net.frozen(self.inputs(observations, actions))).mean(0)
+
+    def first(self, observations: Any, actions: Tensor | None = None) -> Tensor:
+        """The value of the first critic ``[B]``; gradients go to the actions alone."""
+        return self.head.value(self.net.frozen(self.inputs(observations, actions), members=1))[0]
+
+    def loss(self, observations: Any, actions: Tensor | None, target: Tensor) -> tuple[Tensor, Tensor]:
+        """The loss ``[n, B]`` against targets ``[B]`` or ``[n, B]``, and the values ``[n, B]`` without gradient."""
+        out = self.outputs(observations, actions)
+        return self.head.loss(out, target), self.head.value(out.detach())
 
 
-class GaussianCriticPolicy(SACPolicy):
-    """SAC's policy with Gaussian critics and a slowly moving copy of the actor; three hidden layers of GELU."""
+class _Squash(th.autograd.Function):
+    """Draws a = tanh(m + s e) and its log-probability, with the backward pass written out."""
 
-    actor_target: Actor
-    critic: GaussianCritics  # type: ignore[assignment]
-    critic_target: GaussianCritics  # type: ignore[assignment]
+    @staticmethod
+    def forward(ctx: Any, out: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:  # type: ignore[override]
+        mean, raw = out.chunk(2, dim=-1)
+        log_std = raw.clamp(*LOG_STD_RANGE)
+        spread = log_std.exp() * noise
+        actions = (mean + spread).tanh_()
+        gap = 1 + EPSILON - actions * actions
+        log_prob = (-0.5 * noise * noise - log_std - gap.log() - HALF_LOG_TAU).sum(-1)
+        ctx.save_for_backward(actions, gap, spread, raw)
+        return actions, log_prob
+
+    @staticmethod
+    def backward(ctx: Any, g_actions: Tensor, g_log_prob: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
+        actions, gap, spread, raw = ctx.saved_tensors
+        g_log_prob = g_log_prob.unsqueeze(-1)
+        g_mean = (g_actions + 2 * g_log_prob * actions / gap) * (1 - actions * actions)
+        inside = (raw >= LOG_STD_RANGE[0]) & (raw <= LOG_STD_RANGE[1])
+        return th.cat([g_mean, (g_mean * spread - g_log_prob) * inside], dim=-1), None
+
+
+class Actor(Network):
+    """A policy network; actions are scaled to [-1, 1].
+
+    Args:
+        observation_space: of the environment.
+        action_space: of the environment.
+        extractor: of features.
+        net_arch: widths of the hidden layers.
+        activation_fn: between the layers.
+        layer_norm: normalise the hidden layers.
+        normalize_images: divide images by 255.
+    """
+
+    outputs_per_action = 1
+
+    def __init__(
+        self,
+        observation_space: Space[Any],
+        action_space: Box,
+        extractor: BaseFeaturesExtractor,
+        *,
+        net_arch: list[int],
+        activation_fn: type[nn.Module] = nn.ReLU,
+        layer_norm: bool = False,
+        normalize_images: bool = True,
+    ) -> None:
+        super().__init__(observation_space, action_space, extractor, normalize_images=normalize_images)
+        self.n_actions = get_action_dim(action_space)
+        width = self.outputs_per_action * self.n_actions
+        self.net = Mlp(1, extractor.features_dim, net_arch, width, activation=activation_fn, layer_norm=layer_norm)
+
+    def out(self, observations: Any) -> Tensor:
+        """The network's output ``[B, outputs_per_action * A]``."""
+        out: Tensor = self.net(self.features(observations))
+        return out.squeeze(0)
+
+    def forward(self, observations: Any, deterministic: bool = False) -> Tensor:
+        """Actions ``[B, A]``."""
+        raise NotImplementedError
+
+
+class SquashedGaussian(Actor):
+    """SAC's actor: tanh of a Gaussian whose mean and deviation both depend on the state."""
+
+    outputs_per_action = 2
+
+    def forward(self, observations: Any, deterministic: bool = False) -> Tensor:
+        """Actions ``[B, A]``; the most central one if ``deterministic``."""
+        mean, raw = self.out(observations).chunk(2, dim=-1)
+        if deterministic:
+            return mean.tanh()
+        return (mean + raw.clamp(*LOG_STD_RANGE).exp() * th.randn_like(mean)).tanh()
+
+    def action_log_prob(self, observations: Any) -> tuple[Tensor, Tensor]:
+        """Drawn actions ``[B, A]`` and their log-probabilities ``[B]``, both with gradients."""
+        out = self.out(observations)
+        noise = th.randn(len(out), self.n_actions, device=out.device)
+        drawn: tuple[Tensor, Tensor] = _Squash.apply(out, noise)  # type: ignore[no-untyped-call]
+        return drawn
+
+    def log_prob(self, observations: Any, actions: Tensor) -> Tensor:
+        """Log-probability ``[B]`` of given actions; those at the very border count as just inside it."""
+        mean, raw = self.out(observations).chunk(2, dim=-1)
+        log_std = raw.clamp(*LOG_STD_RANGE)
+        actions = actions.clamp(-1 + EPSILON, 1 - EPSILON)
+        noise = (actions.atanh() - mean) / log_std.exp()
+        return (-0.5 * noise**2 - log_std - (1 + EPSILON - actions**2).log() - HALF_LOG_TAU).sum(-1)
+
+
+class Gaussian(Actor):
+    """The actor of weighted regression: a Gaussian around tanh of the output, with one learned deviation an action.
+
+    Its log-probabilities are those of the Gaussian before it is cut to [-1, 1], as in IQL's code.
+    """
+
+    log_std_range = (-5.0, 2.0)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.log_std = nn.Parameter(th.zeros(self.n_actions))
+
+    def forward(self, observations: Any, deterministic: bool = False) -> Tensor:
+        """Actions ``[B, A]``."""
+        mean = self.out(observations).tanh()
+        return mean if deterministic else (mean + self._log_std().exp() * th.randn_like(mean)).clamp(-1, 1)
+
+    def action_log_prob(self, observations: Any) -> tuple[Tensor, Tensor]:
+        """Drawn actions ``[B, A]`` and their log-probabilities ``[B]``, both with gradients."""
+        mean = self.out(observations).tanh()
+        log_std = self._log_std()
+        noise = th.randn_like(mean)
+        return (mean + log_std.exp() * noise).clamp(-1, 1), (-0.5 * noise**2 - log_std - HALF_LOG_TAU).sum(-1)
+
+    def log_prob(self, observations: Any, actions: Tensor) -> Tensor:
+        """Log-probability ``[B]`` of given actions."""
+        log_std = self._log_std()
+        noise = (actions - self.out(observations).tanh()) / log_std.exp()
+        return (-0.5 * noise**2 - log_std - HALF_LOG_TAU).sum(-1)
+
+    def _log_std(self) -> Tensor:
+        return self.log_std.clamp(*self.log_std_range)
+
+
+class Deterministic(Actor):
+    """TD3's actor: tanh of the output."""
+
+    def forward(self, observations: Any, deterministic: bool = False) -> Tensor:
+        """Actions ``[B, A]``."""
+        return self.out(observations).tanh()
+
+
+ACTORS: dict[str, type[Actor]] = {
+    "squashed-gaussian": SquashedGaussian,
+    "gaussian": Gaussian,
+    "deterministic": Deterministic,
+}
+
+
+class ActorCriticPolicy(BasePolicy):
+    """An actor, critics with slowly moving targets, and what else an agent asks for; flat observations.
+
+    Args:
+        observation_space: of the environment.
+        action_space: of the environment.
+        lr_schedule: of all optimisers, unless ``actor_lr`` says otherwise.
+        net_arch: widths of the hidden layers, or ``{"pi": [...], "qf": [...]}``; two of 256 if None.
+        activation_fn: between the layers.
+        actor: a name of :data:`ACTORS`.
+        actor_layer_norm: normalise the actor's hidden layers.
+        actor_target: whether there is a slowly moving copy of the actor.
+        n_critics: critics Q(s, a).
+        n_values: critics V(s), without targets.
+        critic_head: what critics learn: a name of :data:`~.heads.HEADS`.
+        critic_head_kwargs: of the head.
+        critic_layer_norm: normalise the critics' hidden layers.
+        features_extractor_class: of observations.
+        features_extractor_kwargs: of the extractor.
+        normalize_images: divide images by 255.
+        optimizer_class: Adam in one pass by default.
+        optimizer_kwargs: of the optimiser.
+    """
+
+    actor: Actor
+    actor_target: Actor | None
+    critic: Critics
+    critic_target: Critics
+    value: Critics | None
 
     def __init__(
         self,
@@ -99,42 +284,83 @@ class GaussianCriticPolicy(SACPolicy):
         action_space: Box,
         lr_schedule: Schedule,
         net_arch: list[int] | dict[str, list[int]] | None = None,
-        activation_fn: type[nn.Module] = nn.GELU,
+        activation_fn: type[nn.Module] = nn.ReLU,
+        actor: str = "squashed-gaussian",
+        actor_layer_norm: bool = False,
+        actor_target: bool = False,
+        n_critics: int = 2,
+        n_values: int = 0,
+        critic_head: str = "mse",
+        critic_head_kwargs: dict[str, Any] | None = None,
+        critic_layer_norm: bool = False,
         features_extractor_class: type[BaseFeaturesExtractor] = FlattenExtractor,
-        optimizer_class: type[th.optim.Optimizer] = th.optim.Adam,
+        features_extractor_kwargs: dict[str, Any] | None = None,
+        normalize_images: bool = True,
+        optimizer_class: type[th.optim.Optimizer] = Adam,
         optimizer_kwargs: dict[str, Any] | None = None,
-        **kwargs: Any,
     ) -> None:
         super().__init__(
             observation_space,
             action_space,
-            lr_schedule,
-            net_arch=net_arch or [256, 256, 256],
-            activation_fn=activation_fn,
-            features_extractor_class=features_extractor_class,
+            features_extractor_class,
+            features_extractor_kwargs,
+            normalize_images=normalize_images,
             optimizer_class=optimizer_class,
-            # One pass over all parameters: the same numbers as Adam's loop, in less time.
-            optimizer_kwargs=optimizer_kwargs or ({"fused": True} if optimizer_class is th.optim.Adam else None),
-            **kwargs,
+            optimizer_kwargs=optimizer_kwargs,
+            squash_output=True,
         )
+        if actor not in ACTORS:
+            raise ValueError(unknown("actor", actor, ACTORS))
+        net_arch = [256, 256] if net_arch is None else net_arch
+        arch = net_arch if isinstance(net_arch, dict) else {"pi": net_arch, "qf": net_arch}
+        common: dict[str, Any] = {"activation_fn": activation_fn, "normalize_images": normalize_images}
+        self._actor_kwargs = {"net_arch": arch["pi"], "layer_norm": actor_layer_norm, **common}
+        critics = {"net_arch": arch["qf"], "layer_norm": critic_layer_norm, "head": critic_head, **common}
+        self._critic_kwargs = critics | {"head_kwargs": critic_head_kwargs}
+        lr = float(lr_schedule(1))
+        self.actor = self._trained(self._actor(actor), lr)
+        self.critic = self._trained(self._critics(n=n_critics), lr)
+        self.critic_target = self._follower(self._critics(n=n_critics), self.critic)
+        self.actor_target = self._follower(self._actor(actor), self.actor) if actor_target else None
+        self.value = self._trained(self._critics(n=n_values, acts=False), lr) if n_values else None
 
-    def _build(self, lr_schedule: Schedule) -> None:
-        super()._build(lr_schedule)
-        self.actor_target = self.make_actor()
-        self.actor_target.load_state_dict(self.actor.state_dict())
-        self.actor_target.set_training_mode(False)
-        self.actor_target.requires_grad_(False)
-        self.critic_target.requires_grad_(False)
+    def forward(self, obs: Any, deterministic: bool = False) -> Tensor:
+        """Actions ``[B, A]`` in [-1, 1]."""
+        return self._predict(obs, deterministic)
 
-    def make_critic(  # type: ignore[override]
-        self, features_extractor: BaseFeaturesExtractor | None = None
-    ) -> GaussianCritics:
-        """The twin value distributions."""
-        kwargs = self._update_features_extractor(self.critic_kwargs, features_extractor)
-        return GaussianCritics(**kwargs).to(self.device)
+    def _predict(self, observation: Any, deterministic: bool = False) -> Tensor:
+        actions: Tensor = self.actor(observation, deterministic)
+        return actions
+
+    def set_precision(self, precision: str) -> None:
+        """Precision of the matrix products of all networks: "fp32" or "bf16"."""
+        for module in self.modules():
+            if isinstance(module, Mlp):
+                module.set_precision(precision)
+
+    def _actor(self, kind: str) -> Actor:
+        space = cast(Box, self.action_space)
+        return ACTORS[kind](self.observation_space, space, self.make_features_extractor(), **self._actor_kwargs)
+
+    def _critics(self, **settings: Any) -> Critics:
+        space = cast(Box, self.action_space)
+        settings |= self._critic_kwargs
+        return Critics(self.observation_space, space, self.make_features_extractor(), **settings)
+
+    def _trained(self, network: Any, lr: float) -> Any:
+        make: Any = self.optimizer_class
+        network.optimizer = make(network.parameters(), lr=lr, **self.optimizer_kwargs)
+        return network
+
+    @staticmethod
+    def _follower(copy: Any, source: Network) -> Any:
+        copy.load_state_dict(source.state_dict())
+        copy.requires_grad_(False)
+        copy.set_training_mode(False)
+        return copy
 
 
-class GaussianCriticCnnPolicy(GaussianCriticPolicy):
+class ActorCriticCnnPolicy(ActorCriticPolicy):
     """For images."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -142,7 +368,7 @@ class GaussianCriticCnnPolicy(GaussianCriticPolicy):
         super().__init__(*args, **kwargs)
 
 
-class GaussianCriticMultiInputPolicy(GaussianCriticPolicy):
+class ActorCriticMultiInputPolicy(ActorCriticPolicy):
     """For dicts of observations."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

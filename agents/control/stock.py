@@ -12,18 +12,6 @@ class PPO(ControlAgent, sb3.PPO):
     acts_in = (Box, Discrete, MultiDiscrete, MultiBinary)
 
 
-class SAC(OffPolicyAgent, sb3.SAC):
-    """Soft actor-critic. Paper: Soft Actor-Critic Algorithms and Applications (2018). See ``sb3.SAC``."""
-
-    acts_in = (Box,)
-
-
-class TD3(OffPolicyAgent, sb3.TD3):
-    """Twin delayed DDPG. Paper: Addressing Function Approximation Error (2018). See ``sb3.TD3``."""
-
-    acts_in = (Box,)
-
-
 class DQN(OffPolicyAgent, sb3.DQN):
     """Deep Q-network. Paper: Human-level control through deep reinforcement learning (2015). See ``sb3.DQN``."""
 

@@ -1,0 +1,347 @@
+"""What actor-critic agents share: one loop of updates over replayed, demonstrated or mixed transitions."""
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+import numpy as np
+import torch as th
+from gymnasium.spaces import Box
+from stable_baselines3.common.buffers import ReplayBuffer
+from stable_baselines3.common.noise import ActionNoise
+from stable_baselines3.common.policies import BasePolicy
+from stable_baselines3.common.type_aliases import MaybeCallback, Schedule
+from torch import Tensor
+
+from .base import OffPolicyAgent
+from .datasets import Transitions
+from .networks import ActorCriticCnnPolicy, ActorCriticMultiInputPolicy, ActorCriticPolicy, Critics
+from .replay import Batch, Columns, Demonstrations, RowReplay, fits
+from .updates import polyak
+
+if TYPE_CHECKING:
+    from minari import MinariDataset
+
+Metrics = dict[str, Tensor]
+Self = TypeVar("Self", bound="ActorCritic")
+
+
+class ActorCritic(OffPolicyAgent):
+    """An agent that learns critics and an actor from transitions; a method adds :meth:`update`.
+
+    Online, transitions come from the environment; offline (:meth:`learn_offline`) from a dataset; and where an agent
+    that has seen a dataset goes on to :meth:`learn`, batches hold both. Offline-to-online is thus two calls:
+
+    >>> agent = tiltyard.agents.make("iql", "tiltyard/Hopper-v5")                             # doctest: +SKIP
+    >>> agent.learn_offline("tiltyard/hopper/medium-v0", 10_000).learn(20_000)               # doctest: +SKIP
+
+    Args:
+        policy: "MlpPolicy", "CnnPolicy" or "MultiInputPolicy".
+        env: any environment with Box actions, or its id.
+        learning_rate: of all networks.
+        buffer_size: transitions kept.
+        learning_starts: environment steps before the first update.
+        batch_size: transitions an update.
+        tau: step of the target networks.
+        gamma: discount.
+        train_freq: environment steps between calls of :meth:`train`, or ``(n, "episode")``.
+        gradient_steps: updates a call (-1: as many as steps taken).
+        action_noise: added to exploring actions: a number is the standard deviation of Gaussian noise.
+        replay_buffer_class: chosen by the spaces if None.
+        replay_buffer_kwargs: its keywords.
+        n_steps: of n-step returns.
+        offline_ratio: share of each online batch that is drawn from the dataset, if one was given; None draws from both
+            as if they were one buffer.
+        matmul_precision: of the networks' hidden layers: "fp32", or "bf16" where the processor has it.
+        stats_window_size: episodes in logged means.
+        tensorboard_log: folder.
+        policy_kwargs: of :class:`~.networks.ActorCriticPolicy`.
+        verbose: 0, 1 or 2.
+        seed: of all randomness.
+        device: where tensors live.
+    """
+
+    policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {
+        "MlpPolicy": ActorCriticPolicy,
+        "CnnPolicy": ActorCriticCnnPolicy,
+        "MultiInputPolicy": ActorCriticMultiInputPolicy,
+    }
+    acts_in = (Box,)
+    policy_defaults: ClassVar[dict[str, Any]] = {}
+    """Keywords of the policy that the method asks for."""
+    needs_data: ClassVar[bool] = False
+    """Whether there is nothing to learn before a dataset is given."""
+
+    policy: ActorCriticPolicy
+    actor: Any
+    critic: Critics
+    critic_target: Critics
+
+    def __init__(
+        self,
+        policy: str | type[ActorCriticPolicy],
+        env: Any,
+        *,
+        learning_rate: float | Schedule = 3e-4,
+        buffer_size: int = 1_000_000,
+        learning_starts: int = 100,
+        batch_size: int = 256,
+        tau: float = 0.005,
+        gamma: float = 0.99,
+        train_freq: int | tuple[int, str] = 1,
+        gradient_steps: int = 1,
+        action_noise: ActionNoise | float | None = None,
+        replay_buffer_class: type[ReplayBuffer] | None = None,
+        replay_buffer_kwargs: dict[str, Any] | None = None,
+        n_steps: int = 1,
+        offline_ratio: float | None = None,
+        matmul_precision: str = "fp32",
+        stats_window_size: int = 100,
+        tensorboard_log: str | None = None,
+        policy_kwargs: dict[str, Any] | None = None,
+        verbose: int = 0,
+        seed: int | None = None,
+        device: th.device | str = "auto",
+        _init_setup_model: bool = True,
+    ) -> None:
+        super().__init__(
+            policy,
+            env,
+            learning_rate,
+            buffer_size=buffer_size,
+            learning_starts=learning_starts,
+            batch_size=batch_size,
+            tau=tau,
+            gamma=gamma,
+            train_freq=train_freq,
+            gradient_steps=gradient_steps,
+            action_noise=action_noise,  # type: ignore[arg-type]
+            replay_buffer_class=replay_buffer_class,
+            replay_buffer_kwargs=replay_buffer_kwargs,
+            n_steps=n_steps,
+            policy_kwargs={**self.policy_defaults, **(policy_kwargs or {})},
+            stats_window_size=stats_window_size,
+            tensorboard_log=tensorboard_log,
+            verbose=verbose,
+            device=device,
+            support_multi_env=True,
+            seed=seed,
+            sde_support=False,
+            supported_action_spaces=(Box,),
+        )
+        if offline_ratio is not None and not 0 <= offline_ratio <= 1:
+            raise ValueError(f"offline_ratio is a share between 0 and 1, or None, got {offline_ratio}")
+        self.offline_ratio = offline_ratio
+        self.matmul_precision = matmul_precision
+        self.demonstrations: Demonstrations | None = None
+        if _init_setup_model:
+            self._setup_model()
+
+    def _setup_model(self) -> None:
+        plain = self.replay_buffer_class is None and self.n_steps == 1
+        if plain and fits(self.observation_space, self.action_space):
+            self.replay_buffer_class = RowReplay
+        super()._setup_model()
+        self.policy.set_precision(self.matmul_precision)
+        self.actor, self.critic, self.critic_target = self.policy.actor, self.policy.critic, self.policy.critic_target
+        self._online = [param.detach() for param in self.critic.parameters()]
+        self._targets = list(self.critic_target.parameters())
+        if self.policy.actor_target is not None:
+            self._online += [param.detach() for param in self.actor.parameters()]
+            self._targets += list(self.policy.actor_target.parameters())
+
+    @abstractmethod
+    def update(self, batch: Batch) -> Metrics:
+        """One update of everything from one batch; returns what is worth logging, without gradients."""
+
+    def train(self, gradient_steps: int, batch_size: int = 256) -> None:
+        """Does ``gradient_steps`` updates.
+
+        Raises:
+            ValueError: there is no transition yet to learn from.
+        """
+        self.policy.set_training_mode(True)
+        self._update_learning_rate(self._optimizers())
+        metrics: Metrics = {}
+        for batch in self._batches(gradient_steps, batch_size):
+            metrics |= self.update(batch)
+            self._n_updates += 1
+        self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
+        for name, value in metrics.items():
+            self.logger.record(f"train/{name}", value.item())
+
+    def follow(self) -> None:
+        """Moves the target networks a step of ``tau`` towards the others."""
+        polyak(self._targets, self._online, self.tau)
+
+    def learn(self: Self, *args: Any, **kwargs: Any) -> Self:
+        """As SB3's ``learn``: acts in the environment and learns from it, and from the dataset if one was given.
+
+        Raises:
+            ValueError: the method learns from data, and none was given.
+        """
+        if self.needs_data and self.demonstrations is None:
+            raise ValueError(
+                f"{type(self).__name__} learns from data: call learn_offline(dataset, gradient_steps) first"
+            )
+        learnt: Self = super().learn(*args, **kwargs)
+        return learnt
+
+    def learn_offline(
+        self: Self,
+        dataset: "MinariDataset | str | Transitions",
+        gradient_steps: int,
+        *,
+        callback: MaybeCallback = None,
+        log_interval: int = 1000,
+        tb_log_name: str = "run",
+        progress_bar: bool = False,
+    ) -> Self:
+        """Learns from a dataset, without an environment's step; keeps it for :meth:`learn` to mix in.
+
+        Meanwhile ``num_timesteps`` counts updates, so that SB3's callbacks (evaluation, checkpoints) work as they are;
+        ``learn`` starts it from 0 again.
+
+        Args:
+            dataset: a Minari dataset or the id of a local one, or transitions already read.
+            gradient_steps: updates; 0 only takes the data in.
+            callback: SB3's, called once an update.
+            log_interval: updates between lines of the log.
+            tb_log_name: of the log.
+            progress_bar: show one.
+
+        Raises:
+            FileNotFoundError: no such dataset.
+            TypeError, ValueError: it does not fit this agent, or holds what cannot be learnt from; nothing has changed.
+        """
+        if isinstance(gradient_steps, bool) or not isinstance(gradient_steps, int) or gradient_steps < 0:
+            raise ValueError(f"gradient_steps must be an integer of at least 0, got {gradient_steps!r}")
+        self.demonstrations = self._demonstrations(dataset)
+        if gradient_steps:
+            self._learn_updates(gradient_steps, callback, log_interval, tb_log_name, progress_bar)
+        return self
+
+    def _learn_updates(
+        self, gradient_steps: int, callback: MaybeCallback, log_interval: int, tb_log_name: str, progress_bar: bool
+    ) -> None:
+        seen = self._last_obs  # an environment is neither needed nor reset
+        self._last_obs = self._last_obs if seen is not None else np.empty(0)  # type: ignore[assignment]
+        self.num_timesteps = 0
+        total, told = self._setup_learn(gradient_steps, callback, False, tb_log_name, progress_bar)
+        self._last_obs = seen
+        told.on_training_start(locals(), globals())
+        while self.num_timesteps < total:
+            self.train(1, self.batch_size)
+            self.num_timesteps += 1
+            self._update_current_progress_remaining(self.num_timesteps, total)
+            if not told.on_step():
+                break
+            if log_interval and self.num_timesteps % log_interval == 0:
+                self.logger.dump(self.num_timesteps)
+        told.on_training_end()
+
+    def _demonstrations(self, dataset: "MinariDataset | str | Transitions") -> Demonstrations:
+        if not fits(self.observation_space, self.action_space):
+            raise TypeError(
+                f"learning from a dataset needs flat Box observations and actions, not {self.observation_space} and "
+                f"{self.action_space}"
+            )
+        if not isinstance(dataset, Transitions):
+            dataset = Transitions.from_minari(dataset, self.observation_space, self.action_space)
+        assert isinstance(self.action_space, Box)
+        columns = Columns(dataset.observations.shape[1], dataset.actions.shape[1])
+        rows = np.zeros((len(dataset), columns.width), np.float32)
+        rows[:, columns.observation], rows[:, columns.next_observation] = (
+            dataset.observations,
+            dataset.next_observations,
+        )
+        rows[:, columns.action] = self.policy.scale_action(dataset.actions)
+        rows[:, columns.reward], rows[:, columns.done] = dataset.rewards, dataset.terminations
+        weights = self.sampling_weights(dataset)
+        returns = th.from_numpy(dataset.returns(self.gamma))
+        return Demonstrations(th.from_numpy(rows), returns, None if weights is None else th.as_tensor(weights))
+
+    def sampling_weights(self, transitions: Transitions) -> Any:
+        """How often each transition of a dataset is drawn, ``[N]``; None for equally often."""
+        return None
+
+    def _batches(self, gradient_steps: int, batch_size: int) -> Iterator[Batch]:
+        for _ in range(gradient_steps):
+            yield self.sample(batch_size)
+
+    def sample(self, batch_size: int) -> Batch:
+        """A batch from the dataset, the replay buffer, or both in the shares that ``offline_ratio`` says.
+
+        Raises:
+            ValueError: there is neither.
+        """
+        data, buffer = self.demonstrations, self.replay_buffer
+        stored = 0 if buffer is None else buffer.size() * self.n_envs
+        if data is None and not stored:
+            raise ValueError(
+                f"{type(self).__name__} has no transitions to learn from: call learn_offline(dataset, n) or learn(n)"
+            )
+        if data is None:
+            return self.replayed(batch_size)
+        if not stored:
+            return self.demonstrated(batch_size)
+        ratio = len(data) / (len(data) + stored) if self.offline_ratio is None else self.offline_ratio
+        share = math.floor(batch_size * ratio + th.rand(()).item())  # rounded up as often as the rest asks for
+        if share in (0, batch_size):
+            return self.demonstrated(batch_size) if share else self.replayed(batch_size)
+        return _joined(self.demonstrated(share), self.replayed(batch_size - share))
+
+    def demonstrated(self, n: int) -> Batch:
+        """``n`` transitions of the dataset."""
+        assert self.demonstrations is not None
+        found = self.demonstrations.draw(n)
+        rows = self.demonstrations.rows.index_select(0, found).to(self.device)
+        return self._columns().batch(rows, self.gamma, self.demonstrations.returns[found].to(self.device))
+
+    def replayed(self, n: int) -> Batch:
+        """``n`` transitions of the replay buffer."""
+        buffer = self.replay_buffer
+        assert buffer is not None
+        if isinstance(buffer, RowReplay) and self._vec_normalize_env is None:
+            return buffer.columns.batch(buffer.draw(n).to(self.device), self.gamma)
+        drawn = buffer.sample(n, env=self._vec_normalize_env)
+        discounts = self.gamma if drawn.discounts is None else drawn.discounts.flatten()
+        ended = (1 - drawn.dones).flatten() * discounts
+        return Batch(drawn.observations, drawn.actions, drawn.rewards.flatten(), drawn.next_observations, ended)
+
+    def _columns(self) -> Columns:
+        observations, actions = self.observation_space.shape, self.action_space.shape
+        assert observations is not None
+        assert actions is not None
+        return Columns(observations[0], actions[0])
+
+    def _networks(self) -> list[str]:
+        """Attributes with an optimiser of their own."""
+        return ["actor", "critic", *(["policy.value"] if self.policy.value is not None else [])]
+
+    def _optimizers(self) -> list[th.optim.Optimizer]:
+        networks = [self.policy.actor, self.policy.critic, self.policy.value]
+        return [network.optimizer for network in networks if network is not None]
+
+    def _excluded_save_params(self) -> list[str]:
+        names = ["actor", "critic", "critic_target", "demonstrations", "_online", "_targets"]
+        return [*super()._excluded_save_params(), *names]
+
+    def _get_torch_save_params(self) -> tuple[list[str], list[str]]:
+        return ["policy", *(f"{name}.optimizer" for name in self._networks())], []
+
+
+def minimise(optimizer: th.optim.Optimizer, loss: Tensor) -> Tensor:
+    """One step down ``loss``; returns it without gradient."""
+    optimizer.zero_grad()
+    loss.backward()  # type: ignore[no-untyped-call]
+    optimizer.step()
+    return loss.detach()
+
+
+def _joined(one: Batch, other: Batch) -> Batch:
+    """Two batches of flat observations as one; what only one of them has is dropped."""
+    pairs = zip(one, other, strict=True)
+    parts: list[Any] = [None if a is None or b is None else th.cat([a, b]) for a, b in pairs]
+    return Batch(*parts)

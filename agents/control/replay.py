@@ -1,0 +1,118 @@
+"""Where control agents keep transitions: one contiguous table, of which a batch is one gather."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch as th
+from gymnasium.spaces import Box, Space
+from stable_baselines3.common.buffers import ReplayBuffer
+from torch import Tensor
+
+FloatArray = npt.NDArray[np.float32]
+
+
+class Batch(NamedTuple):
+    """What one update sees. Observations are tensors, or dicts of tensors for ``Dict`` spaces."""
+
+    observations: Any  # [B, ...]
+    actions: Tensor  # [B, A], scaled to [-1, 1]
+    rewards: Tensor  # [B]
+    next_observations: Any  # [B, ...]
+    discounts: Tensor  # [B]: gamma (or gamma^n), 0 where the episode terminated
+    returns: Tensor | None = None  # [B] discounted rewards from here to the end of the episode, of demonstrations
+
+
+def fits(observation_space: Space[Any], action_space: Space[Any]) -> bool:
+    """Whether transitions of these spaces are rows of numbers: flat boxes that are no images."""
+    return (
+        isinstance(observation_space, Box)
+        and len(observation_space.shape) == 1
+        and observation_space.dtype.kind == "f"
+        and isinstance(action_space, Box)
+        and len(action_space.shape) == 1
+    )
+
+
+class Columns:
+    """Where the parts of a transition lie in a row."""
+
+    def __init__(self, n_observation: int, n_action: int) -> None:
+        ends = np.cumsum([n_observation, n_action, 1, 1, 1, n_observation]).tolist()
+        self.observation, self.action = slice(0, ends[0]), slice(ends[0], ends[1])
+        self.reward, self.done, self.timeout = ends[1], ends[2], ends[3]
+        self.next_observation = slice(ends[4], ends[5])
+        self.width = ends[5]
+
+    def batch(self, rows: Tensor, gamma: float, returns: Tensor | None = None) -> Batch:
+        """The rows ``[B, width]`` as a batch; a step cut off by a time limit is bootstrapped."""
+        ended = rows[:, self.done] * (1 - rows[:, self.timeout])
+        return Batch(
+            rows[:, self.observation],
+            rows[:, self.action],
+            rows[:, self.reward],
+            rows[:, self.next_observation],
+            gamma * (1 - ended),
+            returns,
+        )
+
+
+class RowReplay(ReplayBuffer):
+    """SB3's replay buffer as one float32 table ``[buffer_size, n_envs, width]``; SB3's arrays are views of it."""
+
+    def __init__(
+        self,
+        buffer_size: int,
+        observation_space: Box,
+        action_space: Box,
+        device: th.device | str = "auto",
+        n_envs: int = 1,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(buffer_size, observation_space, action_space, device, n_envs=n_envs, **kwargs)
+        self.columns = columns = Columns(observation_space.shape[0], self.action_dim)
+        table: FloatArray = np.zeros((self.buffer_size, n_envs, columns.width), np.float32)
+        self.observations, self.actions = table[..., columns.observation], table[..., columns.action]
+        self.rewards, self.dones = table[..., columns.reward], table[..., columns.done]
+        self.timeouts, self.next_observations = table[..., columns.timeout], table[..., columns.next_observation]
+        self._rows = th.from_numpy(table).view(-1, columns.width)
+
+    @property
+    def transitions(self) -> int:
+        """How many are stored."""
+        return self.size() * self.n_envs
+
+    def draw(self, n: int, out: Tensor | None = None) -> Tensor:
+        """``n`` rows, each drawn from all stored, ``[n, width]`` on the CPU."""
+        return th.index_select(self._rows, 0, th.randint(self.transitions, (n,)), out=out)
+
+
+class Demonstrations:
+    """A fixed set of transitions, drawn uniformly or by weight.
+
+    Args:
+        rows: ``[N, width]`` as :class:`Columns` has them.
+        returns: ``[N]`` discounted rewards to the end of the episode.
+        weights: ``[N]`` how often each is drawn, in proportion; equally often if None.
+
+    Raises:
+        ValueError: weights that are no distribution.
+    """
+
+    def __init__(self, rows: Tensor, returns: Tensor, weights: Tensor | None = None) -> None:
+        self.rows, self.returns = rows, returns
+        self._cumulated: Tensor | None = None
+        if weights is not None:
+            if weights.shape != returns.shape or not bool((weights >= 0).all()) or not 0 < float(weights.sum()) < 1e38:
+                raise ValueError("a sampler's weights must be one finite number of at least 0 a transition, not all 0")
+            self._cumulated = (weights.double() / weights.double().sum()).cumsum(0)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def draw(self, n: int) -> Tensor:
+        """``n`` positions."""
+        if self._cumulated is None:
+            return th.randint(len(self), (n,))
+        found = th.searchsorted(self._cumulated, th.rand(n, dtype=th.float64), right=True)
+        return found.clamp_max_(len(self) - 1)

@@ -1,0 +1,307 @@
+"""What updates of control agents spend their time on, made fast: passes through ensembles of perceptrons, and Adam.
+
+An ensemble is one module whose layers are stacked, so that each layer of all members is one batched product. Its
+backward pass is written by hand: one node in autograd's graph, an output of width one as a dot product (a sixth of the
+time of a matrix product), and for the least of several critics only the critic that was the least. What is left is
+mostly the matrix products themselves; ``benchmarks/speed/control.py`` measures how near.
+"""
+
+import ctypes
+import math
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch as th
+from torch import Tensor, nn
+
+from ... import unknown
+
+Precision = Literal["fp32", "bf16"]
+PRECISIONS: dict[str, th.dtype] = {"fp32": th.float32, "bf16": th.bfloat16}
+_aten = th.ops.aten
+
+
+def keep_freed_memory() -> None:
+    """Lets the C library keep what tensors free, where it is glibc: the next update needs the same sizes again.
+
+    Otherwise megabytes go back to the system every update, and come back zeroed page by page: a third of the time of a
+    critic's backward pass.
+    """
+    if sys.platform == "linux" and hasattr(library := ctypes.CDLL(None), "gnu_get_libc_version"):
+        top_pad, trim_threshold, mmap_threshold = -2, -1, -3  # their numbers in malloc.h
+        library.mallopt(mmap_threshold, 32 * 2**20)
+        library.mallopt(trim_threshold, 2**30)
+        library.mallopt(top_pad, 64 * 2**20)
+
+
+keep_freed_memory()
+
+
+@dataclass(frozen=True)
+class Activation:
+    """An element-wise function: ``forward(z)`` may overwrite z; ``backward(g, kept)`` gets z, or the output."""
+
+    forward: Callable[[Tensor], Tensor]
+    backward: Callable[[Tensor, Tensor], Tensor]
+    keeps_output: bool
+
+
+ACTIVATIONS: dict[type[nn.Module], Activation] = {
+    nn.ReLU: Activation(Tensor.relu_, lambda g, out: _aten.threshold_backward(g, out, 0), True),
+    nn.Tanh: Activation(Tensor.tanh_, lambda g, out: _aten.tanh_backward(g, out), True),
+    nn.GELU: Activation(nn.functional.gelu, lambda g, z: _aten.gelu_backward(g, z), False),
+    nn.SiLU: Activation(nn.functional.silu, lambda g, z: _aten.silu_backward(g, z), False),
+    nn.ELU: Activation(nn.functional.elu, lambda g, z: _aten.elu_backward(g, 1.0, 1.0, 1.0, False, z), False),
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How an ensemble computes: activation, whether layers are normalised before it, precision of the products."""
+
+    activation: Activation
+    layer_norm: bool
+    dtype: th.dtype
+
+
+class Mlp(nn.Module):
+    """``n`` perceptrons of equal shape side by side.
+
+    Begins as ``torch.nn.Linear`` does. Layers are normalised (if at all) between product and activation, as RLPD does.
+
+    Args:
+        n: members.
+        n_in: width of the input.
+        widths: of the hidden layers.
+        n_out: width of the output.
+        activation: between the layers: one of :data:`ACTIVATIONS`.
+        layer_norm: normalise every hidden layer, with a learned scale and shift a member.
+
+    Raises:
+        ValueError: another activation.
+    """
+
+    def __init__(
+        self,
+        n: int,
+        n_in: int,
+        widths: Sequence[int],
+        n_out: int,
+        *,
+        activation: type[nn.Module] = nn.ReLU,
+        layer_norm: bool = False,
+    ) -> None:
+        super().__init__()
+        if activation not in ACTIVATIONS:
+            raise ValueError(unknown("activation", activation.__name__, [known.__name__ for known in ACTIVATIONS]))
+        self.plan = Plan(ACTIVATIONS[activation], layer_norm, th.float32)
+        self.n, self.n_in, self.n_out = n, n_in, n_out
+        sizes = [n_in, *widths, n_out]
+        tensors: list[Tensor] = []
+        for layer, (fan_in, width) in enumerate(zip(sizes[:-1], sizes[1:], strict=True)):
+            bound = 1 / math.sqrt(fan_in)
+            tensors += [
+                th.empty(n, fan_in, width).uniform_(-bound, bound),
+                th.empty(n, 1, width).uniform_(-bound, bound),
+            ]
+            if layer_norm and layer < len(widths):
+                tensors += [th.ones(n, 1, width), th.zeros(n, 1, width)]
+        self.weights = nn.ParameterList(nn.Parameter(tensor) for tensor in tensors)
+        self._params = tuple(self.weights)
+
+    def _apply(self, fn: Any, recurse: bool = True) -> "Mlp":
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        self._params = tuple(self.weights)
+        return self
+
+    def set_precision(self, precision: str) -> None:
+        """Precision of the hidden layers' products: "fp32" or "bf16"; weights and outputs stay fp32.
+
+        Raises:
+            ValueError: another one.
+        """
+        if precision not in PRECISIONS:
+            raise ValueError(unknown("matmul_precision", precision, PRECISIONS))
+        self.plan = Plan(self.plan.activation, self.plan.layer_norm, PRECISIONS[precision])
+
+    def forward(self, x: Tensor) -> Tensor:
+        """``[B, n_in]`` (the same for all) or ``[n, B, n_in]`` to ``[n, B, n_out]``."""
+        x = x.expand(self.n, *x.shape) if x.dim() == 2 else x
+        out: Tensor = _Pass.apply(x, self.plan, *self._params)  # type: ignore[no-untyped-call]
+        return out
+
+    def frozen(self, x: Tensor, members: int | None = None) -> Tensor:
+        """The first ``members`` (all if None) on ``[B, n_in]``, as in :meth:`forward`; only ``x`` gets a gradient."""
+        params = [param.detach()[:members] for param in self._params]
+        out: Tensor = _Pass.apply(x.expand(len(params[0]), *x.shape), self.plan, *params)  # type: ignore[no-untyped-call]
+        return out
+
+    def minimum(self, x: Tensor) -> Tensor:
+        """The least output of all members, ``[B, n_in]`` to ``[B]``, for members with one output.
+
+        Only ``x`` gets a gradient, and each sample's passes through its least member alone: exactly the gradient of
+        ``forward(x).min(0)``, for half the work with two members.
+        """
+        least: Tensor = _Minimum.apply(x, self.plan, *self._params)  # type: ignore[no-untyped-call]
+        return least
+
+
+def _forward(x: Tensor, plan: Plan, params: Sequence[Tensor]) -> tuple[Tensor, list[tuple[Tensor, ...]]]:
+    """The output ``[n, B, n_out]``, and a layer what its backward pass needs: input, weight, and the activation's."""
+    step = 4 if plan.layer_norm else 2
+    kept: list[tuple[Tensor, ...]] = []
+    h = x.to(plan.dtype)
+    for i in range(0, len(params) - 2, step):
+        weight = params[i].to(plan.dtype)
+        z = th.baddbmm(params[i + 1].to(plan.dtype), h, weight)
+        norm: tuple[Tensor, ...] = ()
+        if plan.layer_norm:
+            unit, mean, rstd = th.native_layer_norm(z, z.shape[-1:], None, None, 1e-6)
+            norm = (z, unit, mean, rstd, params[i + 2])
+            z = th.addcmul(params[i + 3], unit, params[i + 2]).to(plan.dtype)
+        out = plan.activation.forward(z)
+        kept.append((h, weight, out if plan.activation.keeps_output else z, *norm))
+        h = out
+    weight, bias = params[-2], params[-1]
+    h = h.float()
+    kept.append((h, weight))
+    if weight.shape[-1] == 1:
+        return th.add((h * weight.transpose(1, 2)).sum(-1, keepdim=True), bias), kept
+    return th.baddbmm(bias, h, weight), kept
+
+
+def _backward(
+    g: Tensor, plan: Plan, kept: Sequence[tuple[Tensor, ...]], *, weights: bool, inputs: bool
+) -> tuple[Tensor | None, list[Tensor]]:
+    """Gradients of the input (if asked for) and of the parameters in their order (if asked for)."""
+    grads: list[Tensor] = []
+    h, weight = kept[-1]
+    narrow = weight.shape[-1] == 1
+    if weights:
+        product = (h * g).sum(1).unsqueeze(-1) if narrow else th.bmm(h.transpose(1, 2), g)
+        grads += [g.sum(1, keepdim=True), product]
+    g = g * weight.transpose(1, 2) if narrow else th.bmm(g, weight.transpose(1, 2))
+    g = g.to(plan.dtype)
+    for i in reversed(range(len(kept) - 1)):
+        h, weight, active, *norm = kept[i]
+        g = plan.activation.backward(g, active)
+        if norm:
+            z, unit, mean, rstd, scale = norm
+            if weights:
+                grads += [g.float().sum(1, keepdim=True), (g * unit).float().sum(1, keepdim=True)]
+            g = (g * scale).to(plan.dtype)
+            g = _aten.native_layer_norm_backward(g, z, z.shape[-1:], mean, rstd, None, None, [True, False, False])[0]
+        if weights:
+            grads += [g.float().sum(1, keepdim=True), th.bmm(h.transpose(1, 2), g).float()]
+        if i or inputs:
+            g = th.bmm(g, weight.transpose(1, 2))
+    return (g.float() if inputs else None), grads[::-1]
+
+
+class _Pass(th.autograd.Function):
+    """One node for a whole ensemble."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, plan: Plan, *params: Tensor) -> Tensor:
+        out, ctx.kept = _forward(x, plan, params)
+        ctx.plan = plan
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Any, ...]:  # type: ignore[override]
+        inputs, _, *wanted = ctx.needs_input_grad
+        gx, grads = _backward(g, ctx.plan, ctx.kept, weights=any(wanted), inputs=inputs)
+        return (gx, None, *(grads or (None,) * len(wanted)))
+
+
+class _Minimum(th.autograd.Function):
+    """The least of an ensemble's outputs; backward, a member sees only the samples of which it was the least."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, plan: Plan, *params: Tensor) -> Tensor:
+        out, ctx.kept = _forward(x.expand(params[0].shape[0], *x.shape), plan, params)
+        least, ctx.member = out.squeeze(-1).min(0)
+        ctx.plan, ctx.width = plan, x.shape[-1]
+        return least
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Any, ...]:  # type: ignore[override]
+        gx = g.new_empty(len(g), ctx.width)
+        for member in range(len(ctx.kept[0][1])):
+            rows = (ctx.member == member).nonzero().squeeze(-1)
+            if len(rows):
+                kept = [_of_member(layer, member, rows) for layer in ctx.kept]
+                part, _ = _backward(g[rows].view(1, -1, 1), ctx.plan, kept, weights=False, inputs=True)
+                assert part is not None
+                gx[rows] = part[0]
+        return (gx, None, *(None,) * (len(ctx.needs_input_grad) - 2))
+
+
+def _of_member(layer: tuple[Tensor, ...], member: int, rows: Tensor) -> tuple[Tensor, ...]:
+    """What one layer kept, for some samples of one member; weights and scales have no samples."""
+    h, weight, *rest = layer
+    scale = rest[-1:] if len(rest) > 1 else []
+    sampled = [h, *rest[: len(rest) - len(scale)]]
+    first, *others = (tensor[member].index_select(0, rows)[None] for tensor in sampled)
+    return (first, weight[member : member + 1], *others, *(tensor[member : member + 1] for tensor in scale))
+
+
+class Adam(th.optim.Adam):
+    """``torch.optim.Adam`` in one fused pass over all parameters, without the hooks and checks of every step.
+
+    The same numbers and the same ``state_dict`` as ``torch.optim.Adam(fused=True)``. Gradients are dropped after use,
+    so there is no ``zero_grad`` to call.
+    """
+
+    def __init__(self, params: Any, lr: float = 1e-3, **settings: Any) -> None:
+        super().__init__(params, lr, fused=True, **settings)
+        self._lists: tuple[list[Tensor], ...] | None = None
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """As in torch."""
+        super().load_state_dict(state_dict)
+        self._lists = None
+
+    @th.no_grad()
+    def step(self, closure: None = None) -> None:  # type: ignore[override]
+        """One step along the gradients of all parameters, each of which must have one."""
+        (group,) = self.param_groups
+        params, firsts, seconds, steps = self._lists or self._prepare(group["params"])
+        beta1, beta2 = group["betas"]
+        grads = [param.grad for param in params if param.grad is not None]
+        th._foreach_add_(steps, 1)
+        th._fused_adam_(
+            params,
+            grads,
+            firsts,
+            seconds,
+            [],
+            steps,
+            lr=group["lr"],
+            beta1=beta1,
+            beta2=beta2,
+            weight_decay=group["weight_decay"],
+            eps=group["eps"],
+            amsgrad=False,
+            maximize=False,
+        )
+        for param in params:
+            param.grad = None
+
+    def _prepare(self, params: list[Tensor]) -> tuple[list[Tensor], ...]:
+        for param in params:
+            if not self.state[param]:
+                zeros = th.zeros_like
+                step = th.zeros((), device=param.device)
+                self.state[param] = {"step": step, "exp_avg": zeros(param), "exp_avg_sq": zeros(param)}
+        parts = [[self.state[param][name] for param in params] for name in ("exp_avg", "exp_avg_sq", "step")]
+        self._lists = (list(params), *parts)
+        return self._lists
+
+
+def polyak(targets: Sequence[Tensor], sources: Sequence[Tensor], tau: float) -> None:
+    """Moves every target a share ``tau`` of the way to its source, all at once: theta' += tau (theta - theta')."""
+    with th.no_grad():
+        th._foreach_lerp_(list(targets), list(sources), tau)
