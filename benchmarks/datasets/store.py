@@ -28,8 +28,8 @@ def _plain(env_id: str) -> str:
 
 
 def check_id(dataset_id: str) -> None:
-    """Raises ``ValueError`` for what is no full id of a dataset."""
-    if not re.fullmatch(r"([-\w]+/)*[-\w]+-v\d+", dataset_id):
+    """Raises ``ValueError`` for what is no full id of a dataset (Minari takes no namespace of one character)."""
+    if not re.fullmatch(r"(?!./[^/]*$)([-\w]+/)*[-\w]+-v\d+", dataset_id):
         raise ValueError(f"a dataset's id is like tiltyard/hopper/medium-v0, got {dataset_id!r}")
 
 
