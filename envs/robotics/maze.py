@@ -53,7 +53,8 @@ class PointMaze(MujocoLanes):
 
     Args:
         num_envs: number of lanes.
-        layout: "umaze", "medium", "large", or a maze of one's own as a list of strings; see :mod:`.maze_layouts`.
+        layout: "umaze", "medium", "large", or a maze of one's own as a list of strings; see :mod:`.maze_layouts`. The
+            time limits that suit the larger two are their rows', ``PointMazeMedium-v0`` and ``PointMazeLarge-v0``.
         reward: "sparse" or "dense".
         continuing: True lets an episode go on at the goal until the time limit, as D4RL's Maze2D does.
         goal_conditioned: whether observations are dictionaries, which ``HerReplayBuffer`` needs.
@@ -221,8 +222,7 @@ class PointMaze(MujocoLanes):
     def reset_info(self) -> Info:
         """``start`` and ``goal`` ``[n, 2]`` in metres, and whether the goal is ``reachable`` from there."""
         starts = self.first_qpos[:, :2]
-        reachable = [self.maze.reachable(start, goal) for start, goal in zip(starts, self.goal, strict=True)]
-        return {"start": starts.copy(), "goal": self.goal.copy(), "reachable": np.array(reachable)}
+        return {"start": starts.copy(), "goal": self.goal.copy(), "reachable": self.maze.reachable(starts, self.goal)}
 
     def step_info(self) -> Info:
         """See :meth:`MujocoLanes.step_info`; ``success`` as in the class."""

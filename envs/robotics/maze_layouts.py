@@ -127,19 +127,20 @@ class Maze:
         metres: Floats = np.where(steps < 2, straight, first + (steps - 2) + last)
         return metres
 
-    def _gap(self, point: Floats) -> Floats:
-        """Metres ``[k]`` from one point to where the ball's middle can be in each cell."""
-        beyond: Floats = np.linalg.norm(np.maximum(0, np.maximum(self._low - point, point - self._high)), axis=1)
-        return beyond
+    def _gaps(self, points: Floats) -> Floats:
+        """Metres ``[..., k]`` from points to where the ball's middle can be in each cell."""
+        points = points[..., None, :]
+        beyond = np.maximum(0, np.maximum(self._low - points, points - self._high))
+        return np.asarray(np.linalg.norm(beyond, axis=-1))
 
     def has_room(self, point: Floats) -> bool:
         """Whether the ball can be at a point without touching a wall."""
-        return bool(self._gap(point).min() == 0)
+        return bool(self._gaps(point).min() == 0)
 
-    def reachable(self, start: Floats, goal: Floats) -> bool:
-        """Whether a ball from ``start`` can come within the success radius of ``goal``, which may lie in a wall."""
-        joined = self.steps[self.cell(start)] >= 0
-        return bool(self._gap(goal)[joined].min() <= SUCCESS_RADIUS)
+    def reachable(self, starts: Floats, goals: Floats) -> Bools:
+        """Whether a ball from each start can come within the success radius of its goal, which may lie in a wall."""
+        gaps = np.where(self.steps[self.cell(starts)] >= 0, self._gaps(goals), np.inf)
+        return np.asarray(gaps.min(axis=-1) <= SUCCESS_RADIUS)
 
     def far_from(self, point: Floats, steps: int) -> Ints:
         """The cells at least ``steps`` away on a path from that of ``point``, or where there are none, the farthest."""

@@ -7,6 +7,7 @@ import gymnasium
 import mujoco
 import numpy as np
 import pytest
+from gymnasium.utils.env_checker import check_env
 from stable_baselines3 import SAC, HerReplayBuffer
 from stable_baselines3.common.env_checker import check_env as sb3_check_env
 
@@ -172,6 +173,8 @@ def test_success_ends_the_episode_and_pays_one() -> None:
     env.lanes.qpos[0, 0] += 0.002
     _, reward, terminated, _, info = idle(env)
     assert (reward, terminated, info["success"], info["reward_terms"]) == (1.0, True, True, {"reward_goal": 1.0})
+    edge = env.lanes.compute_reward([[0.0, 0.0], [0.0, 0.0]], [[0.0, 0.45], [0.0, math.nextafter(0.45, 1)]], None)
+    assert edge.tolist() == [1.0, 0.0]
 
 
 def test_continuing_episodes_pay_at_the_goal_without_end() -> None:
@@ -352,6 +355,30 @@ def test_goal_environment_pays_what_compute_reward_says(reward: str) -> None:
             break
     assert terminated
     sb3_check_env(env, warn=False)
+
+
+def test_goal_environment_is_the_same_alone_and_as_a_lane() -> None:
+    kwargs: dict[str, Any] = {"goal_conditioned": True, "min_path": 1, "split": "test"}
+    check_env(PointMazeEnv(**kwargs), skip_render_check=True)
+    envs = PointMazeVectorEnv(3, **kwargs)
+    alone = [PointMazeEnv(**kwargs) for _ in range(3)]
+    batch, _ = envs.reset(seed=7)
+    observations = [env.reset(seed=7 + i)[0] for i, env in enumerate(alone)]
+    ends = 0
+    for _ in range(200):
+        assert envs.observation_space.contains(batch)
+        for i, observation in enumerate(observations):
+            assert all(np.array_equal(batch[key][i], observation[key]) for key in batch)
+        batch, _, terminated, _, info = envs.step(envs.expert().predict(batch)[0])
+        for i, env in enumerate(alone):
+            observations[i], _, ended, _, _ = env.step(env.expert().predict(None)[0])
+            assert ended == terminated[i]
+            if ended:
+                ends += 1
+                final = info["final_obs"][i]
+                assert all(np.array_equal(final[key], observations[i][key]) for key in final)
+                observations[i] = env.reset()[0]
+    assert ends > 3
 
 
 def test_flat_environment_is_no_goal_environment() -> None:
