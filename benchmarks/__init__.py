@@ -3,6 +3,7 @@
 The imports below are eager because the function ``race`` must win over the module of that name; all of them are light.
 """
 
+from .datasets import load_dataset, make_dataset
 from .evaluation import Evaluation, evaluate
 from .race import RaceIncomplete, race
 from .runs import FinishedRun, Run, VersionWarning, load_runs
@@ -16,6 +17,8 @@ __all__ = [
     "Suite",
     "VersionWarning",
     "evaluate",
+    "load_dataset",
     "load_runs",
+    "make_dataset",
     "race",
 ]

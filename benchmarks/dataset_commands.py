@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar
 import tyro
 
 from . import commands
+from .datasets.tq_saco import BINS
 
 
 @dataclass
@@ -66,7 +67,7 @@ class Show:
     """its id, such as tiltyard/hopper/medium-v0"""
     reference: str | None = None
     """id of the dataset SACo refers to; by default the replay-v0 beside it, where there is one"""
-    bins: int = 5
+    bins: int = BINS
     """cells a column in which SACo counts"""
     out: Path | None = None
     """file for a picture of the returns, such as returns.png"""

@@ -137,15 +137,12 @@ def _arrays(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
         described = {name: _scalar(part[()]) for name, part in _leaves(file.get("metadata")) if part.shape == ()}
     steps = len(arrays["rewards"])
     for name in ("rewards", "terminals", "timeouts"):
-        if name in arrays:
-            arrays[name] = (
-                arrays[name].reshape(steps, -1).squeeze(axis=1) if arrays[name].size == steps else arrays[name]
-            )
-    wrong = {name: len(part) for name, part in arrays.items() if len(part) != steps or not steps}
-    if wrong or any(arrays[name].shape != (steps,) for name in ("rewards", "terminals")):
-        raise ValueError(
-            f"{path} is not a D4RL file: its arrays are empty, or not of one length ({steps} rewards, {wrong})"
-        )
+        if name in arrays and arrays[name].shape == (steps, 1):
+            arrays[name] = arrays[name][:, 0]
+    flat = all(arrays[name].shape == (steps,) for name in ("rewards", "terminals"))
+    if not steps or not flat or any(len(part) != steps for part in arrays.values()):
+        found = ", ".join(f"{name} {part.shape}" for name, part in arrays.items())
+        raise ValueError(f"{path} is not a D4RL file: its arrays are empty or not of one length ({found})")
     return arrays, described
 
 

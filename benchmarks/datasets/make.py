@@ -171,6 +171,8 @@ class _Making:
         find_agent(wanted.agent)
         self._env_kwargs = dict(wanted.settings.get("env_kwargs", {}))
         self._trained: Medium | None = None
+        if "split" in self._env_kwargs:
+            raise ValueError("datasets hold training problems alone: leave split out of env_kwargs")
 
     def make(self, force: bool) -> "MinariDataset":
         """Checks, records, writes."""
@@ -199,9 +201,10 @@ class _Making:
         assert count is not None
         agent = self._medium().agent() if policy == "medium" else None
         rng = np.random.default_rng([self._wanted.seed, crc32(policy.encode())])
+        noise = int(rng.integers(2**31))
         seeds = rng.integers(2**31, size=count).tolist()
         label = f"recording {policy} in {self._wanted.env_id}"
-        with self._bar(label, count) as progress, seeded(int(rng.integers(2**31))):
+        with self._bar(label, count) as progress, seeded(noise):
             return record(
                 self._wanted.env_id, policy, seeds, agent=agent, env_kwargs=self._env_kwargs, progress=progress
             )

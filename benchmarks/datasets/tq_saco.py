@@ -5,9 +5,10 @@ and g_max an expert's; ``SACo(D) = u(D) / u(D_ref)``, u the number of different 
 of an online training, of equal size.
 
 Numbers that are not discrete are counted in cells, equally wide in each column between the reference's least and
-greatest value (what lies beyond falls into the outer cells); the authors' code makes 100 of them in environments of two
-to four state variables. In more dimensions nearly every pair has such a fine cell to itself and SACo is about 1
-whatever the data, hence our coarser default.
+greatest value (what lies beyond falls into the outer cells). The authors' code makes 100 of them, in environments of
+few state variables; in more dimensions so fine a cell holds one pair, and SACo is 1 whatever the data: of 8000 pairs
+each of our Hopper's random policy and of its expert, 8000 and 7735 differ in 100 cells a column, 5883 and 456 in 5
+(HalfCheetah: 8000 and 8000, 8000 and 1370). Hence our default.
 
 Paper: A Dataset Perspective on Offline Reinforcement Learning (2022), sec. 3. HyperLogLog: Flajolet et al. (2007).
 """

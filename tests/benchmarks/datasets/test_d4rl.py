@@ -115,7 +115,10 @@ def test_an_unknown_task_keeps_the_scores_of_the_environment(tmp_path):
         ({"observations": np.zeros((2, 17))}, r"its observations have shape \(17,\), those of .* \(11,\)"),
         ({"actions": np.zeros((2, 6))}, r"its actions have shape \(6,\), those of .* \(3,\)"),
         ({"actions": None}, "is not a D4RL file: it lacks actions"),
-        ({"rewards": np.zeros(3)}, "its arrays are empty, or not of one length"),
+        (
+            {"rewards": np.zeros(3)},
+            r"its arrays are empty or not of one length \(observations \(2, 11\), .* rewards \(3,\)",
+        ),
         ({"rewards": np.array([0.0, np.nan])}, "episode 0 holds NaN or infinity in its rewards"),
         ({"actions": np.full((2, 3), 1.5)}, "episode 0 holds an action outside the agent's space"),
     ],

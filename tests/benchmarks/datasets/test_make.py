@@ -196,6 +196,10 @@ def test_names_say_what_is_in_it(policies, shares, name):
         ("make --env tiltyard/Hopper-v5 --agent sacc", "unknown agent 'sacc'; did you mean 'sac'"),
         ("make --env tiltyard/Hopper-v5 --id nothing", "a dataset's id is like tiltyard/hopper/medium-v0"),
         ("make --env tiltyard/Hopper-v5 --set gama=1", "unknown keyword 'gama'; did you mean 'gamma'"),
+        (
+            'make --env tiltyard/Hopper-v5 --set \'env_kwargs={"split": "test"}\'',
+            "datasets hold training problems alone",
+        ),
         ("make --env tiltyard/Countdown-v0", "datasets hold Box observations and actions"),
         ("make --env tiltyard/Phone-v0 --policy expert", "datasets hold Box observations and actions"),
         ("make --env tiltyard/Hopper-v5 --polcy random", "unknown option of dataset make '--polcy'; did you mean"),
