@@ -149,7 +149,7 @@ class StreamAC(StreamAgent):
     def _update(self, features: Floats, reward: float, after: Floats, ended: bool, done: bool) -> float:
         critic, actor = self.policy.critic, self.policy.actor
         following = 0.0 if ended else float(critic.evaluate(after)[0])
-        delta = reward + self.gamma * following - float(critic.evaluate(features)[0])
+        delta = self._delta(reward, following, float(critic.evaluate(features)[0]))
         critic.differentiate(_ONE)
         entropy = math.copysign(self.ent_coef, delta)
         if isinstance(self.action_space, Discrete):

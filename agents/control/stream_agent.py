@@ -3,6 +3,7 @@
 Paper: Elsayed, Vasan and Mahmood, Streaming Deep Reinforcement Learning Finally Works, 2024 (arXiv 2410.14606).
 """
 
+import math
 import sys
 import time
 from abc import abstractmethod
@@ -217,6 +218,13 @@ class StreamAgent(ControlAgent, BaseAlgorithm):
             f"the environment gave {what} that is not finite or beyond {LIMIT:g}: nothing was learnt from it; "
             "correct or rescale it in the environment"
         )
+
+    def _delta(self, reward: float, following: float, value: float) -> float:
+        """The temporal-difference error; ``ValueError`` once learning has diverged, before any harm is done."""
+        delta = reward + self.gamma * following - value
+        if not math.isfinite(delta):
+            raise ValueError(f"learning diverged at step {self.num_timesteps}: lower learning_rate or raise the kappas")
+        return delta
 
     def _observe(self, observation: Doubles) -> Floats:
         moments = self.policy.observations

@@ -35,10 +35,11 @@ _SUMS = {"reassoc", "contract"}  # sums in any order, so that they are vectorise
 def sparse_init(weight: Tensor, sparsity: float = 0.9) -> None:
     """Fills ``weight`` ``[out, in]`` with uniform numbers within 1/sqrt(in), ``sparsity`` of each row's with zero.
 
-    Rounded up as in the authors' code, except that each unit keeps one weight: theirs has none of ten inputs or fewer.
+    Rounded up as in the authors' code: with fewer than ten inputs and the default sparsity all begin at zero, which
+    layer normalisation lets a network learn from all the same.
     """
     n_out, n_in = weight.shape
-    zeros = min(math.ceil(sparsity * n_in), n_in - 1)
+    zeros = math.ceil(sparsity * n_in)
     with th.no_grad():
         weight.uniform_(-1 / math.sqrt(n_in), 1 / math.sqrt(n_in))
         dropped = th.rand(n_out, n_in).argsort(dim=1)[:, :zeros]

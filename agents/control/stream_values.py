@@ -117,7 +117,7 @@ class StreamQ(StreamAgent):
         critic = self.policy.critic
         following = 0.0 if ended else float(critic.evaluate(after).max())
         values = critic.evaluate(features)
-        delta = reward + self.gamma * following - float(values[self._action])
+        delta = self._delta(reward, following, float(values[self._action]))
         head = np.zeros_like(values)
         head[self._action] = 1.0
         critic.differentiate(head)
@@ -228,7 +228,7 @@ class StreamTD(StreamAgent):
     def _update(self, features: Floats, reward: float, after: Floats, ended: bool, done: bool) -> float:
         critic = self.policy.critic
         following = 0.0 if ended else float(critic.evaluate(after)[0])
-        delta = reward + self.gamma * following - float(critic.evaluate(features)[0])
+        delta = self._delta(reward, following, float(critic.evaluate(features)[0]))
         critic.differentiate(_ONE)
         self._bound = self.critic_optimizer.step(delta, reset=done)
         return delta
