@@ -50,7 +50,7 @@ def _seeded_centres(points: Floats, k: int, rng: np.random.Generator) -> Floats:
 
 
 def _nearest(points: Floats, centres: Floats) -> Ints:
-    nearest: Ints = np.square(points[:, None] - centres).sum(axis=2).argmin(axis=1)
+    nearest: Ints = (np.square(centres).sum(axis=1) - 2 * points @ centres.T).argmin(axis=1)  # less |point|^2
     return nearest
 
 
@@ -70,12 +70,12 @@ class GaussianMixture:
 
     def log_joint(self, points: Floats) -> Floats:
         """``log weights[k] + log N(x; means[k], covariances[k])`` of ``points`` ``[n, d]``, as ``[n, k]``."""
-        factors = np.linalg.cholesky(self.covariances)
-        apart = np.swapaxes(points - self.means[:, None], 1, 2)  # [k, d, n]
-        squares = np.square(np.linalg.solve(factors, apart)).sum(axis=1)  # Mahalanobis, [k, n]
-        log_scales = np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
+        whitening = np.linalg.inv(np.linalg.cholesky(self.covariances))  # [k, d, d]
+        means = whitening @ self.means[:, :, None]
+        squares = np.square(whitening @ points.T - means).sum(axis=1)  # Mahalanobis, [k, n]
+        log_scales = np.log(np.diagonal(whitening, axis1=1, axis2=2)).sum(axis=1)
         constant = points.shape[1] * np.log(2 * np.pi) / 2
-        logs: Floats = (np.log(self.weights) - log_scales - constant)[:, None] - squares / 2
+        logs: Floats = (np.log(self.weights) + log_scales - constant)[:, None] - squares / 2
         return logs.T
 
     def log_likelihood(self, points: Floats) -> float:
@@ -112,9 +112,9 @@ def _maximised(points: Floats, shares: Floats) -> GaussianMixture:
     """The most likely mixture where ``shares`` ``[n, k]`` says how much of each point belongs to each component."""
     sizes = shares.sum(axis=0) + 1e-12  # a component that no point belongs to stays finite
     means = shares.T @ points / sizes[:, None]
-    apart = points - means[:, None]  # [k, n, d]
-    covariances = np.swapaxes(apart * shares.T[:, :, None], 1, 2) @ apart / sizes[:, None, None]
-    return GaussianMixture(sizes / sizes.sum(), means, covariances + REGULARISATION * np.eye(points.shape[1]))
+    squares = (shares.T[:, None] * points.T) @ points / sizes[:, None, None]  # [k, d, d]
+    covariances = squares - means[:, :, None] * means[:, None] + REGULARISATION * np.eye(points.shape[1])
+    return GaussianMixture(sizes / sizes.sum(), means, covariances)
 
 
 def _log_sum(logs: Floats) -> Floats:

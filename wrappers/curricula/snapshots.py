@@ -153,7 +153,6 @@ def restore_snapshot(env: gymnasium.Env[Any, Any], state: Any) -> tuple[Any, Inf
     mujoco.mj_setState(bare.model, bare.data, state, _mujoco_state())
     mujoco.mj_forward(bare.model, bare.data)
     mujoco.mj_rnePostConstraint(bare.model, bare.data)
-    mujoco.mj_setState(bare.model, bare.data, state, _mujoco_state())  # the solver's warm start is a part of it
     observation, info = bare._get_obs(), bare._get_reset_info()
     return observation, info
 

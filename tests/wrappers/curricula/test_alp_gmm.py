@@ -76,16 +76,18 @@ def test_draws_stay_in_the_box_and_no_progress_means_any_component() -> None:
 
 
 def test_draws_gather_where_returns_change_in_any_units() -> None:
-    for low, high, scale in (([0, 0], [1, 1], 1.0), ([-50, 3], [50, 4], 1e4)):
-        teacher = ALPGMM(low, high, seed=3)
+    def draws(low: float, width: float, scale: float) -> np.ndarray:
+        """Where in its box a teacher draws, if only the last quarter of the first parameter is learnt."""
+        teacher = ALPGMM([low, 0], [low + width, width], seed=3)
 
-        def pay(params: np.ndarray, episode: int, scale: float = scale, box: Any = (low, high)) -> float:
-            place = (params[0] - box[0][0]) / (box[1][0] - box[0][0])
-            return scale * (episode / 2000 if place > 0.75 else 0.2)  # only the last quarter is learnt
+        def pay(params: np.ndarray, episode: int) -> float:
+            return scale * (episode / 2048 if params[0] - low > 0.75 * width else 0.25)
 
-        drawn = np.array(taught(teacher, 2000, pay))[500:]
-        share = (drawn[:, 0] > low[0] + 0.75 * (high[0] - low[0])).mean()
-        assert share > 0.6  # 0.25 at random
+        return (np.array(taught(teacher, 2000, pay)) - [low, 0]) / width
+
+    drawn = draws(0, 1, 1.0)
+    assert (drawn[500:, 0] > 0.75).mean() > 0.6  # 0.25 at random
+    assert np.array_equal(draws(-64, 128, 2.0**20), drawn)  # powers of two, so that nothing is rounded
 
 
 def test_the_history_outgrows_its_first_room() -> None:
