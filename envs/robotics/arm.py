@@ -11,17 +11,17 @@ The controller is that of SERL's robot. With the tool at pose x, moving at v, an
 
 so that the target may be far away while the force stays below ``K D``, and free motion below ``K D / B``: accurate in
 the air, gentle in contact. Gains are those of the authors' insertion task: K = 2000 N/m, B = 89 N s/m; in rotation
-150 N m on the vector part of the error's quaternion, which is half the angle: 75 N m/rad here, B = 7 N m s/rad, cut at
-3 N m. Departures: the axes are the target's, not the base's; the angle is not halved; the authors' low-pass filter of
-the target, torque-rate limit, integral term (zero in their task) and null space term have no counterpart.
+theirs is 150 N m on the vector part of the error's quaternion, about half the angle, cut at 0.02, which is 75 N m/rad
+cut at 3 N m here, and B = 7 N m s/rad. Departures: errors are cut along the target's axes, not the base's; the authors'
+filter of the target, limit of the torque's rate, integral (zero in their task) and null space term have no counterpart.
 
 It runs inside MuJoCo, in every physics step, without Python: MuJoCo's actuators can act between two sites, so six of
 them are springs from the target's frame to the tool, each with the force limit ``K D`` (a limit on the force is a limit
 on the error), six more are dampers without a limit, and ``gravcomp`` holds the weight, within the joints' limits. The
-dampers are integrated implicitly, which lets a step be 5 ms. The target is a mocap body that nothing collides with.
+dampers are integrated implicitly, which lets a step be 4 ms. The target is a mocap body that nothing collides with.
 
-Paper: SERL: A Software Suite for Sample-Efficient Robotic Reinforcement Learning (Luo et al., 2024), sec. IV-D; gains
-and clipping from the authors' serl_franka_controllers and peg configuration.
+Paper: SERL: A Software Suite for Sample-Efficient Robotic Reinforcement Learning (Luo et al., 2024), its controller for
+contact-rich tasks; the law and the gains as in the authors' serl_franka_controllers and their peg configuration.
 """
 
 from collections.abc import Sequence
@@ -81,7 +81,8 @@ def turned(yaw: npt.ArrayLike) -> Floats:
     """
     half = np.asarray(yaw, np.float64) / 2
     c, s, zero = np.cos(half), np.sin(half), np.zeros_like(half)
-    return np.stack((zero, c - s, c + s, zero), axis=-1) / np.sqrt(2)
+    quaternions: Floats = np.stack((zero, c - s, c + s, zero), axis=-1) / np.sqrt(2)
+    return quaternions
 
 
 def attitude(quaternions: Floats) -> Floats:
@@ -115,7 +116,7 @@ def solve_joints(model: mujoco.MjModel, data: mujoco.MjData, position: Floats, y
         error[:3] = position - data.site_xpos[tcp]
         error[3:] = data.site_xmat[tcp].reshape(3, 3) @ turn
         if np.abs(error).max() < 1e-9:
-            return data.qpos[:JOINTS].copy()
+            return np.array(data.qpos[:JOINTS])
         mujoco.mj_jacSite(model, data, jacobian[:3], jacobian[3:], tcp)
         change = np.linalg.lstsq(jacobian[:, :JOINTS], error, rcond=None)[0]
         data.qpos[:JOINTS] += np.clip(change, -0.5, 0.5)
@@ -136,7 +137,7 @@ class ArmLanes(MujocoLanes):
         step_length: metres an action of 1 moves the target.
         step_angle: radians an action of 1 turns it.
         gripper: whether the gripper is the agent's; else it stays where the task put it.
-        frame_skip: physics steps (of 5 ms) an action: 10 Hz, as SERL's.
+        frame_skip: physics steps (of 4 ms) an action: 10 Hz, as SERL's.
         camera_name: "side", "close" or "wrist".
         **simulation: see :class:`MujocoLanes`.
     """
@@ -154,7 +155,7 @@ class ArmLanes(MujocoLanes):
         step_length: float = 0.01,
         step_angle: float = 0.05,
         gripper: bool = False,
-        frame_skip: int = 20,
+        frame_skip: int = 25,
         camera_name: str | None = "side",
         **simulation: Any,
     ) -> None:

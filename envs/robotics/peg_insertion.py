@@ -137,7 +137,8 @@ class PegInsertion(ArmLanes):
             self.target_offset(),
             self._board + error - (0.5, 0.0, RIM / 2),
         )
-        return (np.concatenate(seen, axis=1) / UNITS).astype(np.float32)
+        observations: npt.NDArray[np.float32] = (np.concatenate(seen, axis=1) / UNITS).astype(np.float32)
+        return observations
 
     def score(self, actions: npt.NDArray[np.floating], qpos_before: Floats) -> tuple[Floats, Bools]:
         """See :meth:`MujocoLanes.score`."""
@@ -176,7 +177,8 @@ class PegInsertion(ArmLanes):
         hover = np.where(aside > 0.01, 0.01, 0.004)
         descent = np.where(height > 0.006, -np.maximum(height - 0.004, 0.0), np.where(entered, -0.01, -0.004))
         wanted = np.column_stack((circle - tip[:, :2], np.where(aligned | stuck, descent, hover - height), -yaw))
-        return np.clip(wanted / self._scale, -1, 1).astype(np.float32)
+        actions: npt.NDArray[np.float32] = np.clip(wanted / self._scale, -1, 1).astype(np.float32)
+        return actions
 
 
 class PegInsertionEnv(SingleEnv):

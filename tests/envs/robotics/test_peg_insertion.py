@@ -1,0 +1,236 @@
+"""Peg insertion: its geometry and forces by hand, contact that holds, and what must not count as success."""
+
+from typing import Any
+
+import gymnasium
+import mujoco
+import numpy as np
+import pytest
+
+from tiltyard.envs.robotics.peg_insertion import PegInsertion, PegInsertionVectorEnv
+
+ID = "tiltyard/PegInsertion-v0"
+STATE = mujoco.mjtState.mjSTATE_INTEGRATION
+
+
+def started(n: int = 1, seed: int = 0, **kwargs: Any) -> PegInsertion:
+    lanes = PegInsertion(n, **kwargs)
+    lanes.begin(np.arange(n), np.arange(seed, seed + n), np.zeros(n, int))
+    return lanes
+
+
+def placed(tip: Any, yaw: float = 0.0, **kwargs: Any) -> PegInsertion:
+    """One lane at rest with its tip this many metres from the middle of the rim."""
+    lanes = started(**kwargs)
+    rim = lanes._board[0] + (0, 0, 0.02)
+    lanes.place(0, rim + tip + (0, 0, 0.05), yaw, opening=0.02)
+    lanes._read_first(0)
+    return lanes
+
+
+def act(lanes: PegInsertion, action: Any, steps: int = 1) -> None:
+    for _ in range(steps):
+        lanes.advance(np.tile(np.array(action, np.float32), (lanes.num_envs, 1)), np.ones(lanes.num_envs, bool))
+
+
+def deepest_overlap(lanes: PegInsertion) -> float:
+    """Metres by which any two bodies overlap now."""
+    data, worst = mujoco.MjData(lanes.model), 0.0
+    for row in lanes._rows:
+        mujoco.mj_setState(lanes.model, data, row, STATE)
+        mujoco.mj_fwdPosition(lanes.model, data)
+        worst = max(worst, -min(data.contact.dist, default=0.0))
+    return worst
+
+
+@pytest.mark.parametrize(
+    ("tip", "success"),
+    [
+        ((0, 0, -0.0201), True),
+        ((0, 0, -0.0199), False),  # 20 mm is the depth
+        ((0.0019, -0.0019, -0.03), True),  # 1 mm of clearance and 1 mm for contacts that give
+        ((0.0021, 0, -0.03), False),
+        ((0, 0.07, -0.038), False),  # as deep, but beside the board
+        ((0, 0, 0.02), False),
+    ],
+)
+def test_success_is_geometry(tip: Any, success: bool) -> None:
+    lanes = placed(tip)
+    reward, terminated = lanes.score(np.zeros((1, 4)), lanes.qpos)
+    info = lanes.step_info()
+    assert (reward[0], terminated[0], info["success"][0]) == (float(success), success, success)
+    assert info["reward_terms"]["inserted"][0] == reward[0]
+    assert info["depth"][0] == pytest.approx(-tip[2], abs=1e-9)
+
+
+def test_episode_ends_when_the_peg_is_in_and_is_paid_once() -> None:
+    env = gymnasium.make(ID, split="test")
+    _, problem = env.reset(seed=3)
+    assert set(problem) == {"hole", "tip", "yaw"}
+    rewards, terminated, truncated = [], False, False
+    while not (terminated or truncated):
+        _, reward, terminated, truncated, info = env.step(env.unwrapped.expert().predict(None)[0])
+        rewards.append(reward)
+    assert terminated
+    assert info["success"]
+    assert info["depth"] >= 0.02
+    assert rewards == [0.0] * (len(rewards) - 1) + [1.0]
+
+
+def test_problems_fill_their_ranges_and_are_named() -> None:
+    info = started(200).reset_info()
+    np.testing.assert_allclose(info["hole"].min(axis=0), (0.45, -0.05), atol=0.003)
+    np.testing.assert_allclose(info["hole"].max(axis=0), (0.55, 0.05), atol=0.003)
+    np.testing.assert_allclose(info["tip"].min(axis=0), (-0.04, -0.04, 0.02), atol=0.003)
+    np.testing.assert_allclose(info["tip"].max(axis=0), (0.04, 0.04, 0.06), atol=0.003)
+    np.testing.assert_allclose((info["yaw"].min(), info["yaw"].max()), (-0.25, 0.25), atol=0.01)
+
+
+def test_observation_units_by_hand() -> None:
+    lanes = started(3, hole_noise=0.002)
+    act(lanes, (0.5, -1.0, -0.2, 0.4), 3)
+    seen = lanes.observe().astype(float)
+    assert lanes.observation_space.contains(lanes.observe()[0])
+    tip = seen[:, 0:3] * 0.01 + (0.5, 0, 0.04) + seen[:, 22:25] * 0.1  # from the base: the error of the hole cancels
+    np.testing.assert_allclose(tip + (0, 0, 0.05), lanes.sensed("position"), atol=2e-4)  # but for a little tilt
+    np.testing.assert_allclose(seen[:, 6:9] * 0.1, lanes.sensed("velocity"), atol=1e-6)
+    np.testing.assert_allclose(seen[:, 12:15] * 10, lanes.force(), atol=1e-5)
+    target = lanes._target - lanes.sensed("position")
+    np.testing.assert_allclose(seen[:, 18:21] * 0.01, target, atol=1e-7)
+
+
+def test_observed_hole_is_off_by_one_draw_an_episode() -> None:
+    exact, noisy = started(400, nthread=1), started(400, nthread=1, hole_noise=0.003)
+    np.testing.assert_array_equal(exact.reset_info()["tip"], noisy.reset_info()["tip"])
+    off = (exact.observe() - noisy.observe())[:, :3] * 0.01
+    np.testing.assert_allclose(off[:, :2], noisy.hole_error, atol=1e-7)
+    assert (off[:, 2] == 0).all()
+    assert noisy.hole_error.std() == pytest.approx(0.003, rel=0.1)
+    before = noisy.hole_error.copy()
+    act(noisy, (0, 0, 0, 0))
+    np.testing.assert_array_equal(noisy.hole_error, before)
+
+
+def test_pressing_on_the_rim_the_sensor_feels_the_force_limit() -> None:
+    lanes = placed((0.006, 0, 0.002))
+    act(lanes, (0, 0, -1, 0), 12)
+    # 2000 N/m x 0.01 m = 20 N, up; the peg stands, and sinks in by less than a tenth of a millimetre
+    np.testing.assert_allclose(lanes.force()[0], (0, 0, 20.0), atol=0.3)
+    assert np.abs(lanes.qvel).max() < 2e-3
+    assert -1e-4 < lanes.tip()[0, 2] < 0
+    assert deepest_overlap(lanes) < 1e-4
+
+
+def test_against_the_wall_of_the_hole_it_feels_six_newtons() -> None:
+    lanes = placed((0, 0, -0.015))
+    act(lanes, (1, 0, 0, 0), 12)
+    # 2000 N/m x 0.003 m = 6 N from the wall, which is 1 mm away
+    assert lanes.force()[0, 0] == pytest.approx(-6.0, abs=0.3)
+    assert lanes.tip()[0, 0] == pytest.approx(0.001, abs=2e-4)
+
+
+@pytest.mark.parametrize(("yaw", "enters"), [(0.07, True), (0.2, False)])
+def test_turned_peg_fits_only_as_far_as_geometry_lets_it(yaw: float, enters: bool) -> None:
+    # Half the side 10 mm, turned: 10 (cos + sin) = 10.67 mm at 0.07 rad, 11.79 mm at 0.2 rad; the hole has 11 mm.
+    lanes = placed((0, 0, 0.003), yaw)
+    act(lanes, (0, 0, -0.6, 0), 15)
+    assert (lanes.tip()[0, 2] < -0.02) == enters
+    assert (lanes.tip()[0, 2] < -0.001) == enters
+
+
+def test_off_the_hole_no_amount_of_pressing_lets_it_in() -> None:
+    lanes = placed((0.0, 0.004, 0.003))
+    act(lanes, (0, 0, -1, 0), 60)
+    assert -0.001 < lanes.tip()[0, 2]
+
+
+@pytest.mark.parametrize("clearance", [0.001, 0.0005])
+def test_rough_play_neither_tunnels_nor_blows_up(clearance: float) -> None:
+    lanes, rng = started(8, seed=50, clearance=clearance), np.random.default_rng(1)
+    lowest = 0.0
+    for step in range(60):
+        expert = lanes.expert_actions()
+        rough = np.column_stack((rng.choice([-1, 1], (8, 2)), -np.ones(8), rng.choice([-1, 1], 8)))
+        act_now = np.where(step < 8, expert, rough).astype(np.float32)
+        lanes.advance(act_now, np.ones(8, bool))
+        assert not lanes.unstable.any()
+        assert deepest_overlap(lanes) < 5e-4
+        assert np.abs(lanes.sensed("velocity")).max() < 0.4
+        tip = lanes.tip()
+        aside = np.abs(tip[:, :2]).max(axis=1)
+        lowest = min(lowest, tip[(aside > clearance + 0.002) & (aside < 0.055), 2].min(initial=0.0))
+    assert lowest > -5e-4  # nowhere inside the board
+
+
+def test_left_alone_it_comes_to_rest_and_gains_no_energy() -> None:
+    lanes = placed((0.003, 0.002, 0.0005))
+    act(lanes, (0.3, 0.2, -1, 0), 5)
+    speeds = []
+    for _ in range(20):
+        act(lanes, (0, 0, 0, 0))
+        speeds.append(np.abs(lanes.qvel).max())
+    assert max(speeds[3:]) < 0.02
+    assert speeds[-1] < 1e-3
+
+
+@pytest.mark.parametrize("clearance", [0.0005, 0.0003])
+def test_expert_solves_tighter_holes(clearance: float) -> None:
+    lanes = started(12, seed=7, clearance=clearance, split="test")
+    active, solved = np.ones(12, bool), np.zeros(12, bool)
+    for _ in range(60):
+        _, terminated = lanes.advance(lanes.expert_actions(), active)
+        solved |= active & terminated
+        active &= ~terminated
+    assert solved.all()
+
+
+def test_expert_lifts_off_the_rim_or_circles_into_the_hole() -> None:
+    lanes = placed((0.0012, -0.0011, 0.0))
+    act(lanes, (0, 0, -1, 0), 3)  # now it stands on the rim, pressed down
+    assert lanes.force()[0, 2] > 10
+    for _ in range(40):
+        _, terminated = lanes.advance(lanes.expert_actions(), np.ones(1, bool))
+        if terminated[0]:
+            break
+    assert terminated[0]
+
+
+def test_unstable_physics_end_the_episode_without_success_or_nan() -> None:
+    env = PegInsertionVectorEnv(3)
+    env.reset(seed=0)
+    env.lanes.qvel[1, 0] = np.nan
+    observation, reward, terminated, _, info = env.step(np.zeros((3, 4), np.float32))
+    np.testing.assert_array_equal(terminated, (False, True, False))
+    final = info["final_info"]
+    assert final["unstable"][1]
+    assert not final["success"][1]
+    assert reward[1] == 0
+    assert np.isfinite(observation).all()
+    assert np.isfinite(info["final_obs"][1]).all()
+
+
+def test_snapshot_goes_on_bit_for_bit() -> None:
+    lanes = started(2, hole_noise=0.001)
+    act(lanes, (0.3, 0.1, -1, 0.2), 4)
+    state = lanes.snapshot(0)
+    lanes.restore(1, state)
+    for _ in range(6):
+        act(lanes, (-0.2, 0.3, -1, 0))
+        seen = lanes.observe()
+        np.testing.assert_array_equal(seen[0], seen[1])
+
+
+@pytest.mark.parametrize(
+    ("keywords", "said"),
+    [
+        ({"clearance": 0.0}, "clearance must be above 0"),
+        ({"clearance": float("nan")}, "clearance must be above 0"),
+        ({"clearance": 0.02}, "at most 0.01 m, got 0.02"),
+        ({"hole_noise": -1.0}, "hole_noise must be a finite length"),
+        ({"hole_noise": float("inf")}, "hole_noise must be a finite length"),
+        ({"camera_name": "sied"}, "sied"),
+    ],
+)
+def test_wrong_keywords_are_refused(keywords: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        started(render_mode="rgb_array", **keywords).render()
