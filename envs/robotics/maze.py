@@ -114,7 +114,7 @@ class PointMaze(MujocoLanes):
 
     def _above(self, width: int = 480, height: int = 480, **_: Any) -> dict[str, Any]:
         """A camera over the middle that sees all of the maze and a little more."""
-        tall = max(self.maze.height, self.maze.width * height / width) + 0.5
+        tall = max(self.maze.height, self.maze.width * height / max(width, 1)) + 0.5
         distance = tall / 2 / math.tan(FIELD_OF_VIEW / 2) + 0.3  # 0.3 m is the top of the walls
         return {"distance": distance, "azimuth": 90.0, "elevation": -90.0, "lookat": (0.0, 0.0, 0.0)}
 

@@ -82,13 +82,12 @@ class Maze:
         self.height, self.width = free.shape
         self.cells: Ints = np.argwhere(free)
         self.centres = self._centre(self.cells)
-        self.steps, self.onward = _shortest_paths(free, self.cells)
+        self._index: Ints = np.full(free.shape, -1)
+        self._index[free] = np.arange(len(self.cells))
+        self.steps, self.onward = _shortest_paths(self._index, self.cells)
         self.longest = int(self.steps.max(initial=0))
         if self.longest == 0:
             raise ValueError(f"a layout needs at least two free cells ({FREE!r}) side by side")
-        everywhere = self._centre(np.argwhere(np.ones_like(free)))
-        apart = np.linalg.norm(everywhere[:, None] - self.centres, axis=2)
-        self._nearest: Ints = apart.argmin(axis=1).reshape(free.shape)  # a free cell is nearest to itself
         around = [_shifted(free, way)[free] for way in ((0, -1), (1, 0), (0, 1), (-1, 0))]  # west, south, east, north
         room = 0.5 - BALL_RADIUS * ~np.stack(around, axis=1)  # metres from a cell's centre that the ball's may go
         self._low, self._high = self.centres - room[:, :2], self.centres + room[:, 2:]
@@ -99,10 +98,13 @@ class Maze:
         return centres
 
     def cell(self, points: Floats) -> Ints:
-        """Which free cell points are in ``[...]``; for a point in a wall or outside, a nearest one."""
+        """Which free cell points are in ``[...]``; for a point in a wall or outside, the one to come nearest from."""
         columns = np.floor(points[..., 0] + self.width / 2).clip(0, self.width - 1).astype(np.int64)
         rows = np.floor(self.height / 2 - points[..., 1]).clip(0, self.height - 1).astype(np.int64)
-        cells: Ints = self._nearest[rows, columns]
+        cells: Ints = np.array(self._index[rows, columns])
+        walled = cells < 0
+        if walled.any():
+            cells[walled] = self._gaps(points[walled]).argmin(axis=-1)
         return cells
 
     def waypoint(self, points: Floats, goals: Floats) -> Floats:
@@ -217,11 +219,9 @@ def _neighbours(index: npt.NDArray[np.int64], cell: Ints) -> Iterator[int]:
             yield neighbour
 
 
-def _shortest_paths(free: Bools, cells: Ints) -> tuple[Ints, Ints]:
+def _shortest_paths(index: Ints, cells: Ints) -> tuple[Ints, Ints]:
     """Breadth first from every cell: ``steps`` and ``onward`` of :class:`Maze`."""
     count = len(cells)
-    index = np.full(free.shape, -1)
-    index[free] = np.arange(count)
     beside = [list(_neighbours(index, cell)) for cell in cells]
     steps = np.full((count, count), -1)
     onward = np.tile(np.arange(count)[:, None], (1, count))

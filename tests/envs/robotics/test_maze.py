@@ -139,6 +139,14 @@ def test_path_length_goes_around_the_wall() -> None:
     np.testing.assert_array_equal(maze.waypoint(np.array([-0.4, -0.9]), np.array([-1.1, -1.0])), [-1.1, -1.0])
 
 
+def test_place_in_a_wall_belongs_to_the_cell_one_comes_nearest_from() -> None:
+    maze = Maze("umaze")  # cells in rows: 0 1 2, then 3, then 4 5 6
+    places = np.array([[-0.81, 0.24], [-0.81, -0.24], [0.4, -0.12], [-9.0, -9.0], [0.3, 0.9]])
+    # The ball's middle comes to y = 0.6 above the wall's 0.24 and to -0.6 below its -0.24, and to x = 0.6 beside 0.4.
+    np.testing.assert_array_equal(maze.cell(places), [0, 4, 3, 4, 1])
+    assert [int(maze.cell(place)) for place in places] == [0, 4, 3, 4, 1]
+
+
 @each_layout
 def test_problems_are_far_apart_and_lie_in_free_cells(layout: str) -> None:
     lanes = PointMaze(300, layout=layout)
