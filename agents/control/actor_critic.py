@@ -17,7 +17,7 @@ from torch import Tensor
 from .base import OffPolicyAgent
 from .datasets import Transitions
 from .networks import ActorCriticCnnPolicy, ActorCriticMultiInputPolicy, ActorCriticPolicy, Critics
-from .replay import Batch, Columns, Demonstrations, RowReplay, fits
+from .replay import Batch, Columns, Demonstrations, FloatArray, RowReplay, fits
 from .updates import polyak
 
 if TYPE_CHECKING:
@@ -145,6 +145,9 @@ class ActorCritic(OffPolicyAgent):
         super()._setup_model()
         self.policy.set_precision(self.matmul_precision)
         self.actor, self.critic, self.critic_target = self.policy.actor, self.policy.critic, self.policy.critic_target
+        self._pair_targets()
+
+    def _pair_targets(self) -> None:
         self._online = [param.detach() for param in self.critic.parameters()]
         self._targets = list(self.critic_target.parameters())
         if self.policy.actor_target is not None:
@@ -259,8 +262,12 @@ class ActorCritic(OffPolicyAgent):
         rows[:, columns.action] = self.policy.scale_action(dataset.actions)
         rows[:, columns.reward], rows[:, columns.done] = dataset.rewards, dataset.terminations
         weights = self.sampling_weights(dataset)
-        returns = th.from_numpy(dataset.returns(self.gamma))
+        returns = th.from_numpy(self.reference_returns(dataset))
         return Demonstrations(th.from_numpy(rows), returns, None if weights is None else th.as_tensor(weights))
+
+    def reference_returns(self, transitions: Transitions) -> FloatArray:
+        """What batches of a dataset hold as ``returns``, ``[N]``."""
+        return transitions.returns(self.gamma)
 
     def sampling_weights(self, transitions: Transitions) -> Any:
         """How often each transition of a dataset is drawn, ``[N]``; None for equally often."""

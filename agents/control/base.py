@@ -105,6 +105,8 @@ def _arrays(buffer: ReplayBuffer) -> Arrays:
         )
     arrays: Arrays = {"actions": buffer.actions, "rewards": buffer.rewards, "dones": buffer.dones}
     arrays["timeouts"] = buffer.timeouts
+    if isinstance(returns := getattr(buffer, "returns", None), np.ndarray):
+        arrays["returns"] = returns
     for name in ("observations", "next_observations"):
         stored = getattr(buffer, name)
         if isinstance(buffer, DictReplayBuffer):
