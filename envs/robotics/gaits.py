@@ -1,13 +1,14 @@
 """Finds experts that keep time by a clock: ``python -m tiltyard.envs.robotics.gaits ant`` (minutes on two cores).
 
-A gait is a motion drawn by hand, a few numbers for each kind of joint: every joint is pulled towards an angle that
-swings with the clock, the left side half a stride after the right, and leans on what the body feels.
+A gait is a motion drawn by hand (and redrawn after first searches), a few numbers for each kind of joint: every joint
+is pulled towards an angle that swings with the clock, the left side half a stride after the right, and leans on what
+the body feels.
 
     a = sigma (kp (c + s sin t + c' cos t + ...) + F even + side G odd) - kp q - kd q'
 
-is linear in what :meth:`Runner.expert_view` shows, so that a gait is a :class:`LinearPolicy`. The cross-entropy method
-then improves the numbers: a normal distribution moves towards the best quarter of its own samples. Random search over
-whole matrices (:mod:`.search`) finds such gaits too, at many times the price.
+is linear in what :meth:`Runner.expert_view` shows, so that a gait is a :class:`LinearPolicy`, of some forty numbers
+where :mod:`.search` has hundreds. The cross-entropy method improves them: a normal distribution moves towards the best
+quarter of its own samples.
 
 Paper: The Cross-Entropy Method for Fast Policy Search (Mannor, Rubinstein and Gat, 2003); the smoothed update is that
 of A Tutorial on the Cross-Entropy Method (de Boer et al., 2005), section 3.
@@ -15,6 +16,7 @@ of A Tutorial on the Cross-Entropy Method (de Boer et al., 2005), section 3.
 
 import argparse
 import logging
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,9 +60,12 @@ class Body:
         motors: in the order of the actions.
         even: columns of the view that both sides feel alike.
         odd: columns that change sign in the mirror.
-        start: the gait drawn by hand, a row a kind of joint: angle, sine and cosine of one and of two turns a stride.
+        start: the gait drawn by hand, a row a kind of joint: angle, sine and cosine of one and of two turns a stride,
+            then weights of what is felt (none if left out).
         gains: ``kp`` and ``kd`` at the start.
         limit: steps of the longest episodes of the search.
+        growth: steps by which episodes grow with every generation, from 100.
+        episodes: a sample is played; where a fall is a matter of luck, more.
         floor: standard deviation that the samples keep.
     """
 
@@ -72,14 +77,16 @@ class Body:
     start: tuple[tuple[float, ...], ...]
     gains: tuple[float, float]
     limit: int
+    growth: int
+    episodes: int
     floor: float
 
     @property
     def first(self) -> Array:
-        """Numbers of the first gait ``[kinds, 7 + even + odd]``: ``start``, log gains, and nothing felt."""
-        swing = np.array(self.start)
-        gains = np.tile(np.log(self.gains), (len(swing), 1))
-        return np.concatenate((swing, gains, np.zeros((len(swing), len(self.even) + len(self.odd)))), axis=1)
+        """Numbers of the first gait ``[kinds, 7 + even + odd]``: the swing of ``start``, log gains, what is felt."""
+        swing = np.array([row[:5] for row in self.start])
+        felt = [row[5:] or (0.0,) * (len(self.even) + len(self.odd)) for row in self.start]
+        return np.concatenate((swing, np.tile(np.log(self.gains), (len(swing), 1)), felt), axis=1)
 
     def policy(self, numbers: Array, *, postures: int, view: int) -> LinearPolicy:
         """The gait of ``numbers``, for a view of ``view`` columns of which the first ``postures`` are angles."""
@@ -115,9 +122,11 @@ BODIES: dict[str, Body] = {
         _legs((4, 1, 2, 3)),
         even=(3, 13, 17),  # orientation's y, forward speed, pitching
         odd=(4, 18),  # orientation's z, turning
-        start=((0, 0.4, 0, 0, 0), (0.9, 0, 0.2, 0, 0), (0, -0.4, 0, 0, 0), (0.9, 0, -0.2, 0, 0)),
-        gains=(1.0, 0.1),
+        start=((0, 0.5, -0.25, 0, 0), (0.85, -0.2, 0.5, 0, 0), (0, -0.35, 0, 0, 0), (0.9, 0.15, 0.25, 0, 0)),
+        gains=(0.8, 0.09),
         limit=300,
+        growth=8,
+        episodes=1,
         floor=0.025,
     ),
     # A walk: thigh, knee and foot of a side half a stride after those of the other.
@@ -127,10 +136,16 @@ BODIES: dict[str, Body] = {
         tuple(Motor(joint % 3, 2 + joint, 1.0, 1.0 if joint < 3 else -1.0) for joint in range(6)),
         even=(1, 8, 9, 10),  # lean, forward and upward speed, leaning
         odd=(),
-        start=((-0.25, -0.35, 0, 0, 0), (-0.4, 0, -0.3, 0, 0), (0.1, 0, 0, 0, 0)),
-        gains=(2.0, 0.1),
+        start=(
+            (-0.07, -0.2, 0.03, 0.12, 0.01, 0.8, 0.18, -0.03, -0.12),
+            (-0.37, -0.02, -0.23, 0.17, -0.14, -0.06, -0.15, -0.02, -0.08),
+            (0.27, -0.01, 0.46, -0.07, 0.15, -0.02, -0.21, -0.24, -0.63),
+        ),
+        gains=(2.2, 0.1),
         limit=1000,
-        floor=0.02,
+        growth=100,
+        episodes=2,
+        floor=0.03,
     ),
 }
 
@@ -143,16 +158,15 @@ class Search:
         seed: of the samples.
         samples: gaits a generation.
         spread: standard deviation of the first generation.
-        growth: steps by which episodes grow with every generation, from 100.
     """
 
-    def __init__(self, task: str, *, seed: int, samples: int = 40, spread: float = 0.15, growth: int = 8) -> None:
+    def __init__(self, task: str, *, seed: int, samples: int = 40, spread: float = 0.1) -> None:
         self.body = BODIES[task]
-        self.samples, self.growth = samples, growth
+        self.samples = samples
         self.mean = self.body.first
         self.deviation = np.full_like(self.mean, spread)
         self.generation, self.rng = 0, np.random.default_rng(seed)
-        self.lanes = self.body.lanes_class(samples, **self.body.keywords)
+        self.lanes = self.body.lanes_class(samples * self.body.episodes, **self.body.keywords)
         self.judges = self.body.lanes_class(JUDGES, **self.body.keywords)
         self._shape = (self.lanes.model.nq - self.lanes.places, self.lanes.expert_view().shape[1])
 
@@ -165,10 +179,12 @@ class Search:
         noise = self.rng.standard_normal((self.samples, *self.mean.shape))
         noise[0] = 0.0  # the mean itself stands with its samples
         numbers = self.mean + self.deviation * noise
-        seeds = np.full(self.samples, FIRST_SEED + self.generation)  # all start alike: the gaits alone differ
-        limit = min(self.body.limit, 100 + self.growth * self.generation)
-        policies = _stack([self.policy(sample) for sample in numbers])
-        returns = play(self.lanes, *policies, seeds=seeds, limit=limit)
+        # All samples start alike, so that the gaits alone differ.
+        starts = FIRST_SEED + self.generation * self.body.episodes + np.arange(self.body.episodes)
+        limit = min(self.body.limit, 100 + self.body.growth * self.generation)
+        policies = _stack([self.policy(sample) for sample in numbers for _ in starts])
+        returns = play(self.lanes, *policies, seeds=np.tile(starts, self.samples), limit=limit)
+        returns = returns.reshape(self.samples, -1).mean(axis=1)
         kept = np.argsort(-returns)[: max(2, int(KEPT * self.samples))]
         self.mean = 0.3 * self.mean + 0.7 * numbers[kept].mean(axis=0)
         self.deviation = np.maximum(0.4 * self.deviation + 0.6 * numbers[kept].std(axis=0), self.body.floor)
@@ -186,10 +202,9 @@ def _stack(policies: list[LinearPolicy]) -> tuple[Array, Array]:
     return np.stack([policy.weights for policy in policies]), np.stack([policy.bias for policy in policies])
 
 
-def search_gait(task: str, *, seed: int, generations: int, **settings: Any) -> tuple[LinearPolicy, dict[str, Any]]:
-    """The best gait found, judged every tenth generation, and how it was found; settings as of :class:`Search`."""
-    search = Search(task, seed=seed, **settings)
-    best, best_score = search.judge()[0], -np.inf
+def search_gait(task: str, *, seed: int, generations: int, **settings: Any) -> Iterator[tuple[LinearPolicy, int]]:
+    """Every best gait so far with the generation that bore it; each tenth is judged. Settings as of :class:`Search`."""
+    search, best = Search(task, seed=seed, **settings), -np.inf
     while search.generation < generations:
         kept = search.improve()
         if search.generation % 10:
@@ -197,13 +212,11 @@ def search_gait(task: str, *, seed: int, generations: int, **settings: Any) -> t
         policy, returns = search.judge()
         score = float(returns.mean() - returns.std())
         log.info("%s %d: kept %.0f, %.0f +- %.0f", task, search.generation, kept, returns.mean(), returns.std())
-        if score > best_score:
-            best, best_score = policy, score
+        if score > best:
+            best = score
+            yield policy, search.generation
     search.lanes.close()
     search.judges.close()
-    command = f"python -m tiltyard.envs.robotics.gaits {task} --seed {seed} --generations {generations}"
-    hertz = search.body.lanes_class.expert_hertz
-    return best, {"by": command, "hertz": hertz, "mujoco": mujoco.__version__}
 
 
 def main() -> None:
@@ -214,8 +227,11 @@ def main() -> None:
     parser.add_argument("--generations", type=int, default=80)
     given = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    policy, made = search_gait(given.task, seed=given.seed, generations=given.generations)
-    save_expert(given.task, policy, made)
+    hertz = BODIES[given.task].lanes_class.expert_hertz
+    for policy, generation in search_gait(given.task, seed=given.seed, generations=given.generations):
+        # Found again by stopping there: a search may be interrupted at any time.
+        command = f"python -m tiltyard.envs.robotics.gaits {given.task} --seed {given.seed} --generations {generation}"
+        save_expert(given.task, policy, {"by": command, "hertz": hertz, "mujoco": mujoco.__version__})
 
 
 if __name__ == "__main__":
