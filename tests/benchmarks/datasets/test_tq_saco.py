@@ -30,6 +30,7 @@ def test_cells_worked_by_hand_and_what_lies_beyond_falls_into_the_outer_ones():
     np.testing.assert_array_equal(found[:, 0], [0, 0, 0, 1, 3, 3, 3])
 
 
+@pytest.mark.filterwarnings("error")
 def test_a_constant_column_has_one_cell():
     pairs = np.array([[7.0, 0.0], [7.0, 1.0]])
     found = cells(pairs, pairs.min(axis=0), pairs.max(axis=0), 3)
