@@ -18,6 +18,7 @@ from .base import OffPolicyAgent
 from .datasets import Transitions
 from .networks import ActorCriticCnnPolicy, ActorCriticMultiInputPolicy, ActorCriticPolicy, Critics
 from .replay import Batch, Columns, Demonstrations, FloatArray, RowReplay, fits
+from .trajectory_weighting import check_sampler, sampling_weights
 from .updates import polyak
 
 if TYPE_CHECKING:
@@ -53,6 +54,9 @@ class ActorCritic(OffPolicyAgent):
         n_steps: of n-step returns.
         offline_ratio: share of each online batch that is drawn from the dataset, if one was given; None draws from both
             as if they were one buffer.
+        sampler: how often a dataset's trajectories are drawn: "uniform", "return-weighting" or "advantage-weighting";
+            see :mod:`~.trajectory_weighting`.
+        sampler_temperature: of the weighting samplers; small prefers the best trajectories more.
         matmul_precision: of the networks' hidden layers: "fp32", or "bf16" where the processor has it.
         stats_window_size: episodes in logged means.
         tensorboard_log: folder.
@@ -96,6 +100,8 @@ class ActorCritic(OffPolicyAgent):
         replay_buffer_kwargs: dict[str, Any] | None = None,
         n_steps: int = 1,
         offline_ratio: float | None = None,
+        sampler: str = "uniform",
+        sampler_temperature: float = 0.1,
         matmul_precision: str = "fp32",
         stats_window_size: int = 100,
         tensorboard_log: str | None = None,
@@ -132,7 +138,10 @@ class ActorCritic(OffPolicyAgent):
         )
         if offline_ratio is not None and not 0 <= offline_ratio <= 1:
             raise ValueError(f"offline_ratio is a share between 0 and 1, or None, got {offline_ratio}")
+        check_sampler(sampler, sampler_temperature)
         self.offline_ratio = offline_ratio
+        self.sampler = sampler
+        self.sampler_temperature = sampler_temperature
         self.matmul_precision = matmul_precision
         self.demonstrations: Demonstrations | None = None
         if _init_setup_model:
@@ -263,7 +272,12 @@ class ActorCritic(OffPolicyAgent):
         rows[:, columns.reward], rows[:, columns.done] = dataset.rewards, dataset.terminations
         weights = self.sampling_weights(dataset)
         returns = th.from_numpy(self.reference_returns(dataset))
-        return Demonstrations(th.from_numpy(rows), returns, None if weights is None else th.as_tensor(weights))
+        taken = Demonstrations(th.from_numpy(rows), returns, None if weights is None else th.as_tensor(weights))
+        self.take_in(dataset)
+        return taken
+
+    def take_in(self, transitions: Transitions) -> None:
+        """Called with each dataset once it is known to fit, for what else a method wants to know of it."""
 
     def reference_returns(self, transitions: Transitions) -> FloatArray:
         """What batches of a dataset hold as ``returns``, ``[N]``."""
@@ -271,7 +285,11 @@ class ActorCritic(OffPolicyAgent):
 
     def sampling_weights(self, transitions: Transitions) -> Any:
         """How often each transition of a dataset is drawn, ``[N]``; None for equally often."""
-        return None
+        return sampling_weights(transitions, self.sampler, self.sampler_temperature)
+
+    def _sample_action(self, learning_starts: int, *args: Any, **kwargs: Any) -> Any:
+        taught = self.demonstrations is not None and self._n_updates > 0  # random actions would only spoil what it does
+        return super()._sample_action(0 if taught else learning_starts, *args, **kwargs)
 
     def _batches(self, gradient_steps: int, batch_size: int) -> Iterator[Batch]:
         for _ in range(gradient_steps):
