@@ -196,6 +196,25 @@ ROWS: tuple[Row, ...] = (
         env_kwargs={"driving": {"action": "discrete"}},
     ),
     Row(
+        "serl",
+        "tiltyard.agents.control.sac:SAC",
+        ("driving", "robotics"),
+        "RLPD: SAC with ten normalised critics, many updates a step, half of each batch from demonstrations",
+        paper="SERL: A Software Suite for Sample-Efficient Robotic Reinforcement Learning (2024)",
+        settings={
+            **_OFF_POLICY,
+            "*": {
+                "gradient_steps": 4,
+                "policy_delay": 4,
+                "critic_subset": 2,
+                "backup_entropy": False,
+                "actor_objective": "mean",
+                "offline_ratio": 0.5,
+                "policy_kwargs": {"n_critics": 10, "critic_layer_norm": True},
+            },
+        },
+    ),
+    Row(
         "grpo",
         "tiltyard.agents.language.trainer:PolicyGradient",
         ("text",),

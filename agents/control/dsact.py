@@ -147,8 +147,8 @@ class DSACT(SAC):
 
     def _drawn_targets(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """The expected target y_q and a drawn one y_z, each ``[B]``."""
-        assert self.policy.actor_target is not None
-        actions, log_prob = self.policy.actor_target.action_log_prob(batch.next_observations)
+        actor_target: Any = self.policy.actor_target
+        actions, log_prob = actor_target.action_log_prob(batch.next_observations)
         out = self.critic_target.outputs(batch.next_observations, actions)
         q, smaller = self.head.value(out).min(dim=0)
         sigma = self.head.deviation(out).gather(0, smaller[None])[0]

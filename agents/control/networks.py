@@ -33,7 +33,7 @@ class Network(BaseModel):
     def features(self, observations: Any) -> Tensor:
         """``[B, features]``."""
         if self._flat and isinstance(observations, Tensor):
-            return observations.float()
+            return observations if observations.is_floating_point() else observations.float()
         return self.extract_features(observations, self.features_extractor)
 
 
@@ -52,6 +52,7 @@ class Critics(Network):
         activation_fn: between the layers.
         layer_norm: normalise the hidden layers.
         normalize_images: divide images by 255.
+        borrowed: whether the extractor is the actor's, which trains it alone.
     """
 
     def __init__(
@@ -68,8 +69,10 @@ class Critics(Network):
         activation_fn: type[nn.Module] = nn.ReLU,
         layer_norm: bool = False,
         normalize_images: bool = True,
+        borrowed: bool = False,
     ) -> None:
         super().__init__(observation_space, action_space, extractor, normalize_images=normalize_images)
+        self.borrowed = borrowed
         self.head: Head = make_head(head, n, **(head_kwargs or {}))
         n_in = extractor.features_dim + acts * get_action_dim(action_space)
         self.net = Mlp(n, n_in, net_arch, self.head.n_out, activation=activation_fn, layer_norm=layer_norm)
@@ -77,6 +80,7 @@ class Critics(Network):
     def inputs(self, observations: Any, actions: Tensor | None) -> Tensor:
         """Features, and actions if there are any, side by side ``[B, n_in]``."""
         features = self.features(observations)
+        features = features.detach() if self.borrowed else features
         return features if actions is None else th.cat([features, actions], dim=1)
 
     def outputs(self, observations: Any, actions: Tensor | None = None) -> Tensor:
@@ -116,7 +120,7 @@ class _Squash(th.autograd.Function):
         log_std = raw.clamp(*LOG_STD_RANGE)
         spread = log_std.exp() * noise
         actions = (mean + spread).tanh_()
-        gap = 1 + EPSILON - actions * actions
+        gap = 1 - actions * actions + EPSILON  # in this order: nothing is lost where 1 - a^2 is tiny
         log_prob = (-0.5 * noise * noise - log_std - gap.log() - HALF_LOG_TAU).sum(-1)
         ctx.save_for_backward(actions, gap, spread, raw)
         return actions, log_prob
@@ -196,7 +200,7 @@ class SquashedGaussian(Actor):
         log_std = raw.clamp(*LOG_STD_RANGE)
         actions = actions.clamp(-1 + EPSILON, 1 - EPSILON)
         noise = (actions.atanh() - mean) / log_std.exp()
-        return (-0.5 * noise**2 - log_std - (1 + EPSILON - actions**2).log() - HALF_LOG_TAU).sum(-1)
+        return (-0.5 * noise**2 - log_std - (1 - actions**2 + EPSILON).log() - HALF_LOG_TAU).sum(-1)
 
 
 class Gaussian(Actor):
@@ -267,6 +271,7 @@ class ActorCriticPolicy(BasePolicy):
         critic_layer_norm: normalise the critics' hidden layers.
         features_extractor_class: of observations.
         features_extractor_kwargs: of the extractor.
+        share_features_extractor: critics see through the actor's extractor, which the actor alone trains.
         normalize_images: divide images by 255.
         optimizer_class: Adam in one pass by default.
         optimizer_kwargs: of the optimiser.
@@ -295,6 +300,7 @@ class ActorCriticPolicy(BasePolicy):
         critic_layer_norm: bool = False,
         features_extractor_class: type[BaseFeaturesExtractor] = FlattenExtractor,
         features_extractor_kwargs: dict[str, Any] | None = None,
+        share_features_extractor: bool = False,
         normalize_images: bool = True,
         optimizer_class: type[th.optim.Optimizer] = Adam,
         optimizer_kwargs: dict[str, Any] | None = None,
@@ -319,10 +325,11 @@ class ActorCriticPolicy(BasePolicy):
         self._critic_kwargs = critics | {"head_kwargs": critic_head_kwargs}
         lr = float(lr_schedule(1))
         self.actor = self._trained(self._actor(actor), lr)
-        self.critic = self._trained(self._critics(n=n_critics), lr)
+        shared = self.actor.features_extractor if share_features_extractor else None
+        self.critic = self._trained(self._critics(shared, n=n_critics), lr)
         self.critic_target = self._follower(self._critics(n=n_critics), self.critic)
         self.actor_target = self._follower(self._actor(actor), self.actor) if actor_target else None
-        self.value = self._trained(self._critics(n=n_values, acts=False), lr) if n_values else None
+        self.value = self._trained(self._critics(shared, n=n_values, acts=False), lr) if n_values else None
 
     def forward(self, obs: Any, deterministic: bool = False) -> Tensor:
         """Actions ``[B, A]`` in [-1, 1]."""
@@ -342,14 +349,17 @@ class ActorCriticPolicy(BasePolicy):
         space = cast(Box, self.action_space)
         return ACTORS[kind](self.observation_space, space, self.make_features_extractor(), **self._actor_kwargs)
 
-    def _critics(self, **settings: Any) -> Critics:
-        space = cast(Box, self.action_space)
-        settings |= self._critic_kwargs
-        return Critics(self.observation_space, space, self.make_features_extractor(), **settings)
+    def _critics(self, shared: BaseFeaturesExtractor | None = None, **settings: Any) -> Critics:
+        space, extractor = cast(Box, self.action_space), shared or self.make_features_extractor()
+        settings |= {**self._critic_kwargs, "borrowed": shared is not None}
+        return Critics(self.observation_space, space, extractor, **settings)
 
     def _trained(self, network: Any, lr: float) -> Any:
         make: Any = self.optimizer_class
-        network.optimizer = make(network.parameters(), lr=lr, **self.optimizer_kwargs)
+        owned = network.named_parameters()
+        if getattr(network, "borrowed", False):
+            owned = ((name, param) for name, param in owned if not name.startswith("features_extractor"))
+        network.optimizer = make([param for _, param in owned], lr=lr, **self.optimizer_kwargs)
         return network
 
     @staticmethod

@@ -95,15 +95,18 @@ class SAC(ActorCritic):
         return metrics
 
     def _update_critics(self, batch: Batch) -> Metrics:
-        with th.no_grad():
-            actions, log_prob = self.actor.action_log_prob(batch.next_observations)
-            value = self._target_value(batch.next_observations, actions)
-            if self.backup_entropy:
-                value = value - self.log_ent_coef.exp() * log_prob
-            target = batch.rewards + batch.discounts * value
-        loss, values = self.critic.loss(batch.observations, batch.actions, target)
+        loss, values = self.critic.loss(batch.observations, batch.actions, self._target(batch))
         critic_loss = minimise(self.critic.optimizer, loss.mean(dim=1).sum())
         return {"critic_loss": critic_loss, "q": values.mean()}
+
+    @th.no_grad()
+    def _target(self, batch: Batch) -> Tensor:
+        """Targets y ``[B]``."""
+        actions, log_prob = self.actor.action_log_prob(batch.next_observations)
+        value = self._target_value(batch.next_observations, actions)
+        if self.backup_entropy:
+            value = value - self.log_ent_coef.exp() * log_prob
+        return batch.rewards + batch.discounts * value
 
     def _target_value(self, observations: Any, actions: Tensor) -> Tensor:
         if self.critic_subset is None:

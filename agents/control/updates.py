@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from ... import unknown
 
 Precision = Literal["fp32", "bf16"]
-PRECISIONS: dict[str, th.dtype] = {"fp32": th.float32, "bf16": th.bfloat16}
+PRECISIONS: dict[str, th.dtype | None] = {"fp32": None, "bf16": th.bfloat16}
 _aten = th.ops.aten
 
 
@@ -59,11 +59,18 @@ ACTIVATIONS: dict[type[nn.Module], Activation] = {
 
 @dataclass(frozen=True)
 class Plan:
-    """How an ensemble computes: activation, whether layers are normalised before it, precision of the products."""
+    """How an ensemble computes: activation, whether layers are normalised before it, and a type for the products.
+
+    Without a type of its own (``low`` None) everything is of the parameters' type.
+    """
 
     activation: Activation
     layer_norm: bool
-    dtype: th.dtype
+    low: th.dtype | None
+
+    def lowered(self, x: Tensor) -> Tensor:
+        """``x`` in the type of the products."""
+        return x if self.low is None else x.to(self.low)
 
 
 class Mlp(nn.Module):
@@ -96,7 +103,7 @@ class Mlp(nn.Module):
         super().__init__()
         if activation not in ACTIVATIONS:
             raise ValueError(unknown("activation", activation.__name__, [known.__name__ for known in ACTIVATIONS]))
-        self.plan = Plan(ACTIVATIONS[activation], layer_norm, th.float32)
+        self.plan = Plan(ACTIVATIONS[activation], layer_norm, None)
         self.n, self.n_in, self.n_out = n, n_in, n_out
         sizes = [n_in, *widths, n_out]
         tensors: list[Tensor] = []
@@ -152,20 +159,20 @@ def _forward(x: Tensor, plan: Plan, params: Sequence[Tensor]) -> tuple[Tensor, l
     """The output ``[n, B, n_out]``, and a layer what its backward pass needs: input, weight, and the activation's."""
     step = 4 if plan.layer_norm else 2
     kept: list[tuple[Tensor, ...]] = []
-    h = x.to(plan.dtype)
+    h, lowered = plan.lowered(x), plan.lowered
     for i in range(0, len(params) - 2, step):
-        weight = params[i].to(plan.dtype)
-        z = th.baddbmm(params[i + 1].to(plan.dtype), h, weight)
+        weight = lowered(params[i])
+        z = th.baddbmm(lowered(params[i + 1]), h, weight)
         norm: tuple[Tensor, ...] = ()
         if plan.layer_norm:
             unit, mean, rstd = th.native_layer_norm(z, z.shape[-1:], None, None, 1e-6)
             norm = (z, unit, mean, rstd, params[i + 2])
-            z = th.addcmul(params[i + 3], unit, params[i + 2]).to(plan.dtype)
+            z = lowered(th.addcmul(params[i + 3], unit, params[i + 2]))
         out = plan.activation.forward(z)
         kept.append((h, weight, out if plan.activation.keeps_output else z, *norm))
         h = out
     weight, bias = params[-2], params[-1]
-    h = h.float()
+    h = h.to(weight.dtype)
     kept.append((h, weight))
     if weight.shape[-1] == 1:
         return th.add((h * weight.transpose(1, 2)).sum(-1, keepdim=True), bias), kept
@@ -183,21 +190,21 @@ def _backward(
         product = (h * g).sum(1).unsqueeze(-1) if narrow else th.bmm(h.transpose(1, 2), g)
         grads += [g.sum(1, keepdim=True), product]
     g = g * weight.transpose(1, 2) if narrow else th.bmm(g, weight.transpose(1, 2))
-    g = g.to(plan.dtype)
+    full, g = g.dtype, plan.lowered(g)
     for i in reversed(range(len(kept) - 1)):
         h, weight, active, *norm = kept[i]
         g = plan.activation.backward(g, active)
         if norm:
             z, unit, mean, rstd, scale = norm
             if weights:
-                grads += [g.float().sum(1, keepdim=True), (g * unit).float().sum(1, keepdim=True)]
-            g = (g * scale).to(plan.dtype)
+                grads += [g.to(full).sum(1, keepdim=True), (g * unit).to(full).sum(1, keepdim=True)]
+            g = plan.lowered(g * scale)
             g = _aten.native_layer_norm_backward(g, z, z.shape[-1:], mean, rstd, None, None, [True, False, False])[0]
         if weights:
-            grads += [g.float().sum(1, keepdim=True), th.bmm(h.transpose(1, 2), g).float()]
+            grads += [g.to(full).sum(1, keepdim=True), th.bmm(h.transpose(1, 2), g).to(full)]
         if i or inputs:
             g = th.bmm(g, weight.transpose(1, 2))
-    return (g.float() if inputs else None), grads[::-1]
+    return (g.to(full) if inputs else None), grads[::-1]
 
 
 class _Pass(th.autograd.Function):

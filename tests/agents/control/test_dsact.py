@@ -13,7 +13,7 @@ from stable_baselines3.common.utils import set_random_seed
 
 from tiltyard.agents import make
 from tiltyard.agents.control.dsact import DSACT, value_distribution_loss
-from tiltyard.agents.control.networks import GaussianCritics
+from tiltyard.agents.control.networks import Critics
 from tiltyard.wrappers.spaces import sb3_env
 
 SMALL: dict[str, Any] = {"learning_starts": 20, "batch_size": 16, "buffer_size": 2000, "seed": 0}
@@ -52,14 +52,17 @@ def test_weight_is_bounded() -> None:
 def test_stacked_critics_equal_separate_networks() -> None:
     space = Box(-1, 1, (3,))
     agent = DSACT("MlpPolicy", "Pendulum-v1", **SMALL)
-    critic: GaussianCritics = agent.critic
+    critic: Critics = agent.critic
     observations, actions = th.randn(5, *space.shape), th.randn(5, 1)
-    mean, std = critic(observations, actions)
+    out = critic.outputs(observations, actions)
+    mean, std = critic.head.value(out), critic.head.deviation(out)
     assert mean.shape == std.shape == (2, 5)
+    weights = list(critic.net.weights)
     for i in range(2):
         x = th.cat([observations, actions], dim=1)
-        for layer in critic.layers:
-            x = x @ layer.weight[i] + layer.bias[i] if hasattr(layer, "weight") else layer(x)
+        for layer, (weight, bias) in enumerate(zip(weights[::2], weights[1::2], strict=True)):
+            x = x @ weight[i] + bias[i]
+            x = th.nn.functional.gelu(x) if layer < 3 else x
         th.testing.assert_close(mean[i], x[:, 0])
         th.testing.assert_close(std[i], th.log1p(x[:, 1].exp()))
 
@@ -67,18 +70,17 @@ def test_stacked_critics_equal_separate_networks() -> None:
 def test_target_takes_the_critic_of_the_smaller_mean() -> None:
     agent = DSACT("MlpPolicy", "Pendulum-v1", ent_coef=0.5, **SMALL)
     agent.learn(40)
-    last = agent.critic_target.layers[-1]
+    *_, weight, bias = agent.critic_target.net.weights
     with th.no_grad():
-        last.bias[:, 0] = th.tensor([[3.0, 50.0], [2.0, -20.0]])  # means 3 and 2; deviations 50 and about 0
-        last.weight.zero_()
-        batch = agent.replay_buffer.sample(16)
-        batch = batch._replace(dones=th.tensor([[0.0], [1.0]] * 8))
+        bias[:, 0] = th.tensor([[3.0, 50.0], [2.0, -20.0]])  # means 3 and 2; deviations 50 and about 0
+        weight.zero_()
+        batch = agent.sample(16)._replace(discounts=th.tensor([0.99, 0.0] * 8))
         set_random_seed(1)
-        target_mean, target_sample = agent._targets(batch)
+        target_mean, target_sample = agent._drawn_targets(batch)
         set_random_seed(1)
-        _, log_prob = agent.actor_target.action_log_prob(batch.next_observations)
+        _, log_prob = agent.policy.actor_target.action_log_prob(batch.next_observations)
     th.testing.assert_close(target_mean, target_sample)
-    expected = batch.rewards[:, 0] + th.tensor([1.0, 0.0] * 8) * 0.99 * (2 - 0.5 * log_prob)
+    expected = batch.rewards + th.tensor([1.0, 0.0] * 8) * 0.99 * (2 - 0.5 * log_prob)
     th.testing.assert_close(target_mean, expected)
 
 
@@ -111,7 +113,8 @@ def test_value_distribution_of_a_known_bandit_is_learned() -> None:
     )
     agent.learn(3001)
     for action in (-0.5, 0.0, 0.5):
-        mean, std = agent.critic(th.zeros(1, 1), th.tensor([[action]]))
+        out = agent.critic.outputs(th.zeros(1, 1), th.tensor([[action]]))
+        mean, std = agent.head.value(out), agent.head.deviation(out)
         assert mean.detach().numpy() == pytest.approx(5 * action, abs=0.5)
         # For lack of a next state the drawn target is the reward itself; the clip at three deviations narrows little.
         assert std.detach().numpy() == pytest.approx(2.0, abs=0.3)
@@ -133,17 +136,17 @@ def test_actor_temperature_and_targets_move_every_second_update() -> None:
         targets, agent.critic_target.parameters(), agent.critic.parameters(), strict=True
     ):
         th.testing.assert_close(target, before + 0.005 * (online - before))
-    assert not th.equal(actor["actor.mu.weight"], agent.actor.mu.weight)
+    assert not th.equal(actor["actor.net.weights.0"], agent.actor.net.weights[0])
 
 
 def test_moving_means_start_at_the_first_batch() -> None:
     agent = DSACT("MlpPolicy", "Pendulum-v1", **SMALL, boundary_tau=0.1)
     agent._move_averages(th.tensor([[1.0, 3.0], [2.0, 2.0]]))
-    assert agent.critic.mean_std.tolist() == [2, 2]
-    assert agent.critic.mean_var.tolist() == [5, 4]
+    assert agent.head.mean_std.tolist() == [2, 2]
+    assert agent.head.mean_var.tolist() == [5, 4]
     agent._n_updates = 1
     agent._move_averages(th.tensor([[4.0, 4.0], [2.0, 2.0]]))
-    assert agent.critic.mean_std.tolist() == pytest.approx([2.2, 2])
+    assert agent.head.mean_std.tolist() == pytest.approx([2.2, 2])
 
 
 def test_a_seed_gives_the_same_agent_twice() -> None:
@@ -181,6 +184,7 @@ def test_dict_observations_with_images(share: bool) -> None:
     policy_kwargs = {"net_arch": [8], "share_features_extractor": share}
     agent = DSACT("MultiInputPolicy", DictPendulum(), **SMALL | {"batch_size": 4}, policy_kwargs=policy_kwargs)
     before = agent.actor.features_extractor.extractors["image"].linear[0].weight.clone()
+    assert (agent.critic.features_extractor is agent.actor.features_extractor) == share
     agent.learn(24)
     assert not th.equal(before, agent.actor.features_extractor.extractors["image"].linear[0].weight)
 
