@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     import h5py  # type: ignore[import-untyped]
     from minari import MinariDataset
 
+    from ...envs.catalogue import Row
+
 __all__ = ["d4rl_normalise", "import_d4rl", "read_d4rl"]
 
 NEEDED = ("observations", "actions", "rewards", "terminals")
@@ -52,10 +54,8 @@ def import_d4rl(
         KeyError: no such environment, or a ``task`` without reference scores.
         ValueError: not a D4RL file, or one of another space, or with NaN in it.
     """
-    import gymnasium
-
     from ...envs.catalogue import find as find_env
-    from .record import check_boxes
+    from .record import boxed
 
     row = find_env(env_id)
     if task is not None:
@@ -63,17 +63,13 @@ def import_d4rl(
     named = task or task_of(Path(path))
     dataset_id = dataset_id or _id(named)
     check_free(dataset_id, force)
-    env, evaluation = gymnasium.make(env_id), gymnasium.make(env_id, split="test")
-    check_boxes(env_id, env)
+    env = boxed(env_id)
     arrays, described = _arrays(Path(path))
     _check(Path(path), arrays, env)
-    episodes = list(_episodes(arrays, row.max_episode_steps))
-    random, expert = SCORES.get(named, (row.random_score, row.expert_score))
     metadata = {
         "algorithm_name": str(described.get("algorithm", "unknown")),
         "description": f"{Path(path).name} of D4RL",
-        "ref_min_score": random,
-        "ref_max_score": expert,
+        **_references(named, row),
         "tiltyard": {
             "d4rl": {"file": Path(path).name, "task": named, "metadata": described},
             "env_id": env_id,
@@ -81,11 +77,13 @@ def import_d4rl(
             "commit": provenance.commit(),
         },
     }
-    assert env.spec is not None
-    assert evaluation.spec is not None
-    env.close()
-    evaluation.close()
-    return write(dataset_id, episodes, env.spec, evaluation.spec, metadata, force=force)
+    episodes = list(_episodes(arrays, row.max_episode_steps))
+    return write(dataset_id, episodes, env, metadata, force=force)
+
+
+def _references(task: str, row: "Row") -> dict[str, float]:
+    random, expert = SCORES.get(task, (row.random_score, row.expert_score))
+    return {"ref_min_score": random, "ref_max_score": expert}
 
 
 def read_d4rl(path: str | Path, max_episode_steps: int) -> list[Episode]:

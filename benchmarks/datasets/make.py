@@ -15,7 +15,6 @@ seed, and PyTorch computes on one thread. Random and expert data do not hang on 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
@@ -176,21 +175,14 @@ class _Making:
 
     def make(self, force: bool) -> "MinariDataset":
         """Checks, records, writes."""
-        import gymnasium
-
-        from .record import check_boxes
+        from .record import boxed
         from .store import write
 
         check_free(self._id, force)
         counts = self._wanted.counts
-        env = gymnasium.make(self._wanted.env_id, **self._env_kwargs)
-        env.close()
-        check_boxes(self._wanted.env_id, env)
-        assert env.spec is not None
-        evaluation_spec = deepcopy(env.spec)
-        evaluation_spec.kwargs["split"] = "test"
+        env = boxed(self._wanted.env_id, **self._env_kwargs)
         episodes = [episode for name, count in counts.items() for episode in self._episodes(name, count)]
-        return write(self._id, episodes, env.spec, evaluation_spec, self._metadata(episodes), force=force)
+        return write(self._id, episodes, env, self._metadata(episodes), force=force)
 
     def _episodes(self, policy: str, count: int | None) -> list[Episode]:
         if policy == "replay":

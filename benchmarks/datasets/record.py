@@ -58,18 +58,21 @@ class PredictActor:
         return np.asarray(self._policy.predict(observations, deterministic=False)[0])
 
 
-def check_boxes(env_id: str, env: Any) -> None:
-    """Raises ``TypeError`` unless observations and actions of ``env`` (single or vector) are boxes of numbers."""
-    spaces = {
-        name: getattr(env, f"single_{name}", getattr(env, name)) for name in ("observation_space", "action_space")
-    }
-    for name, space in spaces.items():
+def boxed(env_id: str, **env_kwargs: Any) -> gymnasium.Env[Any, Any]:
+    """An environment, closed already, whose spaces and spec a dataset may take over.
+
+    Raises:
+        TypeError: other than ``Box`` spaces.
+    """
+    env: gymnasium.Env[Any, Any] = gymnasium.make(env_id, **env_kwargs)
+    env.close()
+    for kind, space in (("observation", env.observation_space), ("action", env.action_space)):
         if not isinstance(space, Box):
-            kind = name.partition("_")[0]
             raise TypeError(
                 f"datasets hold Box observations and actions, but the {kind} space of {env_id} is "
                 f"{type(space).__name__}: choose a driving or robotics environment (tiltyard list envs)"
             )
+    return env
 
 
 def record(
@@ -96,6 +99,7 @@ def record(
     Raises:
         TypeError: an environment with other than ``Box`` spaces.
     """
+    boxed(env_id, **(env_kwargs or {}))
     env = gymnasium.make_vec(
         env_id,
         min(lanes, len(seeds)),
@@ -104,7 +108,6 @@ def record(
         **{"split": "train", **(env_kwargs or {})},
     )
     try:
-        check_boxes(env_id, env)
         return _Recording(env, policy, _actor(policy, agent, env), seeds).episodes(progress)
     finally:
         env.close()

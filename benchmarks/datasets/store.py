@@ -6,6 +6,7 @@ import re
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from .episodes import Episode
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gymnasium.envs.registration import EnvSpec
+    from gymnasium import Env
     from minari import MinariDataset
 
 
@@ -70,8 +71,7 @@ def whole(target: Path) -> "Iterator[Path]":
 def write(
     dataset_id: str,
     episodes: Sequence[Episode],
-    spec: "EnvSpec",
-    evaluation_spec: "EnvSpec",
+    env: "Env[Any, Any]",
     metadata: Mapping[str, Any],
     *,
     force: bool,
@@ -81,8 +81,7 @@ def write(
     Args:
         dataset_id: its id.
         episodes: what it holds; each one's policy is kept in its metadata.
-        spec: of the environment it was recorded in.
-        evaluation_spec: of the environment that what learns from it is evaluated in.
+        env: the environment it was recorded in; with ``split="test"``, the one to evaluate in.
         metadata: what Minari keeps beside it.
         force: whether to take the place of a dataset with that id.
 
@@ -91,7 +90,6 @@ def write(
         ValueError: no valid id, or episodes that no agent could learn from (:class:`~tiltyard.agents.control.datasets
             .Transitions` says why).
     """
-    import gymnasium
     import minari
     from minari.dataset.minari_storage import MinariStorage
     from minari.namespace import create_namespace, list_local_namespaces
@@ -99,15 +97,16 @@ def write(
     from ...agents.control.datasets import Transitions
 
     check_free(dataset_id, force)
-    env = gymnasium.make(spec)
-    env.close()
+    assert env.spec is not None
+    evaluation = deepcopy(env.spec)
+    evaluation.kwargs["split"] = "test"
     namespace = dataset_id.rpartition("/")[0]
     if namespace and namespace not in list_local_namespaces():
         create_namespace(namespace)
     with whole(path_of(dataset_id)) as folder:
-        storage = MinariStorage.new(folder / "data", env.observation_space, env.action_space, spec)
+        storage = MinariStorage.new(folder / "data", env.observation_space, env.action_space, env.spec)
         described = {"dataset_id": dataset_id, "minari_version": minari.__version__, "author": {"Tiltyard"}}
-        storage.update_metadata({**described, "eval_env_spec": evaluation_spec.to_json(), **metadata})
+        storage.update_metadata({**described, "eval_env_spec": evaluation.to_json(), **metadata})
         storage.update_episodes(episode.buffer() for episode in episodes)
         storage.update_episode_metadata([{"policy": episode.policy} for episode in episodes])
         Transitions.from_minari(minari.MinariDataset(storage), env.observation_space, env.action_space)
