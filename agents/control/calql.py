@@ -1,0 +1,138 @@
+"""Cal-QL: CQL whose critics are never pushed below what the data are known to be worth, then fine-tuned online.
+
+Paper: Nakamoto et al., Cal-QL: Calibrated Offline RL Pre-Training for Efficient Online Fine-Tuning (2023). "The
+authors' code" is github.com/nakamotoo/Cal-QL.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch as th
+from torch import Tensor
+
+from .cql import CQL
+from .datasets import Transitions
+from .replay import Batch, FloatArray, RowReplay, fits
+
+
+def unseen_tail(last_rewards: Any, gamma: float) -> FloatArray:
+    """What an episode that a time limit cut off is taken to be worth from there on: a bound from below.
+
+    A negative last reward counts as going on for ever, r / (1 - gamma); any other counts as nothing more to come. So a
+    failure that pays -1 a step is worth -1 / (1 - gamma) throughout, as in the authors' code for sparse rewards, and a
+    return of positive rewards is what was seen of it, as in their code for dense ones.
+    """
+    negative = np.minimum(last_rewards, 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(negative < 0, np.divide(negative, 1 - gamma), 0).astype(np.float32)
+
+
+class EpisodicReplay(RowReplay):
+    """A replay buffer that knows the discounted return from each step to the end of its episode, once that is over.
+
+    ``returns`` is ``[buffer_size, n_envs]``, minus infinity while unknown: in a running episode, and for ever in one
+    that was left by a reset.
+    """
+
+    gamma = 0.99
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.returns = np.full((self.buffer_size, self.n_envs), -np.inf, np.float32)
+        self._running = np.zeros(self.n_envs, np.int64)  # steps stored of each lane's present episode
+
+    def add(self, obs: Any, next_obs: Any, action: Any, reward: Any, done: Any, infos: Any) -> None:
+        """As SB3's; an episode that ends here gets its returns."""
+        at = self.pos
+        went_on = (np.asarray(obs, np.float32) == self.next_observations[at - 1]).all(axis=1)
+        self._running = np.minimum(self._running * went_on + 1, self.buffer_size)
+        super().add(obs, next_obs, action, reward, done, infos)
+        self.returns[at] = -np.inf
+        for lane in np.flatnonzero(done):
+            self._close(at, int(lane))
+
+    def draw_with_returns(self, n: int) -> tuple[Tensor, Tensor]:
+        """``n`` rows ``[n, width]`` and their returns ``[n]``, on the CPU."""
+        found = th.randint(self.transitions, (n,))
+        return self._rows[found], th.from_numpy(self.returns).view(-1)[found]
+
+    def _close(self, at: int, lane: int) -> None:
+        cut_off = bool(self.timeouts[at, lane])
+        total = float(unseen_tail(self.rewards[at, lane], self.gamma)) if cut_off else 0.0
+        for step in (at - np.arange(self._running[lane])) % self.buffer_size:
+            total = float(self.rewards[step, lane]) + self.gamma * total
+            self.returns[step, lane] = total
+        self._running[lane] = 0
+
+
+class CalQL(CQL):
+    r"""Calibrated Q-learning: :class:`~.cql.CQL` with one change, made for learning on in the environment afterwards.
+
+    Where CQL pushes down Q(s, a) of the policy's actions, Cal-QL pushes down
+
+    .. math::
+        \max(Q(s, a), V^\mu(s))
+
+    with the return of the data from s as V^mu(s) (its equation 5): values below that feel no push. So values keep the
+    scale of true returns, and fine-tuning does not first unlearn a policy in favour of anything tried online. The
+    uniform actions and the Bellman error are CQL's. Online, half of each batch is the dataset's and the same
+    update goes on; an episode's returns are known when it ends, and until then its steps are pushed as CQL's are (the
+    authors add whole episodes). For episodes cut off by a time limit see :func:`unseen_tail`.
+
+    Defaults are the authors' (weight 5, targets of the best of 10 actions, half of each batch from the dataset).
+
+    Args:
+        policy: "MlpPolicy"; other kinds of observation have no datasets.
+        env: any environment with Box actions, or its id.
+        max_target_backup: targets take the best of ``n_actions`` of the policy at s' instead of one.
+        offline_ratio: share of each online batch that is drawn from the dataset.
+        **settings: see :class:`~.cql.CQL`.
+    """
+
+    def __init__(
+        self,
+        policy: str | type[Any],
+        env: Any,
+        *,
+        max_target_backup: bool = True,
+        offline_ratio: float | None = 0.5,
+        **settings: Any,
+    ) -> None:
+        super().__init__(policy, env, max_target_backup=max_target_backup, offline_ratio=offline_ratio, **settings)
+
+    def _setup_model(self) -> None:
+        if self.n_steps != 1 or self.replay_buffer_class not in (None, EpisodicReplay):
+            raise ValueError(
+                "CalQL keeps the returns of whole episodes: leave n_steps and replay_buffer_class as they are"
+            )
+        if fits(self.observation_space, self.action_space):
+            self.replay_buffer_class = EpisodicReplay
+        super()._setup_model()
+        if isinstance(self.replay_buffer, EpisodicReplay):
+            self.replay_buffer.gamma = self.gamma
+
+    def bounded(self, values: Tensor, batch: Batch) -> Tensor:
+        """Values of the policy's actions not below the returns of the data; those of uniform actions as they are."""
+        assert batch.returns is not None
+        uniform, policy = values[..., : self.n_actions], values[..., self.n_actions :]
+        return th.cat([uniform, th.maximum(policy, batch.returns[:, None])], dim=-1)
+
+    def reference_returns(self, transitions: Transitions) -> FloatArray:
+        """Discounted returns of a dataset, with :func:`unseen_tail` where a time limit cut it off."""
+        cut_off = transitions.ends & (transitions.terminations == 0)
+        rewards = transitions.rewards.copy()
+        rewards[cut_off] += self.gamma * unseen_tail(rewards[cut_off], self.gamma)
+        return replace(transitions, rewards=rewards).returns(self.gamma)
+
+    def replayed(self, n: int) -> Batch:
+        """``n`` transitions of the replay buffer, with their returns.
+
+        Raises:
+            TypeError: rewards or observations are normalised on the way, so that returns mean something else.
+        """
+        if self._vec_normalize_env is not None:
+            raise TypeError("CalQL compares values with returns: take VecNormalize off its environment")
+        assert isinstance(self.replay_buffer, EpisodicReplay)
+        rows, returns = self.replay_buffer.draw_with_returns(n)
+        return self.replay_buffer.columns.batch(rows.to(self.device), self.gamma, returns.to(self.device))

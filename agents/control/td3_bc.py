@@ -1,0 +1,103 @@
+"""TD3+BC: TD3 whose actor also stays near the actions of the data.
+
+Paper: Fujimoto and Gu, A Minimalist Approach to Offline Reinforcement Learning (2021). "The authors' code" is
+github.com/sfujim/TD3_BC.
+"""
+
+from typing import Any, ClassVar
+
+import torch as th
+from gymnasium.spaces import Space
+from stable_baselines3.common.preprocessing import get_flattened_obs_dim
+from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
+from torch import Tensor
+
+from .replay import Batch, Demonstrations
+from .td3 import TD3
+
+EPSILON = 1e-3  # guards the division by the standard deviation (5)
+
+
+class Standardised(BaseFeaturesExtractor):
+    """Flat observations as (s - mean) / std; both are part of the weights, so a checkpoint acts as the agent did.
+
+    Args:
+        observation_space: of the environment.
+    """
+
+    mean: Tensor  # [obs]
+    std: Tensor  # [obs]
+    fitted: Tensor  # whether they are known
+
+    def __init__(self, observation_space: Space[Any]) -> None:
+        size = get_flattened_obs_dim(observation_space)
+        super().__init__(observation_space, size)
+        self.register_buffer("mean", th.zeros(size))
+        self.register_buffer("std", th.ones(size))
+        self.register_buffer("fitted", th.tensor(False))
+
+    def forward(self, observations: Tensor) -> Tensor:
+        """``[B, obs]``."""
+        return (observations.flatten(1) - self.mean) / self.std
+
+    def fit(self, observations: Tensor) -> None:
+        """Takes mean and deviation from ``[N, obs]``, once: networks go on seeing what they began to learn from."""
+        if not self.fitted:
+            self.mean.copy_(observations.mean(dim=0))
+            self.std.copy_(observations.std(dim=0, correction=0) + EPSILON)
+            self.fitted.fill_(True)
+
+
+class TD3BC(TD3):
+    r"""TD3 with behaviour cloning: two changes to TD3 (:class:`~.td3.TD3`).
+
+    The actor minimises
+
+    .. math::
+        -\lambda Q_1(s, \pi(s)) + (\pi(s) - a)^2, \quad \lambda = \alpha / \mathrm{mean} |Q_1(s, \pi(s))| \qquad (3, 4)
+
+    averaged over the batch, the square over action dimensions too; and observations are standardised with the
+    dataset's mean and deviation (5), which are kept with the weights: of the first dataset where several are given.
+    All numbers are the paper's. Online, the same loss clones what is replayed, the dataset and the agent's own actions.
+
+    Args:
+        policy: "MlpPolicy"; other kinds of observation have no datasets.
+        env: any environment with Box actions, or its id.
+        alpha: weight of the value against cloning; 0 clones alone.
+        normalize_observations: standardise observations.
+        **settings: see :class:`~.td3.TD3`.
+    """
+
+    needs_data: ClassVar[bool] = True
+    policy_defaults: ClassVar[dict[str, Any]] = {**TD3.policy_defaults, "features_extractor_class": Standardised}
+
+    def __init__(
+        self,
+        policy: str | type[Any],
+        env: Any,
+        *,
+        alpha: float = 2.5,
+        normalize_observations: bool = True,
+        **settings: Any,
+    ) -> None:
+        if not alpha >= 0:
+            raise ValueError(f"alpha must be at least 0, got {alpha}")
+        self.alpha = alpha
+        self.normalize_observations = normalize_observations
+        super().__init__(policy, env, **settings)
+
+    def actor_loss(self, batch: Batch) -> Tensor:
+        """See the class."""
+        actions = self.actor(batch.observations)
+        values = self.critic.first(batch.observations, actions)
+        weight = self.alpha / values.detach().abs().mean()
+        cloning: Tensor = ((actions - batch.actions) ** 2).mean()
+        return cloning - weight * values.mean()
+
+    def _demonstrations(self, dataset: Any) -> Demonstrations:
+        found = super()._demonstrations(dataset)
+        if self.normalize_observations:
+            for module in self.policy.modules():
+                if isinstance(module, Standardised):
+                    module.fit(found.rows[:, self._columns().observation].to(self.device))
+        return found
