@@ -33,7 +33,7 @@ class Network(BaseModel):
     def features(self, observations: Any) -> Tensor:
         """``[B, features]``."""
         if self._flat and isinstance(observations, Tensor):
-            return observations if observations.is_floating_point() else observations.float()
+            return observations.to(next(self.parameters()).dtype)  # environments may observe in float64
         return self.extract_features(observations, self.features_extractor)
 
 
