@@ -84,6 +84,15 @@ _OFF_POLICY: Settings = {
 _CONSERVATIVE: Settings = {**_OFF_POLICY, "*": {"gradient_steps": -1, "n_actions": 4}}
 _OFF_POLICY_LANES = {"driving": 4, "robotics": 4}
 
+# The paper's settings for locomotion, and its others where success is rare and worth 1.
+_SPARSE = ("PegInsertion-v0", "PointMaze-v0", "PointMazeMedium-v0", "PointMazeLarge-v0")
+_IQL: Settings = {
+    **_OFF_POLICY,
+    **{f"tiltyard/{name}-v5": {"reward_scale": "auto"} for name in ("HalfCheetah", "Walker2d", "Ant")},
+    "tiltyard/Hopper-v5": {**_OFF_POLICY["tiltyard/Hopper-v5"], "reward_scale": "auto"},
+    **{f"tiltyard/{name}": {"expectile": 0.9, "beta": 10.0} for name in _SPARSE},
+}
+
 _COUNTDOWN = {"policy": "countdown-warm", "warm_start_steps": 0, "warm_start_noise": 0.4, "max_answer_tokens": 112}
 _LANGUAGE = {"warm_start_steps": 2000, "warm_start_batch_size": 8, "warm_start_learning_rate": 2e-3}
 
@@ -215,6 +224,50 @@ ROWS: tuple[Row, ...] = (
                 "policy_kwargs": {"n_critics": 10, "critic_layer_norm": True},
             },
         },
+    ),
+    Row(
+        "bc",
+        "tiltyard.agents.control.bc:BC",
+        ("driving", "robotics"),
+        "Offline: behaviour cloning, which does what the data did",
+        settings=_OFF_POLICY,
+        n_envs=_OFF_POLICY_LANES,
+    ),
+    Row(
+        "awr",
+        "tiltyard.agents.control.awr:AWR",
+        ("driving", "robotics"),
+        "Offline or online: imitates actions by how much better they turned out than expected",
+        paper="Advantage-Weighted Regression: Simple and Scalable Off-Policy Reinforcement Learning (2019)",
+        settings={"*": {"train_freq": 512}},  # of four lanes: the paper's 2048 steps
+        n_envs=_OFF_POLICY_LANES,
+    ),
+    Row(
+        "awac",
+        "tiltyard.agents.control.awac:AWAC",
+        ("driving", "robotics"),
+        "Offline-to-online: critics as in SAC, an actor that imitates the better of the actions seen",
+        paper="AWAC: Accelerating Online Reinforcement Learning with Offline Datasets (2020)",
+        settings=_OFF_POLICY,
+        n_envs=_OFF_POLICY_LANES,
+    ),
+    Row(
+        "iql",
+        "tiltyard.agents.control.iql:IQL",
+        ("driving", "robotics"),
+        "Offline-to-online: values of the best actions in the data, without asking for those of others",
+        paper="Offline Reinforcement Learning with Implicit Q-Learning (2021)",
+        settings=_IQL,
+        n_envs=_OFF_POLICY_LANES,
+    ),
+    Row(
+        "trajectory-weighting",
+        "tiltyard.agents.control.iql:IQL",
+        ("driving", "robotics"),
+        "Offline: IQL that draws a dataset's good trajectories more often; a sampler that any offline agent takes",
+        paper="Harnessing Mixed Offline Reinforcement Learning Datasets via Trajectory Weighting (2023)",
+        settings={**_IQL, "*": {**_IQL["*"], "sampler": "advantage-weighting"}},
+        n_envs=_OFF_POLICY_LANES,
     ),
     Row(
         "td3-bc",

@@ -1,0 +1,94 @@
+"""AWAC: off-policy critics as in SAC, an actor that imitates the better of the actions seen; from data and online.
+
+Paper: Nair, Gupta, Dalal, Levine, AWAC: Accelerating Online Reinforcement Learning with Offline Datasets (2020), and
+the authors' code (rlkit).
+"""
+
+from typing import Any, ClassVar
+
+import torch as th
+from torch import Tensor
+
+from ... import unknown
+from .actor_critic import ActorCritic, Metrics, minimise
+from .replay import Batch
+
+WEIGHTINGS = ("softmax", "exp")
+
+
+def batch_weights(advantages: Tensor, temperature: float, weighting: str, limit: float) -> Tensor:
+    r"""Weights ``[B]`` of actions by their advantages ``[B]``.
+
+    "softmax": :math:`B e^{A/\lambda} / \sum e^{A/\lambda}`, mean 1 a batch, as the authors' code does; "exp":
+    :math:`\min(e^{A/\lambda}, limit)`, equation 13 with a limit, as CORL does.
+    """
+    if weighting == "softmax":
+        return len(advantages) * (advantages / temperature).softmax(dim=0)
+    return (advantages / temperature).exp().clamp_max(limit)
+
+
+class AWAC(ActorCritic):
+    r"""Advantage-weighted actor-critic.
+
+    With :math:`a' \sim \pi(s')` the critics regress on :math:`r + \gamma \min_i Q'_i(s', a')` (no entropy term), and
+    the actor minimises
+
+    .. math::
+        -E[w(A) \log \pi(a|s)], \quad A = \min_i Q_i(s, a) - \min_i Q_i(s, \tilde a), \; \tilde a \sim \pi(s)
+
+    (equation 13) on actions that were taken, from the dataset or since. Weights are :func:`batch_weights`. The actor is
+    a Gaussian around tanh of its network with one learned deviation an action dimension.
+
+    Departures from the authors' code for locomotion: its actor has four layers of 256, weight decay and a deviation
+    between exp(-6) and 1, here two layers like the critics, no decay, and exp(-5) to exp(2); its batches are of 1024,
+    here of 256; its temperature is 2 there, 1 (as in CORL, which has "exp") here.
+
+    Args:
+        policy: "MlpPolicy", "CnnPolicy" or "MultiInputPolicy".
+        env: any environment with Box actions, or its id.
+        temperature: lambda; small follows the critics, large imitates.
+        weighting: "softmax" or "exp"; see :func:`batch_weights`.
+        weight_limit: of a weight, with "exp".
+        **settings: see :class:`~.actor_critic.ActorCritic`.
+    """
+
+    policy_defaults: ClassVar[dict[str, Any]] = {"actor": "gaussian"}
+
+    def __init__(
+        self,
+        policy: str | type[Any],
+        env: Any,
+        *,
+        temperature: float = 1.0,
+        weighting: str = "softmax",
+        weight_limit: float = 100.0,
+        **settings: Any,
+    ) -> None:
+        if weighting not in WEIGHTINGS:
+            raise ValueError(unknown("weighting", weighting, WEIGHTINGS))
+        if not temperature > 0:
+            raise ValueError(f"temperature must be above 0, got {temperature}")
+        self.temperature = temperature
+        self.weighting = weighting
+        self.weight_limit = weight_limit
+        super().__init__(policy, env, **settings)
+
+    def update(self, batch: Batch) -> Metrics:
+        """See the class."""
+        with th.no_grad():
+            next_actions = self.actor(batch.next_observations)
+            target = batch.rewards + batch.discounts * self.critic_target.minimum(batch.next_observations, next_actions)
+        loss, values = self.critic.loss(batch.observations, batch.actions, target)
+        critic_loss = minimise(self.critic.optimizer, loss.mean(dim=1).sum())
+        weights = self._weights(batch)
+        log_prob = self.actor.log_prob(batch.observations, batch.actions)
+        actor_loss = minimise(self.actor.optimizer, -(weights * log_prob).mean())
+        self.follow()
+        losses = {"critic_loss": critic_loss, "actor_loss": actor_loss}
+        return losses | {"q": values.mean(), "largest_weight": weights.max()}
+
+    @th.no_grad()
+    def _weights(self, batch: Batch) -> Tensor:
+        taken = self.critic.minimum(batch.observations, batch.actions)
+        usual = self.critic.minimum(batch.observations, self.actor(batch.observations))
+        return batch_weights(taken - usual, self.temperature, self.weighting, self.weight_limit)

@@ -1,0 +1,221 @@
+"""AWR: imitates actions by how much better they turned out than expected; returns in place of critics.
+
+Paper: Peng, Kumar, Zhang, Levine, Advantage-Weighted Regression: Simple and Scalable Off-Policy Reinforcement Learning
+(2019), and the authors' code.
+"""
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import torch as th
+from torch import Tensor
+
+from .actor_critic import ActorCritic, Metrics, minimise
+from .datasets import Transitions
+from .replay import Batch, FloatArray, RowReplay, fits
+
+CHUNK = 2**16  # rows evaluated at once
+
+
+def td_lambda(
+    rewards: FloatArray, discounts: FloatArray, next_values: FloatArray, ends: npt.NDArray[np.bool_], lam: float
+) -> FloatArray:
+    r""":math:`G_t = r_t + \gamma_t ((1 - \lambda) V(s_{t+1}) + \lambda G_{t+1})` of each step, ``[N]`` like all arrays.
+
+    Args:
+        rewards: in the order of time, one stretch of steps after the other.
+        discounts: gamma, or 0 where the episode terminated.
+        next_values: V of the next observation.
+        ends: the last step of each stretch, where :math:`G_t = r_t + \gamma_t V(s_{t+1})`; the last of all is one.
+        lam: 0 gives one-step targets, 1 the return itself with V at a stretch's end.
+    """
+    last = np.flatnonzero(ends)
+    lengths = np.diff(last, prepend=-1)
+    following = next_values[last].astype(float)
+    found = np.empty_like(rewards)
+    for back in range(int(lengths.max())):  # all stretches at once, each from its own end
+        alive = lengths > back
+        steps = last[alive] - back
+        ahead = following[alive]
+        if back:
+            ahead = (1 - lam) * next_values[steps] + lam * ahead
+        following[alive] = rewards[steps] + discounts[steps] * ahead
+        found[steps] = following[alive]
+    return found
+
+
+def advantage_weights(advantages: Tensor, temperature: float, limit: float) -> Tensor:
+    r""":math:`\min(\exp(A / \beta), limit)` of advantages ``[B]``, first brought to mean 0 and deviation 1."""
+    advantages = (advantages - advantages.mean()) / (advantages.std(correction=0) + 1e-5)
+    return (advantages / temperature).exp().clamp_max(limit)
+
+
+class OrderedReplay(RowReplay):
+    """A replay buffer that can be read in the order of time; ``returns`` ``[buffer_size, n_envs]`` are the agent's."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.returns = np.zeros((self.buffer_size, self.n_envs), np.float32)
+
+    def in_order(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+        """Positions of all rows, lane after lane, each oldest first; and which are the last of an unbroken stretch."""
+        times = np.arange(self.size())
+        times = np.roll(times, -self.pos) if self.full else times
+        rows = self._rows.numpy()
+        order = (times * self.n_envs + np.arange(self.n_envs)[:, None]).reshape(-1)
+        ends = rows[order, self.columns.done] > 0
+        gaps = rows[order[:-1], self.columns.next_observation] != rows[order[1:], self.columns.observation]
+        ends[:-1] |= gaps.any(axis=1)  # left by a reset
+        ends[len(times) - 1 :: len(times)] = True
+        return order, ends
+
+    def rows(self, positions: npt.NDArray[np.int64]) -> Tensor:
+        """The rows at these positions, ``[n, width]`` on the CPU."""
+        return self._rows[th.from_numpy(positions)]
+
+    def draw_with_returns(self, n: int) -> tuple[Tensor, Tensor]:
+        """``n`` rows ``[n, width]`` and their returns ``[n]``, on the CPU."""
+        found = th.randint(self.transitions, (n,))
+        return self._rows[found], th.from_numpy(self.returns).view(-1)[found]
+
+
+class AWR(ActorCritic):
+    r"""Advantage-weighted regression.
+
+    Whenever there is new experience, and every ``refresh_interval`` updates, all steps known get a target
+
+    .. math::
+        G_t = r_t + \gamma ((1 - \lambda) V(s_{t+1}) + \lambda G_{t+1})
+
+    with V(s') at the end of what was seen of an episode, unless it terminated. An update moves V towards G (line 5 of
+    its algorithm 1) and the actor down :math:`-E[\min(e^{A / \beta}, 20) \log \pi(a|s)]` with :math:`A = G - V(s)`
+    (line 6). Steps are those of the dataset, of the replay buffer, or both: so it is the same offline, online, and from
+    one to the other. Online the paper takes 2048 steps, then does 200 updates of V and 1000 of the actor.
+
+    Departures from the authors' code: V and actor are updated together, not in turns, by Adam rather than by gradient
+    descent with momentum; advantages are standardised over a batch, not over all data; tanh keeps the actor's mean
+    inside, not a penalty; observations are not standardised. As there, outputs of V are multiplied by 1 / (1 - gamma).
+
+    Args:
+        policy: "MlpPolicy"; other observations are not supported.
+        env: any environment with Box actions and flat observations, or its id.
+        temperature: beta, of standardised advantages.
+        td_lambda: lambda; 1 gives Monte Carlo returns.
+        weight_limit: of an action's weight.
+        action_std: the actor's fixed standard deviation, on actions scaled to [-1, 1]; the authors' 0.4 for Hopper,
+            HalfCheetah and Walker2d (0.2 for Ant and Humanoid).
+        refresh_interval: updates between new targets, where no experience comes.
+        buffer_size: transitions kept.
+        train_freq: steps (of each lane) between updates.
+        gradient_steps: updates then.
+        **settings: see :class:`~.actor_critic.ActorCritic`.
+    """
+
+    policy_defaults: ClassVar[dict[str, Any]] = {
+        "actor": "gaussian",
+        "n_critics": 0,
+        "n_values": 1,
+        "net_arch": [128, 64],
+    }
+
+    def __init__(
+        self,
+        policy: str | type[Any],
+        env: Any,
+        *,
+        temperature: float = 1.0,
+        td_lambda: float = 0.95,
+        weight_limit: float = 20.0,
+        action_std: float = 0.4,
+        refresh_interval: int = 1000,
+        buffer_size: int = 50_000,
+        train_freq: int | tuple[int, str] = 2048,
+        gradient_steps: int = 1000,
+        **settings: Any,
+    ) -> None:
+        if not 0 <= td_lambda <= 1:
+            raise ValueError(f"td_lambda lies between 0 and 1, got {td_lambda}")
+        if refresh_interval < 1:
+            raise ValueError(f"refresh_interval must be at least 1, got {refresh_interval}")
+        if not (temperature > 0 and action_std > 0):
+            raise ValueError(f"temperature and action_std must be above 0, got {temperature} and {action_std}")
+        self.temperature = temperature
+        self.td_lambda = td_lambda
+        self.weight_limit = weight_limit
+        self.action_std = action_std
+        self.refresh_interval = refresh_interval
+        online: dict[str, Any] = {
+            "buffer_size": buffer_size,
+            "train_freq": train_freq,
+            "gradient_steps": gradient_steps,
+        }
+        super().__init__(policy, env, **online, **settings)
+
+    def _setup_model(self) -> None:
+        plain = self.replay_buffer_class in (None, OrderedReplay) and self.n_steps == 1
+        if not (plain and fits(self.observation_space, self.action_space) and self._vec_normalize_env is None):
+            raise TypeError(
+                "AWR keeps trajectories in the order of time: it needs flat Box observations, no VecNormalize, and "
+                "n_steps and replay_buffer_class left as they are"
+            )
+        self.replay_buffer_class = OrderedReplay
+        super()._setup_model()
+        log_std = math.log(self.action_std)
+        self.actor.log_std_range = (log_std, log_std)
+        self._scale = 1 / (1 - self.gamma) if self.gamma < 1 else 1.0
+        self._ends: npt.NDArray[np.bool_] = np.zeros(0, np.bool_)  # of the dataset's episodes
+        self._known: object = None  # the data and the moment of the present targets
+
+    def take_in(self, transitions: Transitions) -> None:
+        """Keeps where its episodes end."""
+        self._ends, self._known = transitions.ends, None
+
+    def sample(self, batch_size: int) -> Batch:
+        """As always; with new targets if those there are not of these data, or old."""
+        buffer = self._ordered
+        moment = (buffer.pos, buffer.size(), self._n_updates // self.refresh_interval)
+        if moment != self._known:
+            self.refresh()
+            self._known = moment
+        return super().sample(batch_size)
+
+    def replayed(self, n: int) -> Batch:
+        """``n`` transitions of the replay buffer with their targets."""
+        rows, returns = self._ordered.draw_with_returns(n)
+        return self._columns().batch(rows.to(self.device), self.gamma, returns.to(self.device))
+
+    def refresh(self) -> None:
+        """Works out the targets of all data anew, with the present V."""
+        buffer = self._ordered
+        if self.demonstrations is not None:
+            self.demonstrations.returns = th.from_numpy(self._targets_of(self.demonstrations.rows, self._ends))
+        if buffer.size():
+            order, ends = buffer.in_order()
+            buffer.returns.reshape(-1)[order] = self._targets_of(buffer.rows(order), ends)
+
+    def update(self, batch: Batch) -> Metrics:
+        """See the class."""
+        assert batch.returns is not None
+        assert self.policy.value is not None
+        loss, values = self.policy.value.loss(batch.observations, None, batch.returns / self._scale)
+        value_loss = minimise(self.policy.value.optimizer, loss.mean())
+        weights = advantage_weights(batch.returns - values[0] * self._scale, self.temperature, self.weight_limit)
+        log_prob = self.actor.log_prob(batch.observations, batch.actions)
+        actor_loss = minimise(self.actor.optimizer, -(weights * log_prob).mean())
+        losses = {"value_loss": value_loss, "actor_loss": actor_loss}
+        return losses | {"v": values.mean() * self._scale, "advantage_weight": weights.mean()}
+
+    @property
+    def _ordered(self) -> OrderedReplay:
+        assert isinstance(self.replay_buffer, OrderedReplay)
+        return self.replay_buffer
+
+    @th.no_grad()
+    def _targets_of(self, rows: Tensor, ends: npt.NDArray[np.bool_]) -> FloatArray:
+        assert self.policy.value is not None
+        batch = self._columns().batch(rows, self.gamma)
+        parts = [self.policy.value(part.to(self.device))[0].cpu() for part in batch.next_observations.split(CHUNK)]
+        values = (th.cat(parts) * self._scale).numpy()
+        return td_lambda(batch.rewards.numpy(), batch.discounts.numpy(), values, ends, self.td_lambda)
