@@ -90,7 +90,8 @@ class Wanted:
     def name(self) -> str:
         """``medium``, ``random-expert`` for equal shares, else ``random-95-expert-5`` (per cent)."""
         if len(set(self.shares)) == 1:
-            return "-".join(self.policies)
+            name = "-".join(self.policies)
+            return name.replace("medium-replay", "medium-and-replay")  # D4RL's medium-replay is our replay
         parts = (f"{name}-{100 * share:g}" for name, share in zip(self.policies, self.shares, strict=True))
         return "-".join(parts).replace(".", "_")
 

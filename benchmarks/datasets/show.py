@@ -163,9 +163,9 @@ def _qualities(found: Summary) -> Any:
     if found.scores is not None:
         low, high = found.scores
         normalised = (found.returns - low) / (high - low)
-        shown.add_row("TQ, normalised return (0 random, 1 expert)", f"{found.quality:.3f}", _interval(normalised))
+        shown.add_row("TQ (return; 0 random, 1 expert)", f"{found.quality:.3f}", _interval(normalised))
     if found.coverage is not None:
-        shown.add_row(f"SACo, state-action coverage (1: {found.reference})", f"{found.coverage:.3f}", "")
+        shown.add_row(f"SACo (pairs; 1 {str(found.reference).rpartition('/')[2]})", f"{found.coverage:.3f}", "")
     return shown
 
 
@@ -198,7 +198,9 @@ def draw(found: Summary, path: str | Path) -> Path:
     names = list(dict.fromkeys(found.policies.tolist()))
     parts = [found.returns[found.policies == name] for name in names]
     colours = [COLOURS[i % len(COLOURS)] for i in range(len(names))]
-    axes.hist(parts, bins=40, stacked=True, color=colours, label=names, edgecolor="white", linewidth=0.4)
+    ends = np.array([*found.returns, *(found.scores or ())])
+    edges = np.linspace(ends.min(), max(ends.max(), ends.min() + 1e-9), 51).tolist()
+    axes.hist(parts, bins=edges, stacked=True, color=colours, label=names, edgecolor="white", linewidth=0.4)
     for name, score in zip(("random", "expert"), found.scores or (), strict=False):
         axes.axvline(score, color=INK, lw=1, ls=(0, (4, 3)))
         axes.annotate(

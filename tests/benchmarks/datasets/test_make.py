@@ -174,6 +174,7 @@ def test_shares_are_of_episodes_by_largest_remainder(shares, episodes, counts):
         (("medium",), (1.0,), "medium"),
         (("random", "expert"), (0.5, 0.5), "random-expert"),
         (("random", "expert"), (0.95, 0.05), "random-95-expert-5"),
+        (("medium", "replay"), (0.5, 0.5), "medium-and-replay"),
         (("random", "expert"), (0.995, 0.005), "random-99_5-expert-0_5"),
     ],
 )
