@@ -142,7 +142,7 @@ class PegInsertion(ArmLanes):
 
     def score(self, actions: npt.NDArray[np.floating], qpos_before: Floats) -> tuple[Floats, Bools]:
         """See :meth:`MujocoLanes.score`."""
-        success = self.inserted() & ~self.unstable
+        success = self.inserted()
         return success.astype(np.float64), success
 
     def reset_info(self) -> Info:
@@ -152,7 +152,7 @@ class PegInsertion(ArmLanes):
 
     def step_info(self) -> Info:
         """See :meth:`Lanes.step_info`; ``depth`` is how far the tip is below the rim, metres."""
-        success = self.inserted() & ~self.unstable
+        success = self.inserted()
         return {
             **super().step_info(),
             "depth": -self.tip()[:, 2],
@@ -161,24 +161,34 @@ class PegInsertion(ArmLanes):
         }
 
     def expert_actions(self) -> npt.NDArray[np.float32]:
-        """Align above the hole, descend, and circle in a growing spiral when the tip stands on the rim.
+        """Align above the hole as observed, descend, and search in a spiral when the tip stands on the rim instead.
 
-        It knows the true hole. Slower over the last centimetre, so that the peg comes down where it was aligned.
+        It sees no more than the agent. Slow over the last centimetre, so that the peg comes down where it was aligned.
         """
-        tip, yaw = self.tip(), attitude(self.sensed("orientation"))[:, 2]
-        aside = np.abs(tip[:, :2]).max(axis=1)
-        height = tip[:, 2]
-        entered = (height < -0.001) & (aside < self.clearance + 0.001)
-        aligned = entered | ((aside < 0.4 * self.clearance) & (np.abs(yaw) < 20 * self.clearance))
-        stuck = (np.abs(height) < 0.001) & (self.force()[:, 2] > 4.0)
-        turn = 2.4 * self.time * 10  # an angle that never repeats, a step
-        radius = self.clearance * (0.5 + (self.time % 2.0))
-        circle = np.where(stuck, radius, 0.0)[:, None] * np.column_stack((np.cos(turn), np.sin(turn)))
+        seen, yaw = self.tip(), attitude(self.sensed("orientation"))[:, 2]
+        seen[:, :2] -= self.hole_error
+        height, aside = seen[:, 2], np.abs(seen[:, :2]).max(axis=1)
+        entered = (height < -0.001) & (aside < PEG)
+        standing = ~entered & (height < 0.001) & (self.force()[:, 2] > 1.0)
+        aligned = (aside < 0.4 * self.clearance) & (np.abs(yaw) < 20 * self.clearance)
         hover = np.where(aside > 0.01, 0.01, 0.004)
-        descent = np.where(height > 0.006, -np.maximum(height - 0.004, 0.0), np.where(entered, -0.01, -0.004))
-        wanted = np.column_stack((circle - tip[:, :2], np.where(aligned | stuck, descent, hover - height), -yaw))
-        actions: npt.NDArray[np.float32] = np.clip(wanted / self._scale, -1, 1).astype(np.float32)
-        return actions
+        slow = np.where(height > 0.006, 0.004 - height, -0.004)
+        down = np.where(aligned, slow, hover - height)
+        down[standing], down[entered] = -0.002, -0.01
+        across = np.where(standing[:, None], self._spiral(), 0.0) - seen[:, :2]
+        actions: npt.NDArray[np.float32] = np.clip(np.column_stack((across, down, -yaw)) / self._scale, -1, 1)
+        return actions.astype(np.float32)
+
+    def _spiral(self) -> Floats:
+        """Where on a spiral to press now, ``[n, 2]`` metres.
+
+        It reaches as far as the hole may be off, its turns a clearance apart, at an even speed, anew every 3 s.
+        """
+        reach = self.clearance + 2.5 * self.hole_noise
+        share = np.sqrt(self.time / 3.0 % 1.0)
+        angle = 2 * np.pi * share * reach / self.clearance
+        places: Floats = (reach * share)[:, None] * np.column_stack((np.cos(angle), np.sin(angle)))
+        return places
 
 
 class PegInsertionEnv(SingleEnv):

@@ -139,7 +139,7 @@ def test_arm_floats_and_the_wrist_weighs_the_hand() -> None:
     before = data.qpos.copy()
     mujoco.mj_step(model, data, nstep=400)
     np.testing.assert_allclose(data.qpos[:6], before[:6], atol=1e-9)
-    # Flange 0.15 kg, palm 0.30 kg, two fingers of 0.05 kg: 0.55 kg x 9.81 m/s^2 = 5.3955 N, held up along the tool's -z.
+    # Flange 0.15 kg, palm 0.30 kg, two fingers of 0.05 kg: 0.55 kg x 9.81 m/s^2 = 5.3955 N, up along the tool's -z.
     mujoco.mj_forward(model, data)
     np.testing.assert_allclose(data.sensor("force").data, (0, 0, -5.3955), atol=1e-3)
 
