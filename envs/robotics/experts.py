@@ -1,4 +1,4 @@
-"""Static linear policies that run: a few hundred bytes of weights each, found by :mod:`.search` and kept as JSON."""
+"""Static linear policies that run: a hundred weights or two each, found by :mod:`.search` or :mod:`.gaits`, as JSON."""
 
 import json
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ def expert_file(name: str) -> Path:
 
 @cache
 def load_expert(name: str) -> LinearPolicy:
-    """The expert of a model ("half_cheetah", "hopper")."""
+    """The expert of a model ("half_cheetah", "hopper", "walker2d", "ant")."""
     stored = json.loads(expert_file(name).read_text())
     return LinearPolicy(np.array(stored["weights"]), np.array(stored["bias"]))
 

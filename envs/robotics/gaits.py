@@ -28,6 +28,7 @@ from .experts import Array, LinearPolicy, save_expert
 from .locomotion import Runner, Walker2d
 from .search import FIRST_SEED, JUDGES, play
 
+JUDGED = 10  # generations between judgements
 KEPT = 0.25  # share of the samples that the distribution moves to
 CLOCK = 4  # columns of the view, its last
 log = logging.getLogger(__name__)
@@ -66,7 +67,8 @@ class Body:
         limit: steps of the longest episodes of the search.
         growth: steps by which episodes grow with every generation, from 100.
         episodes: a sample is played; where a fall is a matter of luck, more.
-        floor: standard deviation that the samples keep.
+        spread: standard deviation of the first samples.
+        floor: what it does not fall below.
     """
 
     lanes_class: type[Runner]
@@ -79,6 +81,7 @@ class Body:
     limit: int
     growth: int
     episodes: int
+    spread: float
     floor: float
 
     @property
@@ -127,6 +130,7 @@ BODIES: dict[str, Body] = {
         limit=300,
         growth=8,
         episodes=1,
+        spread=0.1,
         floor=0.025,
     ),
     # A walk: thigh, knee and foot of a side half a stride after those of the other.
@@ -137,15 +141,16 @@ BODIES: dict[str, Body] = {
         even=(1, 8, 9, 10),  # lean, forward and upward speed, leaning
         odd=(),
         start=(
-            (-0.07, -0.2, 0.03, 0.12, 0.01, 0.8, 0.18, -0.03, -0.12),
-            (-0.37, -0.02, -0.23, 0.17, -0.14, -0.06, -0.15, -0.02, -0.08),
-            (0.27, -0.01, 0.46, -0.07, 0.15, -0.02, -0.21, -0.24, -0.63),
+            (-0.12, -0.23, 0.11, 0.13, -0.12, 0.86, 0.25, -0.05, -0.08),
+            (-0.49, -0.08, -0.2, 0.12, 0, -0.1, -0.12, -0.03, -0.18),
+            (0.27, -0.06, 0.5, -0.12, 0.18, 0.02, -0.36, -0.13, -0.7),
         ),
         gains=(2.2, 0.1),
-        limit=1000,
-        growth=100,
+        limit=600,
+        growth=500,
         episodes=2,
-        floor=0.03,
+        spread=0.05,
+        floor=0.02,
     ),
 }
 
@@ -157,14 +162,13 @@ class Search:
         task: "ant" or "walker2d".
         seed: of the samples.
         samples: gaits a generation.
-        spread: standard deviation of the first generation.
     """
 
-    def __init__(self, task: str, *, seed: int, samples: int = 40, spread: float = 0.1) -> None:
+    def __init__(self, task: str, *, seed: int, samples: int = 40) -> None:
         self.body = BODIES[task]
         self.samples = samples
         self.mean = self.body.first
-        self.deviation = np.full_like(self.mean, spread)
+        self.deviation = np.full_like(self.mean, self.body.spread)
         self.generation, self.rng = 0, np.random.default_rng(seed)
         self.lanes = self.body.lanes_class(samples * self.body.episodes, **self.body.keywords)
         self.judges = self.body.lanes_class(JUDGES, **self.body.keywords)
@@ -203,11 +207,11 @@ def _stack(policies: list[LinearPolicy]) -> tuple[Array, Array]:
 
 
 def search_gait(task: str, *, seed: int, generations: int, **settings: Any) -> Iterator[tuple[LinearPolicy, int]]:
-    """Every best gait so far with the generation that bore it; each tenth is judged. Settings as of :class:`Search`."""
+    """Every best gait so far with the generation that bore it; some are judged. Settings as of :class:`Search`."""
     search, best = Search(task, seed=seed, **settings), -np.inf
     while search.generation < generations:
         kept = search.improve()
-        if search.generation % 10:
+        if search.generation % JUDGED:
             continue
         policy, returns = search.judge()
         score = float(returns.mean() - returns.std())
