@@ -47,7 +47,7 @@ TASKS: dict[str, tuple[float, float]] = {  # return of a random policy, and of a
     "tiltyard/Hopper-v5": (_HOPPER.random_score, _HOPPER.expert_score),
 }
 SEEDS = 5
-STEPS = 7500
+STEPS = 6500
 SGD_STEP = 3e-4
 UNBOUNDED: dict[str, Any] = {"kappa_policy": 0.0, "kappa_value": 0.0}
 AGENTS: dict[str, Callable[[Any, int], BaseAlgorithm]] = {

@@ -188,8 +188,9 @@ def sb3_env_of(env: gymnasium.Env[Any, Any]) -> Any:
     return StreamAC._wrap_env(env)
 
 
-def test_one_update_equals_the_papers_with_autograd() -> None:
-    agent = StreamAC("MlpPolicy", "CartPole-v1", **SMALL)
+@pytest.mark.parametrize("reward", [-5.0, 5.0])
+def test_one_update_equals_the_papers_with_autograd(reward: float) -> None:
+    agent = StreamAC("MlpPolicy", "CartPole-v1", ent_coef=0.5, **SMALL)
     agent.learn(30)  # traces and statistics of some episodes
     actor, critic = (StreamNetwork([4, 8, 6, n]) for n in (2, 1))
     actor.load_state_dict(agent.policy.actor.state_dict())
@@ -200,13 +201,13 @@ def test_one_update_equals_the_papers_with_autograd() -> None:
     rng = np.random.default_rng(0)
     features, after = rng.normal(size=(2, 4)).astype(np.float32)
     action = agent._act(features)
-    found = agent._update(features, 0.7, after, False, False)
+    found = agent._update(features, reward, after, False, False)
     x, y = th.as_tensor(features)[None], th.as_tensor(after)[None]
-    delta = 0.7 + 0.99 * critic(y).item() - critic(x).item()
+    delta = reward + 0.99 * critic(y).item() - critic(x).item()
     assert found == pytest.approx(delta, abs=1e-5)
     critic(x).sum().backward()
     softmax = Categorical(logits=actor(x)[0])
-    (softmax.log_prob(th.tensor(action)) + math.copysign(0.01, delta) * softmax.entropy()).backward()
+    (softmax.log_prob(th.tensor(action)) + math.copysign(0.5, delta) * softmax.entropy()).backward()
     for optimizer in optimizers:
         optimizer.step(delta)
     th.testing.assert_close(agent.policy.critic.theta, critic.theta, rtol=1e-4, atol=1e-6)
