@@ -192,6 +192,8 @@ def sb3_env_of(env: gymnasium.Env[Any, Any]) -> Any:
 def test_one_update_equals_the_papers_with_autograd(reward: float) -> None:
     agent = StreamAC("MlpPolicy", "CartPole-v1", ent_coef=0.5, **SMALL)
     agent.learn(30)  # traces and statistics of some episodes
+    with th.no_grad():
+        agent.policy.actor.theta[-2:] = th.tensor([0.0, 1.5])  # where the entropy has a slope
     actor, critic = (StreamNetwork([4, 8, 6, n]) for n in (2, 1))
     actor.load_state_dict(agent.policy.actor.state_dict())
     critic.load_state_dict(agent.policy.critic.state_dict())
