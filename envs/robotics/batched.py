@@ -4,7 +4,8 @@ Why not ``mujoco.rollout``: it takes warm-start accelerations but does not give 
 ``mjSTATE_FULLPHYSICS``, which leaves ``qacc_warmstart`` out, and one ``MjData`` serves many trajectories), so a task
 that pauses after each action for the next one loses them, and its trajectories leave Gymnasium's after a few steps.
 Here a lane is a row of ``mjSTATE_INTEGRATION``, everything that decides the next step, and a thread carries lanes in
-and out of its own ``MjData`` around ``mj_step(nstep=frame_skip)``, which runs without the interpreter lock.
+and out of its own ``MjData`` around ``mj_step(nstep=frame_skip)``, which runs without the interpreter lock. What a task
+needs of the ``MjData`` besides, contact forces say, that thread reads before it takes the next lane.
 """
 
 import os

@@ -207,11 +207,14 @@ def _stack(policies: list[LinearPolicy]) -> tuple[Array, Array]:
 
 
 def search_gait(task: str, *, seed: int, generations: int, **settings: Any) -> Iterator[tuple[LinearPolicy, int]]:
-    """Every best gait so far with the generation that bore it; some are judged. Settings as of :class:`Search`."""
+    """Every best gait so far and the generation that bore it; each tenth and the last are judged.
+
+    Settings are those of :class:`Search`.
+    """
     search, best = Search(task, seed=seed, **settings), -np.inf
     while search.generation < generations:
         kept = search.improve()
-        if search.generation % JUDGED:
+        if search.generation % JUDGED and search.generation < generations:
             continue
         policy, returns = search.judge()
         score = float(returns.mean() - returns.std())
