@@ -33,7 +33,8 @@ def test_the_effect_is_the_area_gained_by_hand(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_experiment_runs_and_evaluates_natively(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"STEPS": 40, "MOMENTS": 2, "EPISODES": 2, "TEACHER_EPISODES": 1}.items():
+    settings = {"TASK": "tiltyard/Hopper-v5", "STEPS": 40, "MOMENTS": 2, "EPISODES": 2, "TEACHER_EPISODES": 1}
+    for name, value in settings.items():  # where beginners fall soon
         monkeypatch.setattr(s3rl, name, value)
     monkeypatch.setattr(s3rl, "SETTINGS", {**s3rl.SETTINGS, "learning_starts": 10, "batch_size": 8})
     judged = []
