@@ -62,9 +62,10 @@ class Train:
     seed: int = 0
     """of everything random in training; from 10000 on it marks a tuning run, which no leaderboard shows"""
     steps: int = 20_000
-    """environment steps of training (answers, for language agents)"""
+    """environment steps of training (answers, for language agents); 0 to learn from a dataset alone"""
     settings: Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="KEY=VALUE")] = ()
-    """the agent's keywords, such as gamma=0.98 or policy_kwargs='{"net_arch": [64, 64]}'"""
+    """the agent's keywords, such as gamma=0.98 or policy_kwargs='{"net_arch": [64, 64]}'; also dataset=ID and
+    offline_steps=N, to learn from a Minari dataset first"""
     eval_episodes: int = 100
     """held-out episodes of every evaluation"""
     eval_points: int = 10
@@ -84,7 +85,8 @@ class Train:
             eval_points=self.eval_points,
         )
         run.check()
-        with commands.bar(f"{run.agent} in {run.env_id}", run.budget) as progress:
+        total = run.budget or run.params["offline_steps"]
+        with commands.bar(f"{run.agent} in {run.env_id}", total) as progress:
             finished = run.execute(self.out, progress=progress)
         print(f"{finished.folder}: {finished.wall_seconds:.1f} s")
         commands.print_evaluation(finished.scores, finished.successes, finished.run.env_id)

@@ -13,11 +13,11 @@ from stable_baselines3.common.callbacks import BaseCallback, EvalCallback
 from stable_baselines3.common.logger import configure
 
 from .. import agents
-from ..agents.catalogue import Row
+from ..agents.catalogue import ROWS, Row
 from ..agents.checkpoint import check_keywords
 from ..envs.catalogue import find as find_env
 from .evaluation import Evaluation, check_held_out, evaluation_env, evaluation_seeds, play_episodes
-from .runs import CHECKPOINT, CURVE, FINAL, STEPS, Run
+from .runs import CHECKPOINT, CURVE, DATA, FINAL, STEPS, Run
 
 if TYPE_CHECKING:
     from stable_baselines3.common.vec_env import VecEnv
@@ -29,12 +29,28 @@ OWN = ("env", "seed")
 def check_params(agent: Row, params: Mapping[str, Any]) -> None:
     """Raises ``TypeError`` for a keyword that the agent's constructor does not have, or that is the run's own.
 
-    As in :func:`tiltyard.agents.make`, ``n_envs`` and ``env_kwargs`` may stand among them.
+    As in :func:`tiltyard.agents.make`, ``n_envs`` and ``env_kwargs`` may stand among them, and ``dataset`` with
+    ``offline_steps`` for agents that can learn from data.
     """
-    check_keywords(agent.load(), params.keys() - {"n_envs", "env_kwargs"})
+    check_keywords(agent.load(), params.keys() - {"n_envs", "env_kwargs", *DATA})
     for name in OWN:
         if name in params:
             raise TypeError(f"{name!r} is set by the run itself, not among its params")
+    if any(name in params for name in DATA):
+        _check_data(agent, params)
+    elif getattr(agent.load(), "needs_data", False):
+        raise TypeError(f"{agent.name} learns from data: give it a dataset and offline_steps (--set dataset=ID)")
+
+
+def _check_data(agent: Row, params: Mapping[str, Any]) -> None:
+    if not hasattr(agent.load(), "learn_offline"):
+        able = [row.name for row in ROWS if hasattr(row.load(), "learn_offline")]
+        raise TypeError(f"{agent.name} cannot learn from a dataset: agents that can are {', '.join(able)}")
+    dataset, steps = params.get("dataset"), params.get("offline_steps", 0)
+    if not isinstance(dataset, str):
+        raise TypeError(f"dataset is the id of a Minari dataset, such as tiltyard/hopper/medium-v0, got {dataset!r}")
+    if isinstance(steps, bool) or not isinstance(steps, int) or steps < 0:
+        raise TypeError(f"offline_steps is a number of updates of at least 0, got {steps!r}")
 
 
 def train(run: Run, folder: Path, progress: Callable[[int], None] | None = None) -> None:
@@ -49,7 +65,8 @@ def train(run: Run, folder: Path, progress: Callable[[int], None] | None = None)
 
 def _train(run: Run, folder: Path, progress: Callable[[int], None] | None) -> None:
     start = time.perf_counter()
-    agent = agents.make(run.agent, run.env_id, seed=run.seed, **deepcopy(dict(run.params)))  # SB3 writes into dicts
+    params = {name: value for name, value in deepcopy(dict(run.params)).items() if name not in DATA}
+    agent: Any = agents.make(run.agent, run.env_id, seed=run.seed, **params)  # SB3 writes into dicts
     training = agent.get_env()
     assert training is not None
     evaluation = evaluation_env(run.env_id, run.agent, run.eval_episodes, **run.params.get("env_kwargs", {}))
@@ -57,8 +74,12 @@ def _train(run: Run, folder: Path, progress: Callable[[int], None] | None) -> No
         check_held_out(training, evaluation)
         agent.set_logger(configure(str(folder), ["csv"]))
         curve = HeldOutEvaluation(evaluation, run, folder)
-        agent.learn(run.budget, callback=[curve, _Steps(folder / STEPS, progress)])
-        final = curve.evaluate()
+        steps = _Steps(folder / STEPS, progress)
+        if "dataset" in run.params:
+            _learn_offline(agent, run, curve, steps)
+        if run.budget:
+            agent.learn(run.budget, callback=[curve, steps])
+        final = curve.evaluate(None if run.budget else int(run.params["offline_steps"]))
         agent.save(folder / CHECKPOINT)
     finally:
         training.close()
@@ -73,6 +94,15 @@ def _train(run: Run, folder: Path, progress: Callable[[int], None] | None) -> No
     (folder / FINAL).write_text(json.dumps(record, indent=1) + "\n")
 
 
+def _learn_offline(agent: Any, run: Run, curve: "HeldOutEvaluation", steps: "_Steps") -> None:
+    """Learns from the run's dataset; a run that goes on in the environment starts its curve with what that gave."""
+    updates = int(run.params.get("offline_steps", 0))
+    agent.learn_offline(run.params["dataset"], updates, callback=[steps] if run.budget else [curve, steps])
+    if run.budget:
+        curve.init_callback(agent)
+        curve.evaluate()
+
+
 class HeldOutEvaluation(EvalCallback):
     """SB3's ``EvalCallback`` on the same held-out problems at every point, spaced by environment steps.
 
@@ -85,7 +115,8 @@ class HeldOutEvaluation(EvalCallback):
         super().__init__(env, n_eval_episodes=run.eval_episodes, verbose=0)
         self.path = folder / CURVE
         self._seeds = evaluation_seeds(run.seed, env.num_envs)
-        self._due = [run.budget * i // run.eval_points for i in range(1, run.eval_points)]
+        length = run.budget or int(run.params["offline_steps"])
+        self._due = [length * i // run.eval_points for i in range(1, run.eval_points)]
 
     def _on_step(self) -> bool:
         if self._due and self.num_timesteps >= self._due[0]:
@@ -93,12 +124,17 @@ class HeldOutEvaluation(EvalCallback):
             self.evaluate()
         return True
 
-    def evaluate(self) -> Evaluation:
-        """Evaluates now, and writes ``evaluations.npz`` and the logger's ``eval/`` columns."""
+    def evaluate(self, at: int | None = None) -> Evaluation:
+        """Evaluates now, and writes ``evaluations.npz`` and the logger's ``eval/`` columns.
+
+        Args:
+            at: how long the agent has trained; its own count by default.
+        """
+        at = self.model.num_timesteps if at is None else at
         found = play_episodes(self.model, self.eval_env, self.n_eval_episodes, seeds=self._seeds)
         self.last_mean_reward = found.mean
         self.best_mean_reward = max(self.best_mean_reward, found.mean)
-        self.evaluations_timesteps.append(self.model.num_timesteps)
+        self.evaluations_timesteps.append(at)
         self.evaluations_results.append(list(found.scores))
         self.evaluations_length.append(list(found.lengths))
         self.evaluations_successes.append(list(found.successes))
@@ -111,8 +147,8 @@ class HeldOutEvaluation(EvalCallback):
         )
         self.logger.record("eval/mean_reward", found.mean)
         self.logger.record("eval/success_rate", found.success_rate)
-        self.logger.record("time/total_timesteps", self.model.num_timesteps)
-        self.logger.dump(self.model.num_timesteps)
+        self.logger.record("time/total_timesteps", at)
+        self.logger.dump(at)
         return found
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from threading import Event, Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from . import provenance
 from .engines import find as find_engine
@@ -60,6 +60,7 @@ def race(
     runs, execute, root = suite.runs(agents=agents, seeds=seeds), find_engine(engine), Path(root)
     _check(runs, workers)
     root.mkdir(parents=True, exist_ok=True)
+    _make_datasets(suite, [run for run in runs if not is_finished(run.folder(root))])
     failures = {run.name: reason for run in runs if (reason := _of_other_versions(run.folder(root)))}
     pending = [run for run in runs if not is_finished(run.folder(root))]
     if pending:
@@ -81,6 +82,22 @@ def _check(runs: Sequence[Run], workers: int | None) -> None:
         run.check()
     if workers is not None and workers < 1:
         raise ValueError(f"a race needs at least 1 worker, got {workers}")
+
+
+def _make_datasets(suite: Suite, pending: Sequence[Run]) -> None:
+    """Makes those of the suite's datasets that pending runs learn from and that are not there yet."""
+    from .commands import bar
+    from .datasets import load_dataset, make_dataset
+
+    for dataset_id in sorted({run.params["dataset"] for run in pending if "dataset" in run.params}):
+        try:
+            load_dataset(dataset_id)
+        except FileNotFoundError:
+            if dataset_id not in suite.datasets:
+                raise
+            recipe = suite.datasets[dataset_id]
+            made: dict[str, Any] = {"dataset_id": dataset_id, "bar": bar, **recipe.settings}
+            make_dataset(recipe.env_id, recipe.policy, **made)
 
 
 def _of_other_versions(folder: Path) -> str | None:

@@ -36,6 +36,8 @@ from .evaluation import SEED_LIMIT
 
 RUN, FINAL, CURVE = "run.json", "final.json", "evaluations.npz"
 CHECKPOINT, STEPS = "checkpoint.zip", "steps"
+DATA = ("dataset", "offline_steps")
+"""Params that speak of data, not of the agent's constructor."""
 
 
 class VersionWarning(UserWarning):
@@ -50,8 +52,10 @@ class Run:
         env_id: a Gymnasium id of the environments' catalogue.
         agent: a name of the agents' catalogue.
         seed: of everything random in training; from 10,000 on it marks a tuning run (see :mod:`.evaluation`).
-        budget: environment steps of training (agents that collect whole batches may overshoot by less than one batch).
-        params: constructor keywords of the agent, where they differ from its row; what JSON can hold.
+        budget: environment steps of training (agents that collect whole batches may overshoot by less than one batch);
+            0 for a run that learns from a dataset alone.
+        params: constructor keywords of the agent, where they differ from its row; what JSON can hold. Two
+            more say what it learns from first: ``dataset``, the id of a Minari dataset, and ``offline_steps``, updates.
         eval_episodes: held-out episodes of every evaluation.
         eval_points: evaluations, evenly spaced, the final one included.
     """
@@ -65,7 +69,8 @@ class Run:
     eval_points: int = 10
 
     def __post_init__(self) -> None:
-        for name, least in (("seed", 0), ("budget", 1), ("eval_episodes", 1), ("eval_points", 1)):
+        least_budget = 0 if dict(self.params).get("offline_steps") else 1
+        for name, least in (("seed", 0), ("budget", least_budget), ("eval_episodes", 1), ("eval_points", 1)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise ValueError(f"a run's {name} must be an integer of at least {least}, got {value!r}")
@@ -81,6 +86,25 @@ class Run:
         """Readable, and different for every different run: ``Hopper-v5-sac-s0-1f3a5c7e``."""
         digest = sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:8]
         return f"{self.env_id.rpartition('/')[2]}-{self.agent}-s{self.seed}-{digest}"
+
+    @property
+    def track(self) -> str:
+        """``online``, ``offline`` (a dataset alone), or ``offline to online``."""
+        return "online" if "dataset" not in self.params else "offline to online" if self.budget else "offline"
+
+    @property
+    def task(self) -> str:
+        """What is to be learnt, from what: the environment's id, and the dataset if there is one."""
+        if self.track == "online":
+            return self.env_id
+        return f"{self.env_id} from {self.params['dataset'].rpartition('/')[2]}" + ", then online" * (self.budget > 0)
+
+    @property
+    def length(self) -> str:
+        """How long it trains: ``20,000 steps``, ``5,000 updates``, or both."""
+        updates = self.params.get("offline_steps", 0)
+        parts = [f"{updates:,} updates"] * bool(updates) + [f"{self.budget:,} steps"] * bool(self.budget)
+        return ", ".join(parts)
 
     def folder(self, root: str | Path) -> Path:
         """Where the finished run lies under ``root``."""
@@ -141,6 +165,8 @@ class Run:
                     train(self, partial, progress)
                     _publish(partial, self.folder(root))
         except OSError as error:
+            if error.errno is None:  # a sentence of ours, such as one on a missing dataset
+                raise
             raise OSError(error.errno, f"{self.name}: {error.strerror or error}", error.filename) from error
         return read_run(self.folder(root))
 

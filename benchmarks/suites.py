@@ -37,6 +37,7 @@ class Task:
     Attributes:
         env_id: a Gymnasium id of the environments' catalogue.
         entries: the agents with their budgets.
+        dataset: id of the Minari dataset that every agent of the task is given, if any.
         eval_episodes: held-out episodes of every evaluation.
         eval_points: evaluations along a run, the final one included.
     """
@@ -45,6 +46,20 @@ class Task:
     entries: tuple[Entry, ...]
     eval_episodes: int = 100
     eval_points: int = 6
+    dataset: str | None = None
+
+    def params(self, entry: Entry) -> dict[str, Any]:
+        """The params of an entry's runs."""
+        return {**({} if self.dataset is None else {"dataset": self.dataset}), **entry.params}
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A dataset that a suite needs, as :func:`~.datasets.make_dataset` makes it."""
+
+    env_id: str
+    policy: str
+    settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)
@@ -55,6 +70,8 @@ class Suite:
     summary: str
     tasks: tuple[Task, ...]
     seeds: tuple[int, ...]
+    datasets: Mapping[str, Recipe] = field(default_factory=dict, hash=False)
+    """What a race makes first, where it is not there: recipes by id."""
 
     @property
     def agents(self) -> tuple[str, ...]:
@@ -88,7 +105,7 @@ class Suite:
                 entry.agent,
                 seed,
                 entry.budget,
-                entry.params,
+                task.params(entry),
                 eval_episodes=task.eval_episodes,
                 eval_points=task.eval_points,
             )

@@ -12,6 +12,7 @@ from stable_baselines3.common.buffers import ReplayBuffer
 from stable_baselines3.common.noise import ActionNoise
 from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.type_aliases import MaybeCallback, Schedule
+from stable_baselines3.common.utils import configure_logger
 from torch import Tensor
 
 from .base import OffPolicyAgent
@@ -173,6 +174,12 @@ class ActorCritic(OffPolicyAgent):
         Raises:
             ValueError: there is no transition yet to learn from.
         """
+        if self.demonstrations is None and not self._stored:
+            raise ValueError(
+                f"{type(self).__name__} has no transitions to learn from: call learn_offline(dataset, n) or learn(n)"
+            )
+        if not hasattr(self, "_logger"):  # as learn() does; here train() may come first
+            self._logger = configure_logger(self.verbose, self.tensorboard_log)
         self.policy.set_training_mode(True)
         self._update_learning_rate(self._optimizers())
         metrics: Metrics = {}
@@ -213,7 +220,7 @@ class ActorCritic(OffPolicyAgent):
         """Learns from a dataset, without an environment's step; keeps it for :meth:`learn` to mix in.
 
         Meanwhile ``num_timesteps`` counts updates, so that SB3's callbacks (evaluation, checkpoints) work as they are;
-        ``learn`` starts it from 0 again.
+        afterwards it is again the number of steps taken in an environment.
 
         Args:
             dataset: a Minari dataset or the id of a local one, or transitions already read.
@@ -239,7 +246,7 @@ class ActorCritic(OffPolicyAgent):
     ) -> None:
         seen = self._last_obs  # an environment is neither needed nor reset
         self._last_obs = self._last_obs if seen is not None else np.empty(0)  # type: ignore[assignment]
-        self.num_timesteps = 0
+        taken, self.num_timesteps = self.num_timesteps, 0
         total, told = self._setup_learn(gradient_steps, callback, False, tb_log_name, progress_bar)
         self._last_obs = seen
         told.on_training_start(locals(), globals())
@@ -252,6 +259,7 @@ class ActorCritic(OffPolicyAgent):
             if log_interval and self.num_timesteps % log_interval == 0:
                 self.logger.dump(self.num_timesteps)
         told.on_training_end()
+        self.num_timesteps = taken
 
     def _demonstrations(self, dataset: "MinariDataset | str | Transitions") -> Demonstrations:
         if not fits(self.observation_space, self.action_space):
@@ -259,7 +267,9 @@ class ActorCritic(OffPolicyAgent):
                 f"learning from a dataset needs flat Box observations and actions, not {self.observation_space} and "
                 f"{self.action_space}"
             )
-        if not isinstance(dataset, Transitions):
+        if isinstance(dataset, Transitions):
+            dataset.check(self.observation_space, self.action_space)
+        else:
             dataset = Transitions.from_minari(dataset, self.observation_space, self.action_space)
         assert isinstance(self.action_space, Box)
         columns = Columns(dataset.observations.shape[1], dataset.actions.shape[1])
@@ -295,18 +305,14 @@ class ActorCritic(OffPolicyAgent):
         for _ in range(gradient_steps):
             yield self.sample(batch_size)
 
-    def sample(self, batch_size: int) -> Batch:
-        """A batch from the dataset, the replay buffer, or both in the shares that ``offline_ratio`` says.
+    @property
+    def _stored(self) -> int:
+        """Transitions in the replay buffer."""
+        return 0 if self.replay_buffer is None else self.replay_buffer.size() * self.n_envs
 
-        Raises:
-            ValueError: there is neither.
-        """
-        data, buffer = self.demonstrations, self.replay_buffer
-        stored = 0 if buffer is None else buffer.size() * self.n_envs
-        if data is None and not stored:
-            raise ValueError(
-                f"{type(self).__name__} has no transitions to learn from: call learn_offline(dataset, n) or learn(n)"
-            )
+    def sample(self, batch_size: int) -> Batch:
+        """A batch from the dataset, the replay buffer, or both in the shares that ``offline_ratio`` says."""
+        data, stored = self.demonstrations, self._stored
         if data is None:
             return self.replayed(batch_size)
         if not stored:

@@ -20,6 +20,8 @@ from ...wrappers.spaces import sb3_spaces, to_sb3
 from ..checkpoint import PathOrFile, SafeCheckpoint, write_atomically
 
 Arrays = dict[str, npt.NDArray[Any]]
+REWARD_LIMIT = 1e8
+"""A reward beyond this, either way, is a fault: its square, as in a critic's loss, drowns all others in float32."""
 
 
 class ControlAgent(SafeCheckpoint):
@@ -49,6 +51,16 @@ class OffPolicyAgent(ControlAgent, OffPolicyAlgorithm):
             size = get_action_dim(self.action_space)
             self.action_noise = NormalActionNoise(np.zeros(size), np.full(size, self.action_noise))
         super()._setup_model()
+
+    def _store_transition(self, replay_buffer: Any, buffer_action: Any, new_obs: Any, reward: Any, *rest: Any) -> None:
+        """As in SB3, but a reward that no critic could learn from stops the training before it is stored."""
+        if not (np.abs(reward) <= REWARD_LIMIT).all():  # so written that NaN is refused too
+            worst = np.asarray(reward).ravel()[np.argmax(~(np.abs(reward) <= REWARD_LIMIT))]
+            raise ValueError(
+                f"the environment gave a reward of {worst:g}: rewards are finite and at most {REWARD_LIMIT:g} in size, "
+                "or critics drown in them; scale them (gymnasium.wrappers.TransformReward)"
+            )
+        super()._store_transition(replay_buffer, buffer_action, new_obs, reward, *rest)
 
     def save_replay_buffer(self, path: PathOrFile) -> None:
         """Writes the replay buffer, oldest transition first, as a compressed ``.npz`` of plain arrays.

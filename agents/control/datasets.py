@@ -9,13 +9,14 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Box, Space
 
+from .base import REWARD_LIMIT
+
 if TYPE_CHECKING:
     from minari import MinariDataset
 
 Float32 = npt.NDArray[np.float32]
 
-REWARD_LIMIT = 1e8
-"""A reward beyond this, either way, is a fault: its square, as in a critic's loss, drowns all others in float32."""
+_TOO_LARGE = f"rewards beyond {REWARD_LIMIT:g} cannot be learnt from"
 _ROUNDING = 1e-4
 """Of an action space's width: how far actions may lie outside it, as rounding carries them; they are clipped."""
 
@@ -71,6 +72,29 @@ class Transitions:
             total[alive] = self.rewards[steps] + gamma * total[alive]
             found[steps] = total[alive]
         return found
+
+    def check(self, observation_space: Space[Any], action_space: Space[Any]) -> None:
+        """Refuses what an agent with these (flat ``Box``) spaces cannot learn from; for arrays not read from Minari.
+
+        Raises:
+            ValueError: other shapes, no transitions, NaN, infinity, or rewards beyond :data:`REWARD_LIMIT`.
+        """
+        if not len(self):
+            raise ValueError("these transitions are empty: an agent needs at least one episode to learn from")
+        for name, space in (
+            ("observations", observation_space),
+            ("next_observations", observation_space),
+            ("actions", action_space),
+        ):
+            array, wanted = getattr(self, name), (len(self), *(space.shape or ()))
+            if array.shape != wanted:
+                raise ValueError(f"these transitions hold {name} of shape {array.shape}, the agent needs {wanted}")
+        for name in ("observations", "next_observations", "actions", "rewards", "terminations"):
+            if not np.isfinite(getattr(self, name)).all():
+                raise ValueError(f"these transitions hold NaN or infinity in their {name}")
+        largest = float(np.abs(self.rewards).max())
+        if largest > REWARD_LIMIT:
+            raise ValueError(f"these transitions hold a reward of {largest:g}: {_TOO_LARGE}; scale them")
 
     @classmethod
     def from_minari(
@@ -193,8 +217,7 @@ class _Episode:
         largest = rewards[np.abs(rewards).argmax()]
         if abs(largest) > REWARD_LIMIT:
             raise ValueError(
-                f"{self._where} holds a reward of {largest:g}: rewards beyond {REWARD_LIMIT:g} cannot be learnt from; "
-                "scale them or drop the episode"
+                f"{self._where} holds a reward of {largest:g}: {_TOO_LARGE}; scale them or drop the episode"
             )
         return rewards.astype(np.float32)
 

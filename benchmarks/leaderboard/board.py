@@ -15,17 +15,12 @@ from ...envs.catalogue import Domain, find
 from .. import statistics
 from ..runs import FinishedRun
 from ..statistics import MIN_RUNS, Band, Floats, Interval, Scores
-from .groups import Groups, group, short
+from .groups import Groups, env_of, group, short
 
 DOMAINS: tuple[Domain, ...] = get_args(Domain)
 OVERALL = "all domains"
-TITLES: dict[str, str] = {
-    OVERALL: "All domains",
-    "text": "Text",
-    "gui": "GUI",
-    "driving": "Driving",
-    "robotics": "Robotics",
-}
+_TITLES = {OVERALL: "All domains", "text": "Text", "gui": "GUI", "driving": "Driving", "robotics": "Robotics"}
+_TRACKS = {"online": "", "offline": ", offline", "offline to online": ", offline to online"}
 METRICS: dict[str, statistics.Statistic] = {
     "iqm": statistics.iqm,
     "mean": statistics.mean,
@@ -57,7 +52,7 @@ class Result:
     """One agent on one task.
 
     Attributes:
-        env_id: the task.
+        task: as :attr:`Run.task` has it.
         agent: name, as :func:`.groups.group` gives it.
         runs: by seed.
         score: mean raw return over runs.
@@ -68,7 +63,7 @@ class Result:
         flags: why no interval is given, in words.
     """
 
-    env_id: str
+    task: str
     agent: str
     runs: tuple[FinishedRun, ...]
     score: Metric
@@ -112,8 +107,8 @@ class Section:
     """A domain (or all of them): its tasks and its agents, best first, then those that lack tasks.
 
     Attributes:
-        name: a domain or :data:`OVERALL`.
-        tasks: environment ids.
+        name: a domain, with its track where that is not online, or :data:`OVERALL`.
+        tasks: as :attr:`Run.task` has them.
         standings: rows.
         thresholds: normalised scores at which the profiles were taken.
     """
@@ -122,6 +117,12 @@ class Section:
     tasks: tuple[str, ...]
     standings: tuple[Standing, ...]
     thresholds: Floats
+
+    @property
+    def title(self) -> str:
+        """``Robotics, offline``."""
+        domain, comma, track = self.name.partition(",")
+        return _TITLES[domain] + comma + track
 
 
 @dataclass(frozen=True)
@@ -208,15 +209,18 @@ def leaderboard(
     if not groups:
         raise ValueError("a leaderboard needs at least one finished run")
     boot = _Bootstrap(int(rng.integers(2**63)), resamples, level)
-    tasks = sorted({env_id for env_id, _ in groups}, key=lambda env_id: (DOMAINS.index(find(env_id).domain), env_id))
-    by_domain = {name: [task for task in tasks if find(task).domain == name] for name in DOMAINS}
-    sections = [_section(name, mine, groups, boot) for name, mine in by_domain.items() if mine]
+    tasks = sorted({task for task, _ in groups}, key=lambda task: (DOMAINS.index(env_of(task).domain), task))
+    tracks = {found[0].run.task: found[0].run.track for found in groups.values()}
+    rooms: dict[tuple[Domain, str], list[str]] = {(name, track): [] for name in DOMAINS for track in _TRACKS}
+    for task in tasks:
+        rooms[env_of(task).domain, tracks[task]].append(task)
+    sections = [_section(name + _TRACKS[track], mine, groups, boot) for (name, track), mine in rooms.items() if mine]
     everywhere = [agent for agent in _agents(groups, tasks) if all((task, agent) in groups for task in tasks)]
     if len(sections) > 1 and everywhere:
         complete = {key: found for key, found in groups.items() if key[1] in everywhere}
         sections.insert(0, _section(OVERALL, tasks, complete, boot))
     results = [_result(*key, found, boot) for key, found in groups.items()]
-    results.sort(key=lambda result: (tasks.index(result.env_id), -result.score.value, result.agent))
+    results.sort(key=lambda result: (tasks.index(result.task), -result.score.value, result.agent))
     return Board(tuple(sections), tuple(results), tuple(notes), level)
 
 
@@ -283,19 +287,19 @@ def _doubts(values: Floats) -> list[str]:
     return []
 
 
-def _result(env_id: str, agent: str, runs: tuple[FinishedRun, ...], boot: _Bootstrap) -> Result:
+def _result(task: str, agent: str, runs: tuple[FinishedRun, ...], boot: _Bootstrap) -> Result:
     scores = np.array([[float(np.mean(run.scores))] for run in runs])
     successes = np.array([[float(np.mean(run.successes))] for run in runs])
     steps, values = _curves(runs)
     return Result(
-        env_id=env_id,
+        task=task,
         agent=agent,
         runs=runs,
-        score=boot.metric(scores, statistics.mean, env_id, agent, "score"),
-        success=boot.metric(successes, statistics.mean, env_id, agent, "success"),
+        score=boot.metric(scores, statistics.mean, task, agent, "score"),
+        success=boot.metric(successes, statistics.mean, task, agent, "success"),
         steps=steps,
         curve=values.mean(axis=0),
-        curve_band=boot.curve_band(values, env_id, agent, "curve"),
+        curve_band=boot.curve_band(values, task, agent, "curve"),
         flags=tuple(_doubts(scores)),
     )
 

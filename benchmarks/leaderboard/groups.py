@@ -4,11 +4,12 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
+from ...envs.catalogue import Row, find
 from ..provenance import differences
-from ..runs import FinishedRun, Run
+from ..runs import DATA, FinishedRun, Run
 
 Groups = dict[tuple[str, str], tuple[FinishedRun, ...]]
-"""Runs that differ by seed alone, by (environment id, name of the agent), seeds ascending."""
+"""Runs that differ by seed alone, by (task, name of the agent), seeds ascending; see ``Run.task``."""
 
 
 def group(runs: Iterable[FinishedRun]) -> tuple[Groups, list[str]]:
@@ -17,23 +18,28 @@ def group(runs: Iterable[FinishedRun]) -> tuple[Groups, list[str]]:
     An agent is named by its catalogue name, and by whatever else would otherwise be pooled: settings that differ from
     its row, the budget where one task was run with several, the versions where they are not those of most runs.
     """
-    kept, notes = _usable(sorted(runs, key=lambda run: (run.run.env_id, run.run.agent, run.run.seed, str(run.folder))))
+    kept, notes = _usable(sorted(runs, key=lambda run: (run.run.task, run.run.agent, run.run.seed, str(run.folder))))
     names = _names(kept)
     groups: dict[tuple[str, str], dict[int, FinishedRun]] = defaultdict(dict)
     for run, name in zip(kept, names, strict=True):
-        first = groups[run.run.env_id, name].setdefault(run.run.seed, run)
+        first = groups[run.run.task, name].setdefault(run.run.seed, run)
         if first is not run:
             notes.append(
-                f"seed {run.run.seed} of {name} on {short(run.run.env_id)} was found twice; only {first.folder.name} "
+                f"seed {run.run.seed} of {name} on {short(run.run.task)} was found twice; only {first.folder.name} "
                 f"counts, {run.folder.name} does not"
             )
     notes += _version_notes(kept) + _commit_notes(kept)
     return {key: tuple(found[seed] for seed in sorted(found)) for key, found in groups.items()}, notes
 
 
-def short(env_id: str) -> str:
+def short(task: str) -> str:
     """``Hopper-v5`` of ``tiltyard/Hopper-v5``."""
-    return env_id.rpartition("/")[2]
+    return task.rpartition("/")[2]
+
+
+def env_of(task: str) -> Row:
+    """The environment of a task."""
+    return find(task.partition(" ")[0])
 
 
 def _usable(runs: list[FinishedRun]) -> tuple[list[FinishedRun], list[str]]:
@@ -48,22 +54,23 @@ def _usable(runs: list[FinishedRun]) -> tuple[list[FinishedRun], list[str]]:
 
 
 def _names(runs: list[FinishedRun]) -> list[str]:
-    budgets: dict[tuple[str, str], set[int]] = defaultdict(set)
+    lengths: dict[tuple[str, str], set[str]] = defaultdict(set)
     for run in runs:
-        budgets[run.run.env_id, _settings(run.run)].add(run.run.budget)
+        lengths[run.run.task, _settings(run.run)].add(run.run.length)
     usual = _usual_versions(runs)
     names = []
     for run in runs:
         name = _settings(run.run)
-        if len(budgets[run.run.env_id, name]) > 1:
-            name += f", {run.run.budget:,} steps"
+        if len(lengths[run.run.task, name]) > 1:
+            name += f", {run.run.length}"
         odd = differences(run.versions, usual)
         names.append(f"{name} ({', '.join(change.partition(' (')[0] for change in odd)})" if odd else name)
     return names
 
 
 def _settings(run: Run) -> str:
-    return ", ".join([run.agent, *(f"{key}={value}" for key, value in sorted(run.params.items()))])
+    shown = (f"{key}={value}" for key, value in sorted(run.params.items()) if key not in DATA)
+    return ", ".join([run.agent, *shown])
 
 
 def _usual_versions(runs: list[FinishedRun]) -> dict[str, str]:

@@ -9,9 +9,9 @@ import numpy as np
 
 from ...envs.catalogue import find
 from ..runs import FinishedRun
-from .board import OVERALL, TITLES, Board, Metric, Result, Section, Standing, leaderboard
+from .board import OVERALL, Board, Metric, Result, Section, Standing, leaderboard
 from .charts import Series, line_chart, number, ticks
-from .groups import short
+from .groups import env_of, short
 
 PALETTE = ("#b6402a", "#22609f", "#2f7d5b", "#a8760f", "#6a4c9c", "#12808a", "#a23c72", "#5f5a52")
 Colours = Mapping[str, str]
@@ -79,11 +79,11 @@ def _header(board: Board) -> str:
     counts = [
         (len(runs), "run"),
         (len({run.run.agent for run in runs}), "agent"),
-        (len({run.run.env_id for run in runs}), "task"),
+        (len({run.run.task for run in runs}), "task"),
         (len({find(run.run.env_id).domain for run in runs}), "domain"),
     ]
     said = [f"{count} {word}{'s' if count != 1 else ''}" for count, word in counts]
-    links = [f'<a href="#{_anchor(section.name)}">{TITLES[section.name]}</a>' for section in board.sections]
+    links = [f'<a href="#{_anchor(section.name)}">{section.title}</a>' for section in board.sections]
     notes = "".join(f"<li>{escape(note)}.</li>" for note in board.notes)
     return f"""<header>
 <div class="mark">Tiltyard</div>
@@ -100,7 +100,7 @@ def _glance(board: Board, colours: Colours) -> str:
     if len(board.sections) < 2:
         return ""
     forests = "".join(
-        f'<div><h3><a href="#{_anchor(one.name)}">{TITLES[one.name]}</a></h3>{_forest(one, colours, 2)}</div>'
+        f'<div><h3><a href="#{_anchor(one.name)}">{one.title}</a></h3>{_forest(one, colours, 2)}</div>'
         for one in board.sections
     )
     return f"""<section class="first">
@@ -112,17 +112,17 @@ every task of every domain.</p>
 
 
 def _section(section: Section, board: Board, colours: Colours) -> str:
-    results = [result for result in board.results if result.env_id in section.tasks]
+    results = [result for result in board.results if result.task in section.tasks]
     figures = [_profile(section, colours)]
     tasks = ""
     if section.name != OVERALL:
         figures += [
-            _curve(task, [result for result in results if result.env_id == task], colours) for task in section.tasks
+            _curve(task, [result for result in results if result.task == task], colours) for task in section.tasks
         ]
         tasks = _tasks(results, colours)
-    listed = "; ".join(f"{short(task)} ({escape(find(task).summary)})" for task in section.tasks)
+    listed = "; ".join(f"{short(task)} ({escape(env_of(task).summary)})" for task in section.tasks)
     return f"""<section id="{_anchor(section.name)}">
-<h2>{TITLES[section.name]}</h2>
+<h2>{section.title}</h2>
 <p class="quiet">{listed}</p>
 <div class="card">
 <h3>Interquartile mean of normalised scores</h3>
@@ -199,7 +199,7 @@ def _profile(section: Section, colours: Colours) -> str:
     ]
     chart = line_chart(
         series,
-        title=f"Performance profile, {TITLES[section.name]}",
+        title=f"Performance profile, {section.title}",
         x_label="normalised score τ",
         y_label="share of runs above τ",
         y_range=(0.0, 1.0),
@@ -207,13 +207,16 @@ def _profile(section: Section, colours: Colours) -> str:
     return _figure("Performance profile", "share of all runs × tasks that score above τ", series, chart)
 
 
+def _steps(results: Sequence[Result]) -> str:
+    offline = all(result.runs[0].run.track == "offline" for result in results)
+    return "updates" if offline else "environment steps"
+
+
 def _curve(task: str, results: Sequence[Result], colours: Colours) -> str:
     series = [
         Series(result.agent, colours[result.agent], result.steps, result.curve, result.curve_band) for result in results
     ]
-    chart = line_chart(
-        series, title=f"Learning curves, {task}", x_label="environment steps", y_label="normalised return"
-    )
+    chart = line_chart(series, title=f"Learning curves, {task}", x_label=_steps(results), y_label="normalised return")
     return _figure(
         f"Learning curves, {short(task)}", "held-out problems, mean over runs; 0 random, 1 expert", series, chart
     )
@@ -240,13 +243,13 @@ def _result(result: Result, colours: Colours) -> str:
     cells = [
         _number(result.score, ",.2f"),
         _number(result.success, ".0%"),
-        f"{runs[0].run.budget:,}",
+        runs[0].run.length.removesuffix(" steps"),
         _seeds([run.run.seed for run in runs]),
         _duration(float(np.median([run.wall_seconds for run in runs]))),
     ]
     tail = "".join(f'<td class="n">{cell}</td>' for cell in cells)
     name = _name(result.agent, colours)
-    return f'<tr class="runs"><td>{escape(short(result.env_id))}</td><td class="who">{name}</td>{tail}</tr>'
+    return f'<tr class="runs"><td>{escape(short(result.task))}</td><td class="who">{name}</td>{tail}</tr>'
 
 
 def _proof(result: Result) -> str:
@@ -325,4 +328,4 @@ def _duration(seconds: float) -> str:
 
 
 def _anchor(name: str) -> str:
-    return name.replace(" ", "-")
+    return name.replace(",", "").replace(" ", "-")

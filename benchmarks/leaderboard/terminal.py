@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..runs import FinishedRun
-from .board import TITLES, Board, Section, Standing, leaderboard
+from .board import Board, Section, Standing, leaderboard
 from .groups import short
 
 
@@ -55,7 +55,7 @@ def _table(title: str, *columns: str) -> Table:
 def _section(section: Section, level: float) -> Table:
     tasks = ", ".join(map(short, section.tasks))
     columns = ">#", "agent", f">IQM [{level:.0%}]", ">mean", ">gap", ">beats next", ">runs"
-    table = _table(f"{TITLES[section.name]}: {tasks}", *columns)
+    table = _table(f"{section.title}: {tasks}", *columns)
     for standing in section.standings:
         table.add_row(*map(Text, _standing(standing)))
     return table
@@ -76,7 +76,7 @@ def _standing(standing: Standing) -> list[str]:
 def _results(board: Board) -> Table:
     table = _table("Every task", "task", "agent", ">mean return", ">success", ">steps", ">runs")
     for result in board.results:
-        budget, count = f"{result.runs[0].run.budget:,}", str(len(result.runs))
-        cells = short(result.env_id), result.agent, f"{result.score:,.2f}", f"{result.success:.0%}", budget, count
+        budget, count = result.runs[0].run.length.removesuffix(" steps"), str(len(result.runs))
+        cells = short(result.task), result.agent, f"{result.score:,.2f}", f"{result.success:.0%}", budget, count
         table.add_row(*map(Text, cells))
     return table

@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 
 from tiltyard.benchmarks import Run, VersionWarning, load_runs, provenance
+from tiltyard.benchmarks.datasets import make_dataset
 from tiltyard.benchmarks.evaluation import check_held_out, evaluate, evaluation_env, evaluation_seeds, wilson
 from tiltyard.benchmarks.runs import is_finished, one_version, read_run
 from tiltyard.envs.catalogue import find
 
+HOPPER = "tiltyard/Hopper-v5"
 RUN = Run(
-    "tiltyard/Hopper-v5",
+    HOPPER,
     "sac",
     0,
     150,
@@ -282,3 +284,50 @@ def test_wilsons_interval_of_ten_in_ten():
     low, high = wilson([True] * 10)  # 1 / (1 + z^2 / n) with z^2 = 3.8415
     assert low == pytest.approx(1 / 1.38415, abs=1e-4)
     assert high == pytest.approx(1.0)
+
+
+def offline_run(**changes):
+    params = {"dataset": "tiltyard/hopper/random-v0", "offline_steps": 4, "batch_size": 8, "n_envs": 1}
+    return Run(
+        **{
+            "env_id": HOPPER,
+            "agent": "iql",
+            "seed": 0,
+            "budget": 0,
+            "params": params,
+            "eval_episodes": 2,
+            "eval_points": 2,
+            **changes,
+        }
+    )
+
+
+def test_a_run_learns_from_a_dataset_and_then_goes_on_online(tmp_path, monkeypatch):
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "data"))
+    with pytest.raises(FileNotFoundError, match="tiltyard dataset make"):
+        offline_run().execute(tmp_path)
+    make_dataset(HOPPER, "random", episodes=3)
+    offline = offline_run().execute(tmp_path)
+    assert offline.run.track == "offline"
+    assert [step for step, *_ in offline.curve] == [2, 4]  # updates
+    both = offline_run(budget=8).execute(tmp_path)
+    assert both.run.track == "offline to online"
+    assert [step for step, *_ in both.curve] == [0, 4, 8]  # environment steps, from what the data gave
+    assert both.run.length == "4 updates, 8 steps"
+    assert (offline.run.task, both.run.task) == (f"{HOPPER} from random-v0", f"{HOPPER} from random-v0, then online")
+    assert "--set dataset=tiltyard/hopper/random-v0" in both.run.command
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"params": {}, "budget": 0}, ValueError, "budget must be an integer of at least 1"),
+        ({"agent": "bc", "params": {}, "budget": 9}, TypeError, "bc learns from data"),
+        ({"agent": "ppo", "budget": 9}, TypeError, "ppo cannot learn from a dataset: agents that can are"),
+        ({"params": {"dataset": 3, "offline_steps": 1}}, TypeError, "dataset is the id of a Minari dataset"),
+        ({"params": {"dataset": "a/b-v0", "offline_steps": "x"}}, TypeError, "offline_steps is a number of updates"),
+    ],
+)
+def test_runs_that_could_not_learn_from_data_are_refused(changes, error, message):
+    with pytest.raises(error, match=message):
+        offline_run(**changes).check()

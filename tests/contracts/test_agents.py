@@ -7,19 +7,22 @@ steps, predicts, and comes back from its checkpoint the same. No agent's checkpo
 import inspect
 import pickle
 import zipfile
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 from stable_baselines3.common.base_class import BaseAlgorithm
-from stable_baselines3.common.callbacks import CheckpointCallback
+from stable_baselines3.common.callbacks import BaseCallback, CheckpointCallback
 from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 
 import tiltyard.agents
 from tiltyard.agents.catalogue import ROWS, Row
 from tiltyard.agents.checkpoint import SafeCheckpoint
+from tiltyard.agents.control.datasets import Transitions
 from tiltyard.agents.control.stream_agent import StreamAgent
 from tiltyard.envs.catalogue import ROWS as ENVIRONMENTS
 
@@ -62,13 +65,39 @@ def small(row: Row, domain: str, **settings: Any) -> Any:
     return tiltyard.agents.make(row.name, CHEAPEST[domain], **fitting | settings)
 
 
+def random_data(env: Any, steps: int = 40) -> Transitions:
+    """Transitions of a policy that acts at random, as flat arrays."""
+    rng = np.random.default_rng(0)
+    shape = env.observation_space.shape
+    space = env.action_space
+    space.seed(0)
+    ends = np.arange(1, steps + 1) % 10 == 0
+    return Transitions(
+        observations=rng.normal(size=(steps, *shape)).astype(np.float32),
+        actions=np.stack([space.sample() for _ in range(steps)]),
+        rewards=rng.normal(size=steps).astype(np.float32),
+        next_observations=rng.normal(size=(steps, *shape)).astype(np.float32),
+        terminations=ends.astype(np.float32),
+        ends=ends,
+        episodes=np.arange(steps) // 10,
+        episode_returns=np.zeros(steps // 10),
+    )
+
+
+def taught(agent: Any) -> Any:
+    """The agent, with data if it can learn from nothing else."""
+    if getattr(agent, "needs_data", False):
+        agent.learn_offline(random_data(agent.env), 2)
+    return agent
+
+
 def test_every_domain_has_an_environment_here() -> None:
     assert CHEAPEST.keys() == {row.domain for row in ENVIRONMENTS}
 
 
 @each_domain
 def test_learns_predicts_saves_and_loads(row: Row, domain: str, tmp_path: Path) -> None:
-    agent = small(row, domain)
+    agent = taught(small(row, domain))
     assert isinstance(agent, BaseAlgorithm)
     assert isinstance(agent, SafeCheckpoint)
     assert agent.learn(32, callback=CheckpointCallback(1, str(tmp_path / "during"))) is agent
@@ -84,7 +113,7 @@ def test_learns_predicts_saves_and_loads(row: Row, domain: str, tmp_path: Path) 
         again, _ = loaded.predict(observations, deterministic=True)
         np.testing.assert_array_equal(actions, again)
         assert loaded.num_timesteps == agent.num_timesteps
-    loaded.learn(16, reset_num_timesteps=False)
+    taught(loaded).learn(16, reset_num_timesteps=False)
     assert loaded.num_timesteps >= agent.num_timesteps + 16
 
 
@@ -99,6 +128,65 @@ def test_sb3s_tools_evaluate_it(row: Row) -> None:
 def test_an_unknown_keyword_raises_with_the_nearest_name(row: Row) -> None:
     with pytest.raises(TypeError, match="unknown keyword 'learning_rat'; did you mean 'learning_rate'"):
         small(row, row.domains[-1], learning_rat=1.0)
+
+
+offline_rows = pytest.mark.parametrize(
+    "row", [row for row in ROWS if hasattr(row.load(), "learn_offline")], ids=lambda row: row.name
+)
+
+
+@offline_rows
+def test_learns_offline_then_online_and_counts_updates_for_callbacks(row: Row) -> None:
+    agent = small(row, "robotics")
+    counted: list[int] = []
+
+    class Count(BaseCallback):
+        def _on_step(self) -> bool:
+            counted.append(self.num_timesteps)
+            return True
+
+    before = [param.detach().clone() for param in agent.policy.parameters()]
+    assert agent.learn_offline(random_data(agent.env), 3, callback=Count()) is agent
+    assert counted == [1, 2, 3]
+    assert agent._n_updates == 3
+    assert any(not old.equal(new) for old, new in zip(before, agent.policy.parameters(), strict=True))
+    assert all(param.isfinite().all() for param in agent.policy.parameters())
+
+
+@offline_rows
+@pytest.mark.parametrize("wrong", ["space", "empty", "nan", "huge reward"])
+def test_a_bad_dataset_is_refused_and_changes_nothing(row: Row, wrong: str, tmp_path: Path) -> None:
+    agent = small(row, "robotics")
+    before = [param.detach().clone() for param in agent.policy.parameters()]
+    with pytest.raises(ValueError, match="shape|empty|NaN|reward of 1e") as error:
+        agent.learn_offline(bad_dataset(agent.env, wrong), 3)
+    assert "\n" not in str(error.value)
+    assert agent.demonstrations is None
+    assert agent._n_updates == 0
+    for old, new in zip(before, agent.policy.parameters(), strict=True):
+        assert old.equal(new)
+
+
+def bad_dataset(env: Any, wrong: str) -> Any:
+    data = random_data(env)
+    if wrong == "space":
+        return replace(data, observations=data.observations[:, :-1], next_observations=data.next_observations[:, :-1])
+    if wrong == "empty":
+        return replace(data, **{field.name: getattr(data, field.name)[:0] for field in fields(data)})
+    name = "rewards" if wrong == "huge reward" else "observations"
+    changed = getattr(data, name).copy()
+    changed.reshape(-1)[7] = 1e30 if wrong == "huge reward" else np.nan
+    return replace(data, **{name: changed})
+
+
+@offline_rows
+def test_learning_before_there_is_data_says_what_to_do(row: Row) -> None:
+    agent = small(row, "robotics")
+    with pytest.raises(ValueError, match="learn_offline"):
+        agent.train(1, 8)
+    if agent.needs_data:
+        with pytest.raises(ValueError, match="learn_offline"):
+            agent.learn(8)
 
 
 @each_row
@@ -147,3 +235,29 @@ def test_classes_are_exported_by_name() -> None:
 def test_an_unknown_agent_says_which_exist() -> None:
     with pytest.raises(KeyError, match="unknown agent 'sacc'; did you mean 'sac'"):
         tiltyard.agents.make("sacc", "tiltyard/Hopper-v5")
+
+
+class Mad(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Gives one reward of 1e30, in the third step."""
+
+    steps = 0
+
+    def step(self, action: Any) -> Any:
+        self.steps += 1
+        observation, reward, *rest = self.env.step(action)
+        return (observation, 1e30 if self.steps == 3 else reward, *rest)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [row for row in ROWS if issubclass(row.load(), OffPolicyAlgorithm) and "robotics" in row.domains],
+    ids=lambda row: row.name,
+)
+def test_a_reward_of_1e30_stops_training_before_it_is_stored(row: Row) -> None:
+    fitting = {key: SMALL[key] for key in ("batch_size", "buffer_size", "seed")}
+    agent = tiltyard.agents.make(row.name, Mad(gymnasium.make("Pendulum-v1")), **fitting, learning_starts=100)
+    if getattr(agent, "needs_data", False):
+        agent.learn_offline(random_data(agent.env), 0)
+    with pytest.raises(ValueError, match="reward of 1e\\+30.*scale"):
+        agent.learn(8)
+    assert agent.replay_buffer.size() == 2

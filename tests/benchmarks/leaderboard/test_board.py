@@ -108,8 +108,26 @@ def test_other_settings_and_budgets_are_kept_apart_by_name(make_run: MakeRun) ->
     runs = [make_run(HOPPER, "sac", 0, 0.5), make_run(HOPPER, "sac", 0, 0.5, params={"gamma": 0.9})]
     runs += [make_run(HOPPER, "td3", 0, 0.5, budget=budget) for budget in (1000, 20_000)]
     runs += [make_run(HIGHWAY, "td3", 0, 0.5, budget=5000)]
-    names = {result.agent for result in board_of(runs).results if result.env_id == HOPPER}
+    names = {result.agent for result in board_of(runs).results if result.task == HOPPER}
     assert names == {"sac", "sac, gamma=0.9", "td3, 1,000 steps", "td3, 20,000 steps"}
+
+
+def test_learning_from_data_is_another_task_in_a_section_of_its_own(make_run: MakeRun) -> None:
+    data = {"dataset": "tiltyard/hopper/medium-v0", "offline_steps": 500}
+    runs = [make_run(HOPPER, "sac", seed, 0.5) for seed in range(3)]
+    runs += [make_run(HOPPER, "iql", seed, 0.6, params=data, budget=0) for seed in range(3)]
+    runs += [make_run(HOPPER, "iql", seed, 0.7, params=data) for seed in range(3)]
+    board = board_of(runs)
+    assert {section.title: [(one.agent, one.runs) for one in section.standings] for section in board.sections} == {
+        "Robotics": [("sac", 3)],
+        "Robotics, offline": [("iql", 3)],
+        "Robotics, offline to online": [("iql", 3)],
+    }
+    assert {result.task for result in board.results} == {
+        HOPPER,
+        f"{HOPPER} from medium-v0",
+        f"{HOPPER} from medium-v0, then online",
+    }
 
 
 def test_a_seed_found_twice_counts_once_and_is_named(make_run: MakeRun) -> None:
