@@ -1,4 +1,5 @@
 import math
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from tiltyard.agents.control.stream import StreamAC, StreamQ, StreamTD, gaussian
 from tiltyard.agents.control.stream_networks import StreamMoments, StreamNetwork, sparse_init
 from tiltyard.wrappers.spaces import sb3_env
 
-SMALL: dict[str, Any] = {"seed": 0, "policy_kwargs": {"net_arch": [8, 6]}}
+SMALL: dict[str, Any] = {"seed": 0, "policy_kwargs": {"net_arch": [8, 6], "sparsity": 0.5}}
 
 
 def test_obgd_by_hand() -> None:
@@ -199,7 +200,7 @@ def test_one_update_equals_the_papers_with_autograd(reward: float) -> None:
     critic.load_state_dict(agent.policy.critic.state_dict())
     optimizers = [ObGD(actor.parameters(), kappa=3.0), ObGD(critic.parameters(), kappa=2.0)]
     for optimizer, own in zip(optimizers, (agent.actor_optimizer, agent.critic_optimizer), strict=True):
-        optimizer.load_state_dict(own.state_dict())
+        optimizer.load_state_dict(deepcopy(own.state_dict()))  # PyTorch would share the traces
     rng = np.random.default_rng(0)
     features, after = rng.normal(size=(2, 4)).astype(np.float32)
     action = agent._act(features)
