@@ -2,7 +2,7 @@
 
 A network's weights are one vector, so that its optimiser makes four passes over contiguous memory a step. PyTorch
 evaluates batches (``predict``); while learning, compiled code evaluates and differentiates single samples in the same
-memory, which costs a tenth of autograd's overhead.
+memory, without the overhead of autograd.
 
 Paper: Elsayed, Vasan and Mahmood, Streaming Deep Reinforcement Learning Finally Works, 2024 (arXiv 2410.14606),
 algorithms 1 (sparse initialisation), 4 (moments of a stream) and section 3.
