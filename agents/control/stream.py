@@ -57,7 +57,7 @@ def softmax_head(probabilities: Doubles, action: int, ent_coef: float) -> Floats
 
 
 class StreamAC(StreamAgent):
-    r"""Stream AC(:math:`\lambda`): actor and critic learn from each step, along eligibility traces (algorithm 6).
+    r"""Stream AC(:math:`\lambda`): actor and critic learn from each step, along eligibility traces.
 
     .. math::
         \delta = r + \gamma v(s') - v(s), \qquad

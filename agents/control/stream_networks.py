@@ -4,8 +4,8 @@ A network's weights are one vector, so that its optimiser makes four passes over
 evaluates batches (``predict``); while learning, compiled code evaluates and differentiates single samples in the same
 memory, without the overhead of autograd.
 
-Paper: Elsayed, Vasan and Mahmood, Streaming Deep Reinforcement Learning Finally Works, 2024 (arXiv 2410.14606),
-algorithms 1 (sparse initialisation), 4 (moments of a stream) and section 3.
+Paper: Elsayed, Vasan and Mahmood, Streaming Deep Reinforcement Learning Finally Works, 2024 (arXiv 2410.14606);
+formulas and numbers as in the authors' code, github.com/mohmdelsayed/streaming-drl.
 """
 
 import math

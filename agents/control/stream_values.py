@@ -20,7 +20,7 @@ _ONE = np.ones(1, np.float32)
 
 
 class StreamQ(StreamAgent):
-    r"""Stream Q(:math:`\lambda`): Watkins's Q-learning with traces that end at exploring actions (algorithm 4).
+    r"""Stream Q(:math:`\lambda`): Watkins's Q-learning with traces that end at exploring actions.
 
     .. math:: \delta = r + \gamma \max_b q(s', b) - q(s, a), \qquad \nabla = \nabla q(s, a)
 
@@ -133,7 +133,7 @@ class Behaviour(Protocol):
 
 
 class StreamTD(StreamAgent):
-    r"""Stream TD(:math:`\lambda`): predicts the discounted return of a given policy while it acts (algorithm 5).
+    r"""Stream TD(:math:`\lambda`): predicts the discounted return of a given policy while it acts.
 
     .. math:: \delta = r + \gamma v(s') - v(s), \qquad \nabla = \nabla v(s)
 

@@ -35,7 +35,7 @@ from .harness import Claim, Measurement
 CLAIM = Claim(
     handle="stream-x",
     sentence="With one set of hyperparameters stream-x learns from single samples, without replay or batches, where "
-    "other methods so restricted fail (Elsayed, Vasan and Mahmood 2024, abstract and section 4)",
+    "other methods so restricted fail (Elsayed, Vasan and Mahmood 2024, abstract)",
     effect="IQM of stream-x's normalised return minus that of the better of batch-1 A2C and stream-x without ObGD",
 )
 
