@@ -145,6 +145,31 @@ ROWS: tuple[Row, ...] = (
         n_envs=_OFF_POLICY_LANES,
     ),
     Row(
+        "sb3-sac",
+        "tiltyard.agents.control.stock:SB3SAC",
+        ("driving", "robotics"),
+        "Stable-Baselines3's SAC, to race against",
+        settings=_OFF_POLICY,
+        n_envs=_OFF_POLICY_LANES,
+    ),
+    Row(
+        "sb3-td3",
+        "tiltyard.agents.control.stock:SB3TD3",
+        ("driving", "robotics"),
+        "Stable-Baselines3's TD3, to race against",
+        settings={**_OFF_POLICY, "*": {"gradient_steps": -1, "action_noise": 0.1}},  # by itself it explores not at all
+        n_envs=_OFF_POLICY_LANES,
+    ),
+    Row(
+        "tqc",
+        "tiltyard.agents.control.stock:TQC",
+        ("driving", "robotics"),
+        "sb3-contrib's truncated quantile critics, to race against",
+        paper="Controlling Overestimation Bias with Truncated Mixture of Continuous Distributional Quantile Critics",
+        settings=_OFF_POLICY,
+        n_envs=_OFF_POLICY_LANES,
+    ),
+    Row(
         "dqn",
         "tiltyard.agents.control.stock:DQN",
         ("gui", "driving"),

@@ -1,5 +1,9 @@
-"""Stable-Baselines3's own algorithms, with checkpoints that hold no code and any environment of ours as input."""
+"""Stable-Baselines3's own algorithms, with checkpoints that hold no code and any environment of ours as input.
 
+Those that Tiltyard has itself (SAC, TD3) stay here under another name, as the peers that ours race against.
+"""
+
+import sb3_contrib
 import stable_baselines3 as sb3
 from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete
 
@@ -10,6 +14,24 @@ class PPO(ControlAgent, sb3.PPO):
     """Proximal policy optimisation. Paper: Proximal Policy Optimization Algorithms (2017). See ``sb3.PPO``."""
 
     acts_in = (Box, Discrete, MultiDiscrete, MultiBinary)
+
+
+class SB3SAC(OffPolicyAgent, sb3.SAC):
+    """Soft actor-critic. Paper: Soft Actor-Critic Algorithms and Applications (2018). See ``sb3.SAC``."""
+
+    acts_in = (Box,)
+
+
+class SB3TD3(OffPolicyAgent, sb3.TD3):
+    """Twin delayed DDPG. Paper: Addressing Function Approximation Error (2018). See ``sb3.TD3``."""
+
+    acts_in = (Box,)
+
+
+class TQC(OffPolicyAgent, sb3_contrib.TQC):
+    """Truncated quantile critics. Paper: Controlling Overestimation Bias (2020). See ``sb3_contrib.TQC``."""
+
+    acts_in = (Box,)
 
 
 class DQN(OffPolicyAgent, sb3.DQN):
