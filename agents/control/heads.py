@@ -1,9 +1,14 @@
 """How a critic's outputs stand for a value, and how they learn one: a number's square error, or something better.
 
 A head turns an ensemble's outputs ``[n, B, n_out]`` into values ``[n, B]`` and into losses ``[n, B]`` against targets.
-Any agent here takes any head: ``policy_kwargs={"critic_head": "mse"}``.
+Any agent here takes any head: ``policy_kwargs={"critic_head": "mse"}``, and the categorical ones with the range that
+returns can have, ``policy_kwargs={"critic_head": "hl-gauss", "critic_head_kwargs": {"v_min": -10.0, "v_max": 300.0}}``.
+
+There is no "c51" here: it learns from the distribution of the next state's return, moved and scaled, whereas agents
+hand heads one number a target; for that, C51's projection is "two-hot".
 """
 
+import math
 from typing import Any
 
 import torch as th
@@ -73,7 +78,146 @@ class Gaussian(Head):
         return F.softplus(out[..., 1])
 
 
-HEADS: dict[str, type[Head]] = {"mse": SquaredError, "gaussian": Gaussian}
+class Categorical(Head):
+    r"""A distribution over evenly spaced values, as logits; its mean is the value, cross-entropy the loss.
+
+    A target becomes a distribution by :meth:`encode`, and the loss is :math:`-\sum_i p_i(y) \log q_i`. Targets outside
+    ``[v_min, v_max]`` count as its nearer end, so values never leave it by more than a few bins: choose it wide enough
+    for all returns, and not much wider, since bins are as coarse as it is wide.
+
+    Departure from the paper: logits are offsets from those of the flattest distribution whose mean is 0 (or the inner
+    point of the range nearest to it), so that a new network says 0, as it does with other heads, and not the middle of
+    the range, which may be far from any return.
+
+    Args:
+        n: critics.
+        v_min: least return; None is not allowed but says what is missing.
+        v_max: largest return.
+        n_bins: outputs.
+
+    Raises:
+        ValueError: a missing or empty range, or fewer than two bins inside it.
+
+    Paper: Farebrother et al., Stop Regressing: Training Value Functions via Classification for Scalable Deep RL (2024),
+    sections 2.1 and 3.
+    """
+
+    margin = 0
+    """Bins beyond each end of the range."""
+    steps: Tensor  # [n_bins]: each bin's distance from v_min in widths of a bin
+    values: Tensor  # [n_bins]: what each bin stands for
+    prior: Tensor  # [n_bins]: logits that mean 0
+
+    def __init__(self, n: int, *, v_min: float | None = None, v_max: float | None = None, n_bins: int = 101) -> None:
+        super().__init__(n)
+        if v_min is None or v_max is None:
+            raise ValueError(
+                "a categorical critic needs the range of returns: "
+                'policy_kwargs={"critic_head_kwargs": {"v_min": ..., "v_max": ...}}'
+            )
+        if not (math.isfinite(v_min) and math.isfinite(v_max) and v_min < v_max):
+            raise ValueError(f"v_min must be below v_max, both finite, got {v_min} and {v_max}")
+        inside = n_bins - 2 * self.margin
+        if inside < 2:
+            raise ValueError(f"n_bins must be at least {2 + 2 * self.margin}, got {n_bins}")
+        self.n_out = n_bins
+        self.v_min, self.v_max = v_min, v_max
+        self.width = (v_max - v_min) / (inside - 1)
+        steps = th.arange(n_bins, dtype=th.float64) - self.margin
+        values = v_min + self.width * steps
+        self.register_buffer("steps", steps.float(), persistent=False)
+        self.register_buffer("values", values.float(), persistent=False)
+        self.register_buffer("prior", _flattest(values, v_min, v_max).float(), persistent=False)
+
+    def probabilities(self, out: Tensor) -> Tensor:
+        """Outputs ``[..., n_bins]`` as probabilities."""
+        return (out + self.prior).softmax(-1)
+
+    def value(self, out: Tensor) -> Tensor:
+        """The mean of the distribution."""
+        return self.probabilities(out) @ self.values
+
+    def loss(self, out: Tensor, target: Tensor) -> Tensor:
+        """The cross-entropy of the outputs' distribution to the target's."""
+        return -(self.encode(target) * (out + self.prior).log_softmax(-1)).sum(-1)
+
+    @th.no_grad()
+    def encode(self, target: Tensor) -> Tensor:
+        """Targets ``[...]`` as probabilities ``[..., n_bins]`` with the target, cut to the range, as mean."""
+        at = (target.clamp(self.v_min, self.v_max).unsqueeze(-1) - self.v_min) / self.width
+        return self.spread(self.steps - at)
+
+    def spread(self, away: Tensor) -> Tensor:
+        """The probability of bins that lie so many widths above the target, ``[..., n_bins]``."""
+        raise NotImplementedError
+
+
+def _flattest(values: Tensor, low: float, high: float) -> Tensor:
+    """Logits of the distribution of largest entropy with mean 0, or 5% inside the range's end nearest to 0."""
+    mean = min(max(0.0, low + 0.05 * (high - low)), high - 0.05 * (high - low))
+    unit = (values - values[0]) / (values[-1] - values[0])
+    wanted = (mean - float(values[0])) / float(values[-1] - values[0])
+    least, most = -1e3, 1e3  # of the slope of such logits, which are linear
+    for _ in range(60):
+        slope = (least + most) / 2
+        too_low = float((slope * unit).softmax(0) @ unit) < wanted
+        least, most = (slope, most) if too_low else (least, slope)
+    return slope * (unit - wanted)
+
+
+class TwoHot(Categorical):
+    """Categorical; a target lies on the two bins next to it, nearer more (the paper's section 3.1)."""
+
+    def spread(self, away: Tensor) -> Tensor:
+        """See the class."""
+        return (1 - away.abs()).clamp_min(0)
+
+
+class HLGauss(Categorical):
+    r"""Categorical; a target becomes a Gaussian around it, each bin the part of it that falls there.
+
+    .. math::
+        p_i(y) \propto \Phi((b_{i+1} - y) / \sigma) - \Phi((b_i - y) / \sigma)
+
+    with the bins' edges b, normalised over all bins (the paper's section 3.1). Neighbours learn with every bin.
+
+    Departure: some of the bins, four sigmas' worth, lie beyond each end of the range, so that a target near the end
+    keeps its mean, which the cut-off Gaussian would pull inwards.
+
+    Args:
+        n: critics.
+        v_min: least return.
+        v_max: largest return.
+        n_bins: outputs.
+        sigma: of the Gaussian, in widths of a bin.
+
+    Raises:
+        ValueError: as :class:`Categorical`, or sigma below 0.3, which is narrower than bins can show.
+    """
+
+    def __init__(
+        self,
+        n: int,
+        *,
+        v_min: float | None = None,
+        v_max: float | None = None,
+        n_bins: int = 101,
+        sigma: float = 0.75,
+    ) -> None:
+        if not 0.3 <= sigma < math.inf:
+            raise ValueError(f"sigma, in widths of a bin, must be at least 0.3, got {sigma}")
+        self.margin = math.ceil(4 * sigma)
+        super().__init__(n, v_min=v_min, v_max=v_max, n_bins=n_bins)
+        self.sigma = sigma
+
+    def spread(self, away: Tensor) -> Tensor:
+        """See the class."""
+        scale = 1 / (self.sigma * math.sqrt(2))
+        share = th.erf((away + 0.5) * scale) - th.erf((away - 0.5) * scale)
+        return share / share.sum(-1, keepdim=True)
+
+
+HEADS: dict[str, type[Head]] = {"mse": SquaredError, "gaussian": Gaussian, "two-hot": TwoHot, "hl-gauss": HLGauss}
 
 
 def make_head(name: str, n: int, **settings: Any) -> Head:
