@@ -71,7 +71,7 @@ def test_values_below_returns_feel_no_push() -> None:
     agent = CalQL("MlpPolicy", Count(), n_actions=2, **SMALL).learn_offline(two_episodes(), 0)
     batch = agent.demonstrated(3)._replace(returns=th.tensor([100.0, -100.0, UNKNOWN]))
     values = th.zeros(1, 3, 6, requires_grad=True)
-    agent.bounded(values, batch).sum().backward()
+    agent.bounded(values, batch).sum().backward()  # type: ignore[no-untyped-call]
     assert values.grad is not None
     assert values.grad.tolist() == [[[1, 1, 0, 0, 0, 0], [1] * 6, [1] * 6]]
 
@@ -152,7 +152,7 @@ def test_learns_offline_and_better_online() -> None:
         def step(self, action: Any) -> Any:
             return np.zeros(1, np.float32), float(action[0]), True, False, {}
 
-    settings = {"learning_rate": 3e-3, "actor_learning_rate": 3e-3, "n_actions": 4}
+    settings: dict[str, Any] = {"learning_rate": 3e-3, "actor_learning_rate": 3e-3, "n_actions": 4}
     settings |= {"ent_coef": 0.4, "min_q_weight": 0.1}  # it explores, and may believe what it finds
     agent = CalQL("MlpPolicy", Push(), learning_starts=0, **settings, **SMALL)
     agent.learn_offline(data, 200)

@@ -8,6 +8,7 @@ from gymnasium.spaces import Box
 
 from tiltyard.agents.control.cql import CQL, conservative_gap
 from tiltyard.agents.control.datasets import Transitions
+from tiltyard.agents.control.replay import Batch
 
 SMALL: dict[str, Any] = {"policy_kwargs": {"net_arch": [32]}, "batch_size": 32, "buffer_size": 500, "seed": 0}
 
@@ -42,10 +43,17 @@ def timid() -> Transitions:
     )
 
 
-def values_of(agent: CQL, action: float) -> th.Tensor:
+def values_of(agent: CQL, action: float) -> float:
     with th.no_grad():
         observations = th.linspace(-1, 1, 9).view(-1, 1)
-        return agent.critic(observations, th.full((9, 1), action)).mean()
+        return float(agent.critic(observations, th.full((9, 1), action)).mean())
+
+
+def pendulum_batch(agent: CQL, n: int) -> Batch:
+    """The same made-up transition ``n`` times."""
+    assert agent.replay_buffer is not None
+    agent.replay_buffer.add(np.ones((1, 3)), np.ones((1, 3)), np.ones((1, 1)), np.zeros(1), np.zeros(1), [{}])
+    return agent.replayed(n)
 
 
 def test_gap_by_hand() -> None:
@@ -58,8 +66,7 @@ def test_gap_by_hand() -> None:
 
 def test_candidates_have_the_density_they_were_drawn_with() -> None:
     agent = CQL("MlpPolicy", "Pendulum-v1", n_actions=3, **SMALL)
-    agent.replay_buffer.add(*(np.zeros((1, n)) for n in (3, 3, 1)), np.zeros(1), np.zeros(1), [{}])
-    batch = agent.replayed(5)._replace(observations=th.randn(5, 3), next_observations=th.randn(5, 3))
+    batch = pendulum_batch(agent, 5)._replace(observations=th.randn(5, 3), next_observations=th.randn(5, 3))
     actions, log_density = agent._candidates(batch)
     assert actions.shape == (5, 9, 1)
     assert log_density.shape == (5, 9)
@@ -88,8 +95,7 @@ def test_one_pass_judges_as_many_passes_do() -> None:
 
 def test_best_of_many_targets_are_not_below_those_of_one() -> None:
     agents = [CQL("MlpPolicy", "Pendulum-v1", n_actions=50, max_target_backup=best, **SMALL) for best in (False, True)]
-    agents[0].replay_buffer.add(*(np.ones((1, n)) for n in (3, 3, 1)), np.zeros(1), np.zeros(1), [{}])
-    batch = agents[0].replayed(64)
+    batch = pendulum_batch(agents[0], 64)
     one, best = (agent._target(batch) for agent in agents)  # the same weights, by the seed
     assert best.shape == (64,)
     assert best.mean() > one.mean()

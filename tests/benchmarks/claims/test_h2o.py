@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+
+from tiltyard.agents.control.h2o import H2O
+from tiltyard.benchmarks.claims import h2o
+
+
+def test_true_errors_by_hand() -> None:
+    # Upright to the side (sin 1) and at rest: reality adds 1.5 * 10 * 0.05 = 0.75 to the speed, gravity 15 adds 1.125.
+    # The angle moves by 0.05 of that: cos goes from 0 to -sin(0.0375) = -0.0374912 and to -sin(0.05625) = -0.0562203,
+    # sin from 1 to 0.999297 and to 0.998418.
+    observations, actions = np.array([[0.0, 1.0, 0.0]]), np.zeros((1, 1))
+    simulated = np.array([[-0.0562203, 0.998418, 1.125]])
+    found = h2o.true_errors(observations, actions, simulated)
+    assert found == pytest.approx([np.hypot(0.375, np.hypot(0.0187291, 0.000879))], abs=1e-5)
+
+
+def test_reality_agrees_with_itself() -> None:
+    env = h2o.pendulum(h2o.REAL_GRAVITY)
+    before, _ = env.reset(seed=3)
+    action = np.array([0.7], np.float32)
+    after, *_ = env.step(action)
+    assert h2o.true_errors(before[None], action[None], after[None]) == pytest.approx([0], abs=1e-6)
+
+
+def test_rank_correlation_by_hand() -> None:
+    # Ranks 0 1 2 3 and 1 0 2 3: 1 - 6 * (1 + 1) / (4 * 15) = 0.8.
+    assert h2o.rank_correlation(np.array([1.0, 2, 5, 9]), np.array([4.0, 3, 50, 60])) == pytest.approx(0.8)
+
+
+def test_data_are_what_was_seen_in_reality(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(h2o, "DATA_STEPS", 450)
+    data = h2o.real_data(0)
+    assert data.lengths.tolist() == [200, 200, 50]
+    assert data.episode_returns.sum() == pytest.approx(data.rewards.sum(), rel=1e-4)
+    errors = h2o.true_errors(data.observations, data.actions, data.next_observations)
+    assert errors.max() < 1e-3  # so the actions are in the task's units
+
+
+def test_all_arms_are_measured_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = {"DATA_STEPS": 210, "STEPS": 24, "EVALUATIONS": (16, 24), "EPISODES": 2, "EPISODE_STEPS": 5, "JUDGED": 10}
+    for name, value in small.items():
+        monkeypatch.setattr(h2o, name, value)
+    monkeypatch.setitem(h2o.EQUAL, "learning_starts", 8)
+    judged: list[int] = []
+    monkeypatch.setattr(h2o, "correlations", lambda agent: judged.append(agent.num_timesteps) or {"u(s, a)": 0.5})
+    found = h2o.measure(seeds=3)
+    assert judged == [24, 24, 24]
+    returns = found.details["return in reality, by seed"]
+    assert list(returns) == list(h2o.ARMS)
+    best = found.details["best baseline"]
+    assert np.mean(returns[best]) == max(np.mean(returns[arm]) for arm in returns if arm != "H2O")
+    gap = np.subtract(returns["H2O"], returns[best])
+    assert found.effect.estimate == pytest.approx(gap.mean(), abs=0.2)
+    assert found.effect.low <= found.effect.estimate <= found.effect.high
+
+
+def test_correlations_are_of_what_the_simulator_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(h2o, "DATA_STEPS", 210)
+    data = h2o.real_data(0)
+    settings = {"learning_starts": 8, "batch_size": 16, "discriminator_width": 8, "policy_kwargs": {"net_arch": [8]}}
+    agent = H2O("MlpPolicy", h2o.pendulum(h2o.SIMULATED_GRAVITY), seed=0, **settings).learn_offline(data, 0).learn(40)
+    found = h2o.correlations(agent)
+    assert found.keys() == {"u(s, a)", "-log ratio(s'|s, a)"}
+    assert all(-1 <= value <= 1 for value in found.values())
