@@ -3,33 +3,30 @@
 import math
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
-import numpy as np
 import torch as th
 from gymnasium.spaces import Box
 from stable_baselines3.common.buffers import ReplayBuffer
 from stable_baselines3.common.noise import ActionNoise
 from stable_baselines3.common.policies import BasePolicy
-from stable_baselines3.common.type_aliases import MaybeCallback, Schedule
+from stable_baselines3.common.type_aliases import RolloutReturn, Schedule
 from stable_baselines3.common.utils import configure_logger
+from stable_baselines3.common.vec_env import VecEnv
 from torch import Tensor
 
-from .base import OffPolicyAgent
-from .datasets import Transitions
+from .data_agent import DataAgent
 from .networks import ActorCriticCnnPolicy, ActorCriticMultiInputPolicy, ActorCriticPolicy, Critics
-from .replay import Batch, Columns, Demonstrations, FloatArray, RowReplay, fits
-from .trajectory_weighting import check_sampler, sampling_weights
+from .overlap import Overlapped
+from .replay import Batch, RowReplay, fits
+from .trajectory_weighting import check_sampler
 from .updates import polyak
-
-if TYPE_CHECKING:
-    from minari import MinariDataset
 
 Metrics = dict[str, Tensor]
 Self = TypeVar("Self", bound="ActorCritic")
 
 
-class ActorCritic(OffPolicyAgent):
+class ActorCritic(DataAgent):
     """An agent that learns critics and an actor from transitions; a method adds :meth:`update`.
 
     Online, transitions come from the environment; offline (:meth:`learn_offline`) from a dataset; and where an agent
@@ -59,6 +56,8 @@ class ActorCritic(OffPolicyAgent):
             see :mod:`~.trajectory_weighting`.
         sampler_temperature: of the weighting samplers; small prefers the best trajectories more.
         matmul_precision: of the networks' hidden layers: "fp32", or "bf16" where the processor has it.
+        overlap: learn while the environments step, in another thread: one core more at work, and actions that are
+            chosen before the last step's updates instead of after them.
         stats_window_size: episodes in logged means.
         tensorboard_log: folder.
         policy_kwargs: of :class:`~.networks.ActorCriticPolicy`.
@@ -75,9 +74,6 @@ class ActorCritic(OffPolicyAgent):
     acts_in = (Box,)
     policy_defaults: ClassVar[dict[str, Any]] = {}
     """Keywords of the policy that the method asks for."""
-    needs_data: ClassVar[bool] = False
-    """Whether there is nothing to learn before a dataset is given."""
-
     policy: ActorCriticPolicy
     actor: Any
     critic: Critics
@@ -104,6 +100,7 @@ class ActorCritic(OffPolicyAgent):
         sampler: str = "uniform",
         sampler_temperature: float = 0.1,
         matmul_precision: str = "fp32",
+        overlap: bool = False,
         stats_window_size: int = 100,
         tensorboard_log: str | None = None,
         policy_kwargs: dict[str, Any] | None = None,
@@ -144,7 +141,10 @@ class ActorCritic(OffPolicyAgent):
         self.sampler = sampler
         self.sampler_temperature = sampler_temperature
         self.matmul_precision = matmul_precision
-        self.demonstrations: Demonstrations | None = None
+        self.overlap = overlap
+        self._due = 0  # updates that wait for the environments' next step
+        self._overlapped: Overlapped | None = None
+        self.demonstrations = None
         if _init_setup_model:
             self._setup_model()
 
@@ -178,6 +178,12 @@ class ActorCritic(OffPolicyAgent):
             raise ValueError(
                 f"{type(self).__name__} has no transitions to learn from: call learn_offline(dataset, n) or learn(n)"
             )
+        if self._overlapped is not None:
+            self._due += gradient_steps
+        else:
+            self._do_updates(gradient_steps, batch_size)
+
+    def _do_updates(self, gradient_steps: int, batch_size: int) -> None:
         if not hasattr(self, "_logger"):  # as learn() does; here train() may come first
             self._logger = configure_logger(self.verbose, self.tensorboard_log)
         self.policy.set_training_mode(True)
@@ -204,102 +210,28 @@ class ActorCritic(OffPolicyAgent):
             raise ValueError(
                 f"{type(self).__name__} learns from data: call learn_offline(dataset, gradient_steps) first"
             )
-        learnt: Self = super().learn(*args, **kwargs)
-        return learnt
-
-    def learn_offline(
-        self: Self,
-        dataset: "MinariDataset | str | Transitions",
-        gradient_steps: int,
-        *,
-        callback: MaybeCallback = None,
-        log_interval: int = 1000,
-        tb_log_name: str = "run",
-        progress_bar: bool = False,
-    ) -> Self:
-        """Learns from a dataset, without an environment's step; keeps it for :meth:`learn` to mix in.
-
-        Meanwhile ``num_timesteps`` counts updates, so that SB3's callbacks (evaluation, checkpoints) work as they are;
-        afterwards it is again the number of steps taken in an environment.
-
-        Args:
-            dataset: a Minari dataset or the id of a local one, or transitions already read.
-            gradient_steps: updates; 0 only takes the data in.
-            callback: SB3's, called once an update.
-            log_interval: updates between lines of the log.
-            tb_log_name: of the log.
-            progress_bar: show one.
-
-        Raises:
-            FileNotFoundError: no such dataset.
-            TypeError, ValueError: it does not fit this agent, or holds what cannot be learnt from; nothing has changed.
-        """
-        if isinstance(gradient_steps, bool) or not isinstance(gradient_steps, int) or gradient_steps < 0:
-            raise ValueError(f"gradient_steps must be an integer of at least 0, got {gradient_steps!r}")
-        self.demonstrations = self._demonstrations(dataset)
-        if gradient_steps:
-            self._learn_updates(gradient_steps, callback, log_interval, tb_log_name, progress_bar)
+        if not self.overlap:
+            learnt: Self = super().learn(*args, **kwargs)
+            return learnt
+        assert self.env is not None
+        self._overlapped = Overlapped(self.env, self._catch_up)
+        try:
+            super().learn(*args, **kwargs)
+        finally:
+            self._overlapped.release()
+            self._overlapped = None
+        self._catch_up()
         return self
 
-    def _learn_updates(
-        self, gradient_steps: int, callback: MaybeCallback, log_interval: int, tb_log_name: str, progress_bar: bool
-    ) -> None:
-        seen = self._last_obs  # an environment is neither needed nor reset
-        self._last_obs = self._last_obs if seen is not None else np.empty(0)  # type: ignore[assignment]
-        taken, self.num_timesteps = self.num_timesteps, 0
-        total, told = self._setup_learn(gradient_steps, callback, False, tb_log_name, progress_bar)
-        self._last_obs = seen
-        told.on_training_start(locals(), globals())
-        while self.num_timesteps < total:
-            self.train(1, self.batch_size)
-            self.num_timesteps += 1
-            self._update_current_progress_remaining(self.num_timesteps, total)
-            if not told.on_step():
-                break
-            if log_interval and self.num_timesteps % log_interval == 0:
-                self.logger.dump(self.num_timesteps)
-        told.on_training_end()
-        self.num_timesteps = taken
+    def collect_rollouts(self, env: VecEnv, *args: Any, **kwargs: Any) -> RolloutReturn:
+        """As in SB3; with ``overlap``, due updates run while the environments step."""
+        return super().collect_rollouts(self._overlapped or env, *args, **kwargs)
 
-    def _demonstrations(self, dataset: "MinariDataset | str | Transitions") -> Demonstrations:
-        if not fits(self.observation_space, self.action_space):
-            raise TypeError(
-                f"learning from a dataset needs flat Box observations and actions, not {self.observation_space} and "
-                f"{self.action_space}"
-            )
-        if isinstance(dataset, Transitions):
-            dataset.check(self.observation_space, self.action_space)
-        else:
-            dataset = Transitions.from_minari(dataset, self.observation_space, self.action_space)
-        assert isinstance(self.action_space, Box)
-        columns = Columns(dataset.observations.shape[1], dataset.actions.shape[1])
-        rows = np.zeros((len(dataset), columns.width), np.float32)
-        rows[:, columns.observation], rows[:, columns.next_observation] = (
-            dataset.observations,
-            dataset.next_observations,
-        )
-        rows[:, columns.action] = self.policy.scale_action(dataset.actions)
-        rows[:, columns.reward], rows[:, columns.done] = dataset.rewards, dataset.terminations
-        weights = self.sampling_weights(dataset)
-        returns = th.from_numpy(self.reference_returns(dataset))
-        taken = Demonstrations(th.from_numpy(rows), returns, None if weights is None else th.as_tensor(weights))
-        self.take_in(dataset)
-        return taken
-
-    def take_in(self, transitions: Transitions) -> None:
-        """Called with each dataset once it is known to fit, for what else a method wants to know of it."""
-
-    def reference_returns(self, transitions: Transitions) -> FloatArray:
-        """What batches of a dataset hold as ``returns``, ``[N]``."""
-        return transitions.returns(self.gamma)
-
-    def sampling_weights(self, transitions: Transitions) -> Any:
-        """How often each transition of a dataset is drawn, ``[N]``; None for equally often."""
-        return sampling_weights(transitions, self.sampler, self.sampler_temperature)
-
-    def _sample_action(self, learning_starts: int, *args: Any, **kwargs: Any) -> Any:
-        taught = self.demonstrations is not None and self._n_updates > 0  # random actions would only spoil what it does
-        return super()._sample_action(0 if taught else learning_starts, *args, **kwargs)
+    def _catch_up(self) -> None:
+        due, self._due = self._due, 0
+        if due:
+            self._do_updates(due, self.batch_size)
+            self.policy.set_training_mode(False)
 
     def _batches(self, gradient_steps: int, batch_size: int) -> Iterator[Batch]:
         for _ in range(gradient_steps):
@@ -323,13 +255,6 @@ class ActorCritic(OffPolicyAgent):
             return self.demonstrated(batch_size) if share else self.replayed(batch_size)
         return _joined(self.demonstrated(share), self.replayed(batch_size - share))
 
-    def demonstrated(self, n: int) -> Batch:
-        """``n`` transitions of the dataset."""
-        assert self.demonstrations is not None
-        found = self.demonstrations.draw(n)
-        rows = self.demonstrations.rows.index_select(0, found).to(self.device)
-        return self._columns().batch(rows, self.gamma, self.demonstrations.returns[found].to(self.device))
-
     def replayed(self, n: int) -> Batch:
         """``n`` transitions of the replay buffer."""
         buffer = self.replay_buffer
@@ -341,12 +266,6 @@ class ActorCritic(OffPolicyAgent):
         ended = (1 - drawn.dones).flatten() * discounts
         return Batch(drawn.observations, drawn.actions, drawn.rewards.flatten(), drawn.next_observations, ended)
 
-    def _columns(self) -> Columns:
-        observations, actions = self.observation_space.shape, self.action_space.shape
-        assert observations is not None
-        assert actions is not None
-        return Columns(observations[0], actions[0])
-
     def _networks(self) -> list[str]:
         """Attributes with an optimiser of their own."""
         return ["actor", "critic", *(["policy.value"] if self.policy.value is not None else [])]
@@ -356,7 +275,7 @@ class ActorCritic(OffPolicyAgent):
         return [network.optimizer for network in networks if network is not None]
 
     def _excluded_save_params(self) -> list[str]:
-        names = ["actor", "critic", "critic_target", "demonstrations", "_online", "_targets"]
+        names = ["actor", "critic", "critic_target", "demonstrations", "_online", "_targets", "_overlapped"]
         return [*super()._excluded_save_params(), *names]
 
     def _get_torch_save_params(self) -> tuple[list[str], list[str]]:
