@@ -93,6 +93,37 @@ _IQL: Settings = {
     **{f"tiltyard/{name}": {"expectile": 0.9, "beta": 10.0} for name in _SPARSE},
 }
 
+# Rewards as f-DVL wants them, about 1 a step; success alone is worth 1 as it is.
+_F_DVL: Settings = {
+    **_OFF_POLICY,
+    **{f"tiltyard/{name}-v5": {"reward_scale": "auto"} for name in ("HalfCheetah", "Walker2d", "Ant")},
+    "tiltyard/Hopper-v5": {**_OFF_POLICY["tiltyard/Hopper-v5"], "reward_scale": "auto"},
+    **{f"tiltyard/{name}": {"divergence": "total-variation", "temperature": 0.8, "beta": 10.0} for name in _SPARSE},
+}
+
+
+def _hl_gauss(low: float, high: float, **policy_kwargs: Any) -> dict[str, Any]:
+    """Critics whose histograms reach from ``low`` to ``high``."""
+    head = {"critic_head": "hl-gauss", "critic_head_kwargs": {"v_min": low, "v_max": high}}
+    return {"policy_kwargs": policy_kwargs | head}
+
+
+# What 100 steps at each environment's best and worst pace return (gamma is 0.99), entropy's share included; where only
+# success pays, entropy's share is the larger, and begins smaller.
+_HL_GAUSS: Settings = {
+    "*": {"gradient_steps": -1},
+    "driving": {**_OFF_POLICY["driving"], "ent_coef": "auto_0.1", **_hl_gauss(-20.0, 20.0)},
+    "robotics": {**_OFF_POLICY["robotics"], "ent_coef": "auto_0.1", **_hl_gauss(-20.0, 20.0)},
+    "tiltyard/HalfCheetah-v5": {"ent_coef": "auto", **_hl_gauss(-300.0, 1500.0)},
+    "tiltyard/Hopper-v5": {
+        **_OFF_POLICY["tiltyard/Hopper-v5"],
+        "ent_coef": "auto",
+        **_hl_gauss(-100.0, 600.0, net_arch=[128, 128]),
+    },
+    "tiltyard/Walker2d-v5": {"ent_coef": "auto", **_hl_gauss(-100.0, 800.0)},
+    "tiltyard/Ant-v5": {"ent_coef": "auto", **_hl_gauss(-300.0, 1000.0)},
+}
+
 _COUNTDOWN = {"policy": "countdown-warm", "warm_start_steps": 0, "warm_start_noise": 0.4, "max_answer_tokens": 112}
 _LANGUAGE = {"warm_start_steps": 2000, "warm_start_batch_size": 8, "warm_start_learning_rate": 2e-3}
 
@@ -295,6 +326,33 @@ ROWS: tuple[Row, ...] = (
         n_envs=_OFF_POLICY_LANES,
     ),
     Row(
+        "hl-gauss",
+        "tiltyard.agents.control.sac:SAC",
+        ("driving", "robotics"),
+        "SAC whose critics are classifiers: histograms of returns, learned by cross-entropy",
+        paper="Stop Regressing: Training Value Functions via Classification for Scalable Deep RL (2024)",
+        settings=_HL_GAUSS,
+        n_envs=_OFF_POLICY_LANES,
+    ),
+    Row(
+        "f-dvl-recoil",
+        "tiltyard.agents.control.f_dvl:FDVL",
+        ("driving", "robotics"),
+        "Offline-to-online: f-DVL, values of good actions in the data as the dual of staying close to it",
+        paper="Dual RL: Unification and New Methods for Reinforcement and Imitation Learning (2023)",
+        settings=_F_DVL,
+        n_envs=_OFF_POLICY_LANES,
+    ),
+    Row(
+        "recoil",
+        "tiltyard.agents.control.recoil:ReCOIL",
+        ("driving", "robotics"),
+        "Offline: imitates an expert with the help of any other data, without rewards",
+        paper="Dual RL: Unification and New Methods for Reinforcement and Imitation Learning (2023)",
+        settings=_OFF_POLICY,
+        n_envs=_OFF_POLICY_LANES,
+    ),
+    Row(
         "td3-bc",
         "tiltyard.agents.control.td3_bc:TD3BC",
         ("driving", "robotics"),
@@ -327,7 +385,7 @@ ROWS: tuple[Row, ...] = (
         ("driving", "robotics"),
         "Real data and an imperfect simulator at once, trusting the simulator where it seems right",
         paper="When to Trust Your Simulator: Dynamics-Aware Hybrid Offline-and-Online Reinforcement Learning (2022)",
-        settings=_OFF_POLICY,
+        settings={**_OFF_POLICY, "*": {"gradient_steps": -1, "next_state_scale": 0.03}},
         n_envs=_OFF_POLICY_LANES,
     ),
     Row(

@@ -1,0 +1,117 @@
+"""f-DVL: IQL's scheme with V from the dual of offline RL that stays near the data in an f-divergence; XQL is one case.
+
+Papers: Sikchi, Zheng, Zhang, Niekum, Dual RL: Unification and New Methods for Reinforcement and Imitation Learning
+(2023); for "kl" Garg et al., Extreme Q-Learning: MaxEnt RL without Entropy (2023). "The authors' code" is
+github.com/hari-sikchi/DVL.
+"""
+
+from typing import Any
+
+from torch import Tensor
+from torch.nn import functional as F
+
+from ... import unknown
+from .heads import SquaredError
+from .iql import InSample
+from .replay import Batch
+
+DIVERGENCES = {"chi-square": 0.7, "total-variation": 0.7, "kl": 2.0}
+"""Names, and what ``temperature`` is where it is not given."""
+
+
+def chi_square_loss(error: Tensor, weight: float) -> Tensor:
+    r""":math:`\lambda f^*(x) - (1 - \lambda) x` with :math:`f^*(x) = x + x^2 / 4` above 0, else 0."""
+    above = error.clamp_min(0)
+    return weight * (above + above.square() / 4) - (1 - weight) * error
+
+
+def total_variation_loss(error: Tensor, weight: float) -> Tensor:
+    r""":math:`\lambda \max(x, 0) - (1 - \lambda) x`: V is a quantile of Q."""
+    return weight * error.clamp_min(0) - (1 - weight) * error
+
+
+def gumbel_loss(error: Tensor, temperature: float, limit: float | None = None) -> Tensor:
+    r""":math:`(e^z - z - 1) e^{-m}` with :math:`z = \min(x / T, limit)`.
+
+    m is the batch's largest z, at least -1, without gradient: as in XQL's code it scales the step down where an outlier
+    would blow it up, and the step of all others with it.
+    """
+    z = error / temperature
+    z = z if limit is None else z.clamp_max(limit)
+    largest = z.detach().max().clamp_min(-1)
+    return (z - largest).exp() - (z + 1) * (-largest).exp()
+
+
+class FDVL(InSample):
+    r"""f-dual V-learning.
+
+    As :class:`~.iql.IQL`, with the errors x = Q'(s, a) - V(s) of the data's actions in
+
+    .. math::
+        L_V &= E[\lambda f^*(x) - (1 - \lambda) x] \\
+        L_Q &= E[\mathrm{Huber}_{20}(r + \gamma V(s') - Q_i(s, a))]
+
+    where f* is the conjugate of the chi-square divergence or of total variation. Lambda lies between 1/2 and 1: the
+    larger, the nearer V comes to the best of the data's actions; for total variation V is the quantile
+    :math:`(2 \lambda - 1) / \lambda` of Q. An outlier x pulls with a strength that grows linearly, or not at all, where
+    XQL's Gumbel loss (``divergence="kl"``, see :func:`gumbel_loss`) grows exponentially.
+
+    Rewards should be of a scale of about 1 a step, since f* is no function of scale; ``reward_scale="auto"`` does so.
+
+    Departures: the paper's formula for chi-square, :math:`\max(x + x^2/4, 0)`, rises again below -4, where it would
+    count actions much worse than V in V's disfavour although no such action can have a weight below 0; here f* is 0
+    there, as the conjugate over weights of at least 0 is. Batches are 256, not 1024. V sees no uniformly random actions
+    (an option of the code, which smooths it where data are narrow). Critics with another head than "mse" learn by that
+    head's loss, not Huber's.
+
+    Args:
+        policy: "MlpPolicy"; other kinds of observation have no datasets.
+        env: any environment with Box actions, or its id.
+        divergence: "chi-square", "total-variation" or "kl", which is XQL.
+        temperature: lambda, or for "kl" T, the larger the nearer V stays to the mean of the data's actions; one setting
+            for all, as in the authors' code; 0.7, 0.7 and 2 if None.
+        max_clip: limit of z for "kl"; None for none.
+        huber: where the critics' loss becomes linear.
+        **settings: see :class:`~.iql.InSample`.
+    """
+
+    def __init__(
+        self,
+        policy: str | type[Any],
+        env: Any,
+        *,
+        divergence: str = "chi-square",
+        temperature: float | None = None,
+        max_clip: float | None = 7.0,
+        huber: float = 20.0,
+        **settings: Any,
+    ) -> None:
+        if divergence not in DIVERGENCES:
+            raise ValueError(unknown("divergence", divergence, DIVERGENCES))
+        chosen = DIVERGENCES[divergence] if temperature is None else temperature
+        if divergence == "kl" and not chosen > 0:
+            raise ValueError(f"with kl, temperature is above 0, got {chosen}")
+        if divergence != "kl" and not 0.5 < chosen < 1:
+            raise ValueError(f"with {divergence}, temperature lies between 0.5 and 1, got {chosen}")
+        if not huber > 0:
+            raise ValueError(f"huber must be above 0, got {huber}")
+        self.divergence = divergence
+        self.temperature = chosen
+        self.max_clip = max_clip
+        self.huber = huber
+        super().__init__(policy, env, **settings)
+
+    def value_loss(self, error: Tensor) -> Tensor:
+        """See the class."""
+        if self.divergence == "kl":
+            return gumbel_loss(error, self.temperature, self.max_clip)
+        loss = chi_square_loss if self.divergence == "chi-square" else total_variation_loss
+        return loss(error, self.temperature)
+
+    def critic_loss(self, batch: Batch, target: Tensor) -> tuple[Tensor, Tensor]:
+        """Huber's loss of each critic ``[n, B]``, and the values ``[n, B]``."""
+        if not isinstance(self.critic.head, SquaredError):
+            return super().critic_loss(batch, target)
+        values = self.critic(batch.observations, batch.actions)
+        loss = F.huber_loss(values, target.expand_as(values), reduction="none", delta=self.huber)
+        return loss, values.detach()

@@ -1,0 +1,167 @@
+"""ReCOIL: imitates an expert with the help of any other data of the same environment, without rewards or discriminator.
+
+Papers: Sikchi, Zheng, Zhang, Niekum, Dual RL: Unification and New Methods for Reinforcement and Imitation Learning
+(2023); the bounded targets are those of Al-Hafez et al., LS-IQ: Implicit Reward Regularization for Inverse
+Reinforcement Learning (2023), which the authors' code takes over.
+"""
+
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+import torch as th
+from torch import Tensor
+
+from .actor_critic import ActorCritic, Metrics, _joined, minimise
+from .datasets import Transitions
+from .f_dvl import gumbel_loss
+from .iql import advantage_weight
+from .replay import Batch, Demonstrations
+
+if TYPE_CHECKING:
+    from minari import MinariDataset
+
+Self = TypeVar("Self", bound="ReCOIL")
+
+
+class ReCOIL(ActorCritic):
+    r"""Relaxed-coverage off-policy imitation learning.
+
+    Matches not the expert's visits but a mixture of them and the other data's, whose dual needs neither rewards nor
+    that the other data cover what the expert does: critics are lifted on the expert's pairs and follow a Bellman
+    equation on the mixture. With :math:`Q_{max} = \rho / (1 - \gamma)` an update minimises
+
+    .. math::
+        L_V &= E_{mix}[e^z - z - 1], \quad z = (\min_i Q'_i(s, a) - V(s)) / T \\
+        L_\pi &= -E_{mix}[\min(e^{\beta (\min_i Q'_i(s, a) - V(s))}, limit) \log \pi(a|s)] \\
+        L_Q &= \tfrac12 E_{expert}[(Q_i(s, a) - Q_{max})^2]
+               + \tfrac12 E_{mix}[(Q_i(s, a) + \rho - \gamma V(s'))^2]
+
+    in this order; then the target critics follow. V is an in-sample soft maximum (:func:`~.f_dvl.gumbel_loss`). The mix
+    is drawn from all data as one buffer, the expert's among them; half of each batch is the mix, half the expert's. An
+    episode that terminates is worth ``terminal_value`` from there on.
+
+    The paper's L_Q lifts Q on the expert's pairs without bound (its "E_mix Q - E_expert Q" beside the Bellman error);
+    that the lift ends at Q_max and costs rho a step elsewhere is the authors' code.
+
+    Online (:meth:`learn`), what the agent meets is further data of unknown worth; rewards are never looked at.
+
+    Departures: the actor's learning rate is constant; batches are 256, half of the code's; layers begin as torch's do.
+
+    Args:
+        policy: "MlpPolicy"; other kinds of observation have no datasets.
+        env: any environment with Box actions, or its id.
+        temperature: T; raise it (2.5, 5, 10, 20) while values run off.
+        beta: inverse temperature of the actor's weights; 0 imitates all data alike.
+        weight_limit: of an action's weight.
+        reward_bound: rho.
+        terminal_value: of a terminated episode's future; -Q_max if None, which takes termination for failure, as the
+            authors' code does. Give Q_max where the expert's episodes terminate by success.
+        max_clip: limit of z; None for none.
+        **settings: see :class:`~.actor_critic.ActorCritic`.
+    """
+
+    policy_defaults: ClassVar[dict[str, Any]] = {"actor": "gaussian", "n_values": 1}
+    needs_data: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        policy: str | type[Any],
+        env: Any,
+        *,
+        temperature: float = 5.0,
+        beta: float = 3.0,
+        weight_limit: float = 100.0,
+        reward_bound: float = 2.0,
+        terminal_value: float | None = None,
+        max_clip: float | None = 7.0,
+        **settings: Any,
+    ) -> None:
+        for name, value in {"temperature": temperature, "reward_bound": reward_bound}.items():
+            if not value > 0:
+                raise ValueError(f"{name} must be above 0, got {value}")
+        self.temperature = temperature
+        self.beta = beta
+        self.weight_limit = weight_limit
+        self.reward_bound = reward_bound
+        self.terminal_value = terminal_value
+        self.max_clip = max_clip
+        self.expert: Demonstrations | None = None
+        self._suboptimal: Demonstrations | None = None
+        super().__init__(policy, env, **settings)
+
+    def _setup_model(self) -> None:
+        if self.n_steps != 1 or self.sampler != "uniform":
+            raise ValueError("ReCOIL sees single steps and no rewards: leave n_steps at 1 and sampler at uniform")
+        if not self.gamma < 1 or self.batch_size < 2:
+            raise ValueError(
+                "gamma bounds ReCOIL's values, and half of each batch is the expert's: it needs a gamma below 1 and a "
+                f"batch_size of at least 2, got {self.gamma} and {self.batch_size}"
+            )
+        super()._setup_model()
+
+    def learn_offline(
+        self: Self,
+        dataset: "MinariDataset | str | Transitions",
+        gradient_steps: int,
+        *,
+        suboptimal: "MinariDataset | str | Transitions | None" = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Learns to act as the expert in ``dataset`` does; keeps all data for :meth:`learn`.
+
+        Args:
+            dataset: the expert's: a Minari dataset or the id of a local one, or transitions already read.
+            gradient_steps: updates; 0 only takes the data in.
+            suboptimal: further data, good or bad, of the same environment; rewards of neither are looked at.
+            **kwargs: see :meth:`~.actor_critic.ActorCritic.learn_offline`.
+
+        Raises:
+            FileNotFoundError: no such dataset.
+            TypeError, ValueError: a dataset does not fit this agent, or holds what cannot be learnt from; nothing has
+                changed.
+        """
+        self._suboptimal = None if suboptimal is None else super()._demonstrations(suboptimal)
+        return super().learn_offline(dataset, gradient_steps, **kwargs)
+
+    def _demonstrations(self, dataset: "MinariDataset | str | Transitions") -> Demonstrations:
+        self.expert, other = super()._demonstrations(dataset), self._suboptimal
+        if other is None:
+            return self.expert
+        return Demonstrations(th.cat([self.expert.rows, other.rows]), th.cat([self.expert.returns, other.returns]))
+
+    def sample(self, batch_size: int) -> Batch:
+        """A batch of which the second half is the expert's."""
+        half = batch_size // 2
+        mix = super().sample(batch_size - half)
+        assert self.expert is not None
+        rows = self.expert.rows[self.expert.draw(half)].to(self.device)
+        return _joined(mix, self._columns().batch(rows, self.gamma))
+
+    def update(self, batch: Batch) -> Metrics:
+        """See the class; the second half of the batch is the expert's."""
+        n_mix = len(batch.actions) - len(batch.actions) // 2
+        observations, actions = batch.observations[:n_mix], batch.actions[:n_mix]
+        value = self.policy.value
+        assert value is not None
+        q = self.critic_target.minimum(observations, actions)
+        error = q - value(observations)[0]
+        value_loss = minimise(value.optimizer, gumbel_loss(error, self.temperature, self.max_clip).mean())
+        with th.no_grad():
+            advantage = q - value(observations)[0]
+        weight = advantage_weight(advantage, self.beta, self.weight_limit)
+        actor_loss = minimise(self.actor.optimizer, -(weight * self.actor.log_prob(observations, actions)).mean())
+        loss, values = self.critic.loss(batch.observations, batch.actions, self._critic_targets(batch, n_mix))
+        mix, expert = loss[:, :n_mix].mean(dim=1).sum(), loss[:, n_mix:].mean(dim=1).sum()
+        critic_loss = minimise(self.critic.optimizer, mix + expert)
+        self.follow()
+        losses = {"value_loss": value_loss, "actor_loss": actor_loss, "critic_loss": critic_loss}
+        return losses | {"q_mix": values[:, :n_mix].mean(), "q_expert": values[:, n_mix:].mean()}
+
+    @th.no_grad()
+    def _critic_targets(self, batch: Batch, n_mix: int) -> Tensor:
+        """Of the mix the Bellman equation's, of the expert Q_max, ``[B]``."""
+        assert self.policy.value is not None
+        best = self.reward_bound / (1 - self.gamma)
+        end = -best if self.terminal_value is None else self.terminal_value
+        discounts = batch.discounts[:n_mix]
+        future = discounts * self.policy.value(batch.next_observations[:n_mix])[0] + (self.gamma - discounts) * end
+        return th.cat([future - self.reward_bound, th.full_like(batch.rewards[n_mix:], best)])
