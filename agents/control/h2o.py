@@ -96,7 +96,8 @@ class H2O(SAC):
     Defaults are those of the authors' code (beta 0.01; N 10; noise 0.1 on what discriminators learn from; half of each
     batch real; all rates 3e-4). Departures: discriminators learn from the batch of the update, not from larger ones of
     their own; Sigma is of the data, where theirs is of a buffer ten elevenths of which are zeros at the time, which
-    makes it about a tenth (``next_state_scale=0.3``); the actor begins with deviations near 1, not exp(-1).
+    makes it about a tenth (``next_state_scale=0.3``), and where a step moves the state little against the spread of the
+    data, less than either serves better (the row says 0.03); the actor begins with deviations near 1, not exp(-1).
 
     Args:
         policy: "MlpPolicy"; other kinds of observation have no datasets.

@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -38,12 +40,17 @@ def test_data_are_what_was_seen_in_reality(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_all_arms_are_measured_alike(monkeypatch: pytest.MonkeyPatch) -> None:
-    small = {"DATA_STEPS": 210, "STEPS": 24, "EVALUATIONS": (16, 24), "EPISODES": 2, "EPISODE_STEPS": 5, "JUDGED": 10}
+    small = {"DATA_STEPS": 210, "EVALUATIONS": (16, 24), "EPISODES": 2, "EPISODE_STEPS": 5, "JUDGED": 10}
     for name, value in small.items():
         monkeypatch.setattr(h2o, name, value)
     monkeypatch.setitem(h2o.EQUAL, "learning_starts", 8)
     judged: list[int] = []
-    monkeypatch.setattr(h2o, "correlations", lambda agent: judged.append(agent.num_timesteps) or {"u(s, a)": 0.5})
+
+    def correlations(agent: H2O) -> dict[str, float]:
+        judged.append(agent.num_timesteps)
+        return {"u(s, a)": 0.5}
+
+    monkeypatch.setattr(h2o, "correlations", correlations)
     found = h2o.measure(seeds=3)
     assert judged == [24, 24, 24]
     returns = found.details["return in reality, by seed"]
@@ -58,7 +65,12 @@ def test_all_arms_are_measured_alike(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_correlations_are_of_what_the_simulator_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(h2o, "DATA_STEPS", 210)
     data = h2o.real_data(0)
-    settings = {"learning_starts": 8, "batch_size": 16, "discriminator_width": 8, "policy_kwargs": {"net_arch": [8]}}
+    settings: Any = {
+        "learning_starts": 8,
+        "batch_size": 16,
+        "discriminator_width": 8,
+        "policy_kwargs": {"net_arch": [8]},
+    }
     agent = H2O("MlpPolicy", h2o.pendulum(h2o.SIMULATED_GRAVITY), seed=0, **settings).learn_offline(data, 0).learn(40)
     found = h2o.correlations(agent)
     assert found.keys() == {"u(s, a)", "-log ratio(s'|s, a)"}
