@@ -1,8 +1,8 @@
 """Does H2O, with a little real data and a wrong simulator, beat either alone and both mixed as they are?
 
 The real system is Gymnasium's Pendulum-v1; its simulator has another gravity. The real data are the replay of a short
-training run of SAC in reality, from its first random steps to the first good swings. Every arm then learns with the same
-networks, rates and batches, CQL by as many updates as the others take steps in the simulator:
+training run of SAC in reality, from its first random steps to the first good swings. Every arm then learns with the
+same networks, rates and batches, CQL by as many updates as the others take steps in the simulator:
 
 * H2O, on the data and the simulator;
 * CQL on the data alone;
