@@ -124,6 +124,14 @@ _HL_GAUSS: Settings = {
     "tiltyard/Ant-v5": {"ent_coef": "auto", **_hl_gauss(-300.0, 1000.0)},
 }
 
+# Smaller networks and batches than the paper's, whose bins are kept: 2 levels of 7, or 1 of 41.
+_ARSQ: Settings = {
+    **_OFF_POLICY,
+    "*": {"gradient_steps": -1, "batch_size": 256, "policy_kwargs": {"net_arch": [256, 256]}},
+    "tiltyard/HalfCheetah-v5": {"levels": 1, "bins": 41},
+    "tiltyard/Walker2d-v5": {"levels": 1, "bins": 41},
+}
+
 _COUNTDOWN = {"policy": "countdown-warm", "warm_start_steps": 0, "warm_start_noise": 0.4, "max_answer_tokens": 112}
 _LANGUAGE = {"warm_start_steps": 2000, "warm_start_batch_size": 8, "warm_start_learning_rate": 2e-3}
 
@@ -386,6 +394,15 @@ ROWS: tuple[Row, ...] = (
         "Real data and an imperfect simulator at once, trusting the simulator where it seems right",
         paper="When to Trust Your Simulator: Dynamics-Aware Hybrid Offline-and-Online Reinforcement Learning (2022)",
         settings={**_OFF_POLICY, "*": {"gradient_steps": -1, "next_state_scale": 0.03}},
+        n_envs=_OFF_POLICY_LANES,
+    ),
+    Row(
+        "arsq",
+        "tiltyard.agents.control.arsq:ARSQ",
+        ("driving", "robotics"),
+        "Offline-to-online: soft Q-learning that chooses actions one dimension after the other, from coarse to fine",
+        paper="Learning from Suboptimal Data in Continuous Control via Auto-Regressive Soft Q-Network (2025)",
+        settings=_ARSQ,
         n_envs=_OFF_POLICY_LANES,
     ),
     Row(
