@@ -28,7 +28,6 @@ from .experts import Array, LinearPolicy, save_expert
 from .locomotion import Runner, Walker2d
 from .search import FIRST_SEED, JUDGES, play
 
-JUDGED = 10  # generations between judgements
 KEPT = 0.25  # share of the samples that the distribution moves to
 CLOCK = 4  # columns of the view, its last
 log = logging.getLogger(__name__)
@@ -141,16 +140,16 @@ BODIES: dict[str, Body] = {
         even=(1, 8, 9, 10),  # lean, forward and upward speed, leaning
         odd=(),
         start=(
-            (-0.12, -0.23, 0.11, 0.13, -0.12, 0.86, 0.25, -0.05, -0.08),
-            (-0.49, -0.08, -0.2, 0.12, 0, -0.1, -0.12, -0.03, -0.18),
-            (0.27, -0.06, 0.5, -0.12, 0.18, 0.02, -0.36, -0.13, -0.7),
+            (-0.116, -0.231, 0.14, 0.136, -0.155, 0.877, 0.26, -0.077, -0.059),
+            (-0.575, -0.067, -0.248, 0.096, 0.038, -0.116, -0.129, 0.018, -0.2),
+            (0.327, -0.057, 0.532, -0.194, 0.165, 0.042, -0.362, -0.16, -0.662),
         ),
         gains=(2.2, 0.1),
-        limit=600,
-        growth=500,
+        limit=1500,  # beyond an episode's end, as falls come late
+        growth=1400,
         episodes=2,
-        spread=0.05,
-        floor=0.02,
+        spread=0.03,
+        floor=0.015,
     ),
 }
 
@@ -199,22 +198,24 @@ class Search:
         """The current mean gait and its returns in fixed episodes."""
         policy = self.policy(self.mean)
         seeds = FIRST_SEED - JUDGES + np.arange(JUDGES)
-        return policy, play(self.judges, *_stack([policy] * JUDGES), seeds=seeds, limit=1000)
+        return policy, play(self.judges, *_stack([policy] * JUDGES), seeds=seeds, limit=max(1000, self.body.limit))
 
 
 def _stack(policies: list[LinearPolicy]) -> tuple[Array, Array]:
     return np.stack([policy.weights for policy in policies]), np.stack([policy.bias for policy in policies])
 
 
-def search_gait(task: str, *, seed: int, generations: int, **settings: Any) -> Iterator[tuple[LinearPolicy, int]]:
-    """Every best gait so far and the generation that bore it; each tenth and the last are judged.
+def search_gait(
+    task: str, *, seed: int, generations: int, every: int = 10, **settings: Any
+) -> Iterator[tuple[LinearPolicy, int]]:
+    """Every best gait so far and the generation that bore it; one in ``every`` and the last are judged.
 
     Settings are those of :class:`Search`.
     """
     search, best = Search(task, seed=seed, **settings), -np.inf
     while search.generation < generations:
         kept = search.improve()
-        if search.generation % JUDGED and search.generation < generations:
+        if search.generation % every and search.generation < generations:
             continue
         policy, returns = search.judge()
         score = float(returns.mean() - returns.std())
@@ -232,13 +233,15 @@ def main() -> None:
     parser.add_argument("task", choices=BODIES)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--generations", type=int, default=80)
+    parser.add_argument("--every", type=int, default=10)
     given = parser.parse_args()
+    command = f"python -m tiltyard.envs.robotics.gaits {given.task} --seed {given.seed} --every {given.every}"
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     hertz = BODIES[given.task].lanes_class.expert_hertz
-    for policy, generation in search_gait(given.task, seed=given.seed, generations=given.generations):
-        # Found again by stopping there: a search may be interrupted at any time.
-        command = f"python -m tiltyard.envs.robotics.gaits {given.task} --seed {given.seed} --generations {generation}"
-        save_expert(given.task, policy, {"by": command, "hertz": hertz, "mujoco": mujoco.__version__})
+    search = search_gait(given.task, seed=given.seed, generations=given.generations, every=given.every)
+    for policy, generation in search:  # found again by stopping there, so that a search may be interrupted at any time
+        by = f"{command} --generations {generation}"
+        save_expert(given.task, policy, {"by": by, "hertz": hertz, "mujoco": mujoco.__version__})
 
 
 if __name__ == "__main__":
