@@ -114,6 +114,13 @@ def test_returns_go_round_with_the_buffer() -> None:
     assert replay.returns[:, 0].tolist() == [1.5, 1.0, 1.75]
 
 
+def test_a_place_used_again_forgets_its_return() -> None:
+    replay = buffer(size=2, n_envs=1)
+    for step in range(3):  # the third step takes the place of the first
+        put(replay, [10 * step], [1], [step < 2])
+    assert replay.returns[:, 0].tolist() == [UNKNOWN, 1.0]
+
+
 def test_returns_are_drawn_with_their_rows_and_saved(tmp_path: Path) -> None:
     agent = CalQL("MlpPolicy", Count(), gamma=0.5, n_actions=1, learning_starts=50, **SMALL)
     agent.learn_offline(two_episodes(), 0).learn(30)
