@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ... import unknown
 from .actor_critic import ActorCritic, Metrics, minimise
+from .compiled import CompiledUpdate
 from .replay import Batch
 from .updates import Adam
 
@@ -41,6 +42,7 @@ class SAC(ActorCritic):
         critic_subset: how many critics, drawn anew each update, a target takes the least of; all if None.
         backup_entropy: whether targets hold the entropy term.
         actor_objective: the actor follows the "min" or the "mean" of the critics.
+        compiled: turn the update into machine code first; see :mod:`.compiled`.
         **settings: see :class:`~.actor_critic.ActorCritic`.
     """
 
@@ -58,6 +60,7 @@ class SAC(ActorCritic):
         critic_subset: int | None = None,
         backup_entropy: bool = True,
         actor_objective: str = "min",
+        compiled: bool = False,
         **settings: Any,
     ) -> None:
         if actor_objective not in OBJECTIVES:
@@ -70,6 +73,7 @@ class SAC(ActorCritic):
         self.critic_subset = critic_subset
         self.backup_entropy = backup_entropy
         self.actor_objective = actor_objective
+        self.compiled = compiled
         super().__init__(policy, env, **settings)
 
     def _setup_model(self) -> None:
@@ -78,21 +82,31 @@ class SAC(ActorCritic):
         if self.critic_subset is not None and not 1 <= self.critic_subset <= n_critics:
             raise ValueError(f"critic_subset must be between 1 and the {n_critics} critics, got {self.critic_subset}")
         wanted = self.target_entropy
-        self._entropy = -float(np.prod(self.action_space.shape or ())) if wanted == "auto" else float(wanted)
+        self.entropy_target = -float(np.prod(self.action_space.shape or ())) if wanted == "auto" else float(wanted)
         automatic, _, start = str(self.ent_coef).partition("_")
         learned = automatic == "auto"
         first = float(start or 1.0) if learned else float(self.ent_coef)
         self.log_ent_coef = th.tensor([first], device=self.device).log().requires_grad_(learned)
         rate = self.lr_schedule(1)
         self.ent_coef_optimizer = Adam([self.log_ent_coef], lr=rate) if learned else None
+        self._compiled = self._compile() if self.compiled else None
+
+    def _compile(self) -> CompiledUpdate:
+        parts = ("update", "_update_critics", "_target", "_target_value", "_update_actor")
+        if any(getattr(type(self), part) is not getattr(SAC, part) for part in parts):
+            raise ValueError(
+                f"compiled=True is for SAC's own update, which {type(self).__name__} changes: leave it out"
+            )
+        return CompiledUpdate(self)
 
     def update(self, batch: Batch) -> Metrics:
         """See the class."""
+        with_actor = (self._n_updates + 1) % self.policy_delay == 0
+        if self._compiled is not None:
+            return self._compiled(batch, with_actor)
         metrics = self._update_critics(batch)
         self.follow()
-        if (self._n_updates + 1) % self.policy_delay == 0:
-            metrics |= self._update_actor(batch)
-        return metrics
+        return metrics | (self._update_actor(batch) if with_actor else {})
 
     def _update_critics(self, batch: Batch) -> Metrics:
         loss, values = self.critic.loss(batch.observations, batch.actions, self._target(batch))
@@ -123,13 +137,16 @@ class SAC(ActorCritic):
         loss = (ent_coef * log_prob - value(batch.observations, actions)).mean()
         metrics = {"actor_loss": minimise(self.actor.optimizer, loss), "ent_coef": ent_coef}
         if self.ent_coef_optimizer is not None:
-            surplus = (log_prob.detach() + self._entropy).mean()
+            surplus = (log_prob.detach() + self.entropy_target).mean()
             self.log_ent_coef.grad = -surplus.view(1)  # of -log_ent_coef * surplus
             self.ent_coef_optimizer.step()
         return metrics
 
     def _optimizers(self) -> list[th.optim.Optimizer]:
         return super()._optimizers() + ([] if self.ent_coef_optimizer is None else [self.ent_coef_optimizer])
+
+    def _excluded_save_params(self) -> list[str]:
+        return [*super()._excluded_save_params(), "_compiled"]
 
     def _get_torch_save_params(self) -> tuple[list[str], list[str]]:
         names, variables = super()._get_torch_save_params()

@@ -43,17 +43,20 @@ keep_freed_memory()
 class Activation:
     """An element-wise function: ``forward(z)`` may overwrite z; ``backward(g, kept)`` gets z, or the output."""
 
+    pure: Callable[[Tensor], Tensor]
     forward: Callable[[Tensor], Tensor]
     backward: Callable[[Tensor, Tensor], Tensor]
     keeps_output: bool
 
 
 ACTIVATIONS: dict[type[nn.Module], Activation] = {
-    nn.ReLU: Activation(Tensor.relu_, lambda g, out: _aten.threshold_backward(g, out, 0), True),
-    nn.Tanh: Activation(Tensor.tanh_, lambda g, out: _aten.tanh_backward(g, out), True),
-    nn.GELU: Activation(nn.functional.gelu, lambda g, z: _aten.gelu_backward(g, z), False),
-    nn.SiLU: Activation(nn.functional.silu, lambda g, z: _aten.silu_backward(g, z), False),
-    nn.ELU: Activation(nn.functional.elu, lambda g, z: _aten.elu_backward(g, 1.0, 1.0, 1.0, False, z), False),
+    nn.ReLU: Activation(th.relu, Tensor.relu_, lambda g, out: _aten.threshold_backward(g, out, 0), True),
+    nn.Tanh: Activation(th.tanh, Tensor.tanh_, lambda g, out: _aten.tanh_backward(g, out), True),
+    nn.GELU: Activation(nn.functional.gelu, nn.functional.gelu, lambda g, z: _aten.gelu_backward(g, z), False),
+    nn.SiLU: Activation(nn.functional.silu, nn.functional.silu, lambda g, z: _aten.silu_backward(g, z), False),
+    nn.ELU: Activation(
+        nn.functional.elu, nn.functional.elu, lambda g, z: _aten.elu_backward(g, 1.0, 1.0, 1.0, False, z), False
+    ),
 }
 
 
@@ -275,7 +278,7 @@ class Adam(th.optim.Adam):
     def step(self, closure: None = None) -> None:  # type: ignore[override]
         """One step along the gradients of all parameters, each of which must have one."""
         (group,) = self.param_groups
-        params, firsts, seconds, steps = self._lists or self._prepare(group["params"])
+        params, firsts, seconds, steps = self.lists
         beta1, beta2 = group["betas"]
         grads = [param.grad for param in params if param.grad is not None]
         th._foreach_add_(steps, 1)
@@ -296,6 +299,11 @@ class Adam(th.optim.Adam):
         )
         for param in params:
             param.grad = None
+
+    @property
+    def lists(self) -> tuple[list[Tensor], ...]:
+        """Parameters, and of each the first moment, the second moment and the count of steps."""
+        return self._lists or self._prepare(self.param_groups[0]["params"])
 
     def _prepare(self, params: list[Tensor]) -> tuple[list[Tensor], ...]:
         for param in params:
