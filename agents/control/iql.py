@@ -16,7 +16,7 @@ from .datasets import Transitions
 from .replay import Batch
 
 RETURN_RANGE = 1000.0
-"""Between the best and the worst episode of a dataset, after ``reward_scale="auto"``; the authors' number."""
+"""Of the returns of a dataset's episodes, after ``reward_scale="auto"``; the authors' number."""
 
 
 def expectile_loss(error: Tensor, expectile: float) -> Tensor:
@@ -83,8 +83,8 @@ class InSample(ActorCritic):
     def take_in(self, transitions: Transitions) -> None:
         """Finds the scale of rewards, if that is the dataset's to say."""
         if self.reward_scale == "auto":
-            spread = float(np.ptp(transitions.episode_returns))
-            self.reward_factor.fill_(RETURN_RANGE / spread if spread > 0 else 1.0)
+            size = max(np.ptp(transitions.episode_returns), np.abs(transitions.episode_returns).max())
+            self.reward_factor.fill_(RETURN_RANGE / size if size > 0 else 1.0)
 
     @abstractmethod
     def value_loss(self, error: Tensor) -> Tensor:
@@ -139,7 +139,7 @@ class IQL(InSample):
     in this order, as in the authors' code; then the target critics follow. The actor is a Gaussian around tanh of its
     network with one learned deviation an action dimension. Defaults are the paper's for locomotion.
 
-    Departure: layers begin as torch's do, not orthogonal.
+    Departures: layers begin as torch's do, not orthogonal; and see ``reward_scale``.
 
     Args:
         policy: "MlpPolicy", "CnnPolicy" or "MultiInputPolicy".

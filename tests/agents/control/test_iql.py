@@ -93,8 +93,11 @@ def test_rewards_are_scaled_by_the_datas_range_of_returns(match: Any, tmp_path: 
     assert agent.reward_factor.item() == 40.0  # 1000 / 25
     agent.save(tmp_path / "agent")
     assert IQL.load(tmp_path / "agent").reward_factor.item() == 40.0
-    data.episode_returns[:] = 7
-    assert agent.learn_offline(data, 0).reward_factor.item() == 1.0
+    for returns, factor in ((8.0, 125.0), (0.0, 1.0)):  # all equal: 1000 / 8, not 1000 / 0
+        data.episode_returns[:] = returns
+        assert agent.learn_offline(data, 0).reward_factor.item() == factor
+    data.episode_returns[:2] = -10, 30
+    assert agent.learn_offline(data, 0).reward_factor.item() == 25.0  # 1000 / 40
 
 
 def test_cosine_schedule_is_the_actors_offline_alone(match: Any) -> None:
