@@ -14,6 +14,7 @@ from ..envs import catalogue as environments
 from ..wrappers.spaces import sb3_env, sb3_spaces, to_sb3
 from .catalogue import ROWS, Row
 from .checkpoint import check_keywords
+from .row import merged
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
@@ -25,7 +26,7 @@ def build(row: Row, env: Any, settings: dict[str, Any]) -> "BaseAlgorithm":
     n_envs, env_kwargs = settings.pop("n_envs", None), settings.pop("env_kwargs", {})
     check_keywords(agent_class, settings)
     env_id = _id(env)
-    settings = deepcopy(_settings(row, env_id)) | settings  # SB3 writes into the dicts it is given
+    settings = merged(deepcopy(_settings(row, env_id)), settings)  # SB3 writes into the dicts it is given
     if isinstance(env, str):
         env = _make(row, env, n_envs, env_kwargs, settings)
     elif n_envs is not None or env_kwargs:

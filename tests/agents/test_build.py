@@ -6,9 +6,11 @@ import pytest
 from gymnasium.wrappers import TimeLimit, TransformObservation
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.noise import NormalActionNoise
+from torch import nn
 
 from tiltyard.agents import DSACT, SAC, TD3, make
 from tiltyard.agents.catalogue import find
+from tiltyard.agents.control.updates import ACTIVATIONS
 
 SMALL: dict[str, Any] = {"buffer_size": 100}
 
@@ -93,3 +95,10 @@ def test_unknown_names_are_told_with_the_nearest() -> None:
 def test_noise_may_be_a_number() -> None:
     agent = TD3("MlpPolicy", "Pendulum-v1", action_noise=0.25, **SMALL)  # type: ignore[arg-type]
     assert agent.action_noise._sigma.tolist() == [0.25]  # type: ignore[union-attr]
+
+
+def test_a_dict_among_the_settings_adds_to_that_of_the_row() -> None:
+    agent = make("serl", "tiltyard/Hopper-v5", policy_kwargs={"activation_fn": nn.Tanh}, buffer_size=100)
+    assert agent.critic.net.n == 10  # everywhere
+    assert agent.critic.net.weights[0].shape[-1] == 128  # the net_arch of this environment
+    assert agent.critic.net.plan.activation is ACTIVATIONS[nn.Tanh]

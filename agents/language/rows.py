@@ -1,0 +1,33 @@
+"""Language agents, a row a name; see :mod:`tiltyard.agents.catalogue`."""
+
+from ..row import Row
+
+_COUNTDOWN = {"policy": "countdown-warm", "warm_start_steps": 0, "warm_start_noise": 0.4, "max_answer_tokens": 112}
+_LANGUAGE = {"warm_start_steps": 2000, "warm_start_batch_size": 8, "warm_start_learning_rate": 2e-3}
+
+ROWS: tuple[Row, ...] = (
+    Row(
+        "grpo",
+        "tiltyard.agents.language.trainer:PolicyGradient",
+        ("text",),
+        "Group-relative policy optimisation of a small transformer after a supervised warm start",
+        paper="DeepSeekMath: Pushing the Limits of Mathematical Reasoning in Open Language Models (2024)",
+        settings={
+            "*": {"policy": "transformer-1m", "method": "grpo", "kl_coef": 0.0, "prompts_per_batch": 32},
+            "text": _LANGUAGE | {"learning_rate": 2.5e-4},
+            "tiltyard/Countdown-v0": _COUNTDOWN,
+        },
+        n_envs={"text": 256},
+    ),
+    Row(
+        "sft",
+        "tiltyard.agents.language.trainer:PolicyGradient",
+        ("text",),
+        "The same transformer and warm start, then more demonstrations in place of reinforcement learning",
+        settings={
+            "*": {"policy": "transformer-1m", "method": "sft"},
+            "text": _LANGUAGE | {"learning_rate": 2.5e-4},
+            "tiltyard/Countdown-v0": _COUNTDOWN,
+        },
+    ),
+)

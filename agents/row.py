@@ -1,0 +1,81 @@
+"""What a row of the agents' catalogue says."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+from ..envs.catalogue import Domain
+from ..envs.catalogue import find as find_env
+
+Settings = Mapping[str, Mapping[str, Any]]
+"""Keywords by scope: ``"*"`` everywhere, a domain, or an environment id; see :func:`merged`."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One named agent: a class and the settings with which it works here.
+
+    Attributes:
+        name: what users type (`tiltyard train --agent NAME`); a handle of the paper table where there is one.
+        entry_point: ``"module:Class"``.
+        domains: where it can be trained.
+        summary: one sentence for tables.
+        paper: title (year), or "" for stock methods.
+        settings: constructor keywords by scope.
+        env_kwargs: environment keywords by scope (``{"driving": {"action": "discrete"}}``).
+        n_envs: lanes trained on at once, by scope.
+    """
+
+    name: str
+    entry_point: str
+    domains: tuple[Domain, ...]
+    summary: str
+    paper: str = ""
+    settings: Settings = field(default_factory=dict)
+    env_kwargs: Settings = field(default_factory=dict)
+    n_envs: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def class_name(self) -> str:
+        """The name under which ``tiltyard.agents`` exports the class."""
+        return self.entry_point.partition(":")[2]
+
+    def load(self) -> type[Any]:
+        """Imports and returns the class."""
+        module, _, name = self.entry_point.partition(":")
+        loaded: type[Any] = getattr(import_module(module), name)
+        return loaded
+
+    def settings_for(self, env_id: str) -> dict[str, Any]:
+        """Constructor keywords for one environment."""
+        return scoped(self.settings, env_id)
+
+    def env_kwargs_for(self, env_id: str) -> dict[str, Any]:
+        """Environment keywords for one environment."""
+        return scoped(self.env_kwargs, env_id)
+
+    def n_envs_for(self, env_id: str) -> int:
+        """Number of training lanes for one environment."""
+        return int(scoped({scope: {"n": n} for scope, n in self.n_envs.items()}, env_id).get("n", 1))
+
+
+def scoped(settings: Settings, env_id: str) -> dict[str, Any]:
+    """Merges the scopes of ``settings`` that speak for ``env_id``: everywhere, then its domain, then the id itself."""
+    found: dict[str, Any] = {}
+    for scope in ("*", find_env(env_id).domain, env_id):
+        found = merged(found, settings.get(scope, {}))
+    return found
+
+
+def merged(wide: Mapping[str, Any], narrow: Mapping[str, Any]) -> dict[str, Any]:
+    """Keywords, the narrower winning; dicts (``policy_kwargs``) are merged in turn.
+
+    >>> merged({"gamma": 0.9, "policy_kwargs": {"n_critics": 10}}, {"policy_kwargs": {"net_arch": [64]}})
+    {'gamma': 0.9, 'policy_kwargs': {'n_critics': 10, 'net_arch': [64]}}
+    """
+    found = dict(wide)
+    for name, value in narrow.items():
+        old = found.get(name)
+        found[name] = merged(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
+    return found
