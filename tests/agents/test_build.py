@@ -64,8 +64,8 @@ def test_classes_take_our_ids_as_sb3s_take_gymnasiums() -> None:
 def test_policy_follows_the_observations() -> None:
     space = gymnasium.spaces.Box(0, 255, (36, 36, 3), np.uint8)
     images = TransformObservation(gymnasium.make("Pendulum-v1"), lambda observation: space.sample(), space)
-    assert type(make("sac", images, buffer_size=10).policy).__name__ == "CnnPolicy"
-    assert type(make("dsac-t", images, buffer_size=10).policy).__name__ == "GaussianCriticCnnPolicy"
+    assert type(make("sac", images, buffer_size=10).policy).__name__ == "ActorCriticCnnPolicy"
+    assert type(make("dsac-t", images, buffer_size=10).policy).__name__ == "ActorCriticCnnPolicy"
 
 
 @pytest.mark.parametrize(
