@@ -36,10 +36,12 @@ def imitation_gap(scores: Tensor, chosen: Tensor, margin: float) -> Tensor:
     Args:
         scores: ``[n, P, B, bins]``.
         chosen: ``[P, B]`` bins demonstrated.
-        margin: m; a bin further below the demonstrated one than this is left alone.
+        margin: m; a bin further below the demonstrated one than this is left alone (with m < 0: a bin less than -m
+            above it).
     """
     gap = (scores - taken(scores, chosen).unsqueeze(-1)).clamp_min(-margin)
-    return (gap.sum(-1) / (scores.shape[-1] - 1)).sum(1)  # the demonstrated bin's own gap is 0
+    own = max(0.0, -margin)  # what the demonstrated bin adds to its own sum
+    return ((gap.sum(-1) - own) / (scores.shape[-1] - 1)).sum(1)
 
 
 class ARSQ(ActorCritic):
@@ -89,7 +91,8 @@ class ARSQ(ActorCritic):
         ent_coef: alpha, in units of reward.
         decomposition: "auto-regressive", "additive" or "independent".
         imitation_weight: lambda.
-        imitation_margin: m, in units of reward.
+        imitation_margin: m, in units of reward; below 0, other bins may be better by as much before it counts, which
+            suits poor data.
         imitation_ratio: share of each batch that is demonstrations to imitate.
         action_noise: as everywhere; None is 0.1 for "independent".
         batch_size: transitions an update.
@@ -127,11 +130,10 @@ class ARSQ(ActorCritic):
     ) -> None:
         if not ent_coef > 0:
             raise ValueError(f"ent_coef must be above 0, got {ent_coef}")
-        if not (imitation_weight >= 0 and 0 <= imitation_ratio <= 1):
-            raise ValueError(
-                f"imitation_weight is at least 0 and imitation_ratio a share between 0 and 1, got {imitation_weight} "
-                f"and {imitation_ratio}"
-            )
+        if not imitation_weight >= 0:
+            raise ValueError(f"imitation_weight is at least 0, got {imitation_weight}")
+        if not 0 <= imitation_ratio <= 1:
+            raise ValueError(f"imitation_ratio is a share between 0 and 1, got {imitation_ratio}")
         self.levels, self.bins, self.ent_coef, self.decomposition = levels, bins, ent_coef, decomposition
         self.imitation_weight, self.imitation_margin = imitation_weight, imitation_margin
         self.imitation_ratio = imitation_ratio
