@@ -1,8 +1,9 @@
 """Does H2O, with a little real data and a wrong simulator, beat either alone and both mixed as they are?
 
 The real system is Gymnasium's Pendulum-v1; its simulator has another gravity. The real data are the replay of a short
-training run of SAC in reality, from its first random steps to the first good swings. Every arm then learns with the
-same networks, rates and batches, CQL by as many updates as the others take steps in the simulator:
+training run of SAC in reality, stopped about when it first swings the pendulum up: so little that learning from them
+alone does not solve the task. Every arm then learns with the same networks, rates and batches, CQL by as many updates
+as the others take steps in the simulator:
 
 * H2O, on the data and the simulator;
 * CQL on the data alone;
@@ -44,7 +45,7 @@ CLAIM = Claim(
 
 TASK, REAL_GRAVITY, SIMULATED_GRAVITY = "Pendulum-v1", 10.0, 15.0
 SEEDS = 8
-DATA_STEPS, EVALUATIONS = 4000, (5000, 5500, 6000)
+DATA_STEPS, EVALUATIONS = 3000, (5000, 5500, 6000)
 EPISODES, EPISODE_STEPS = 20, 200
 JUDGED = 1000
 EQUAL: dict[str, Any] = {
