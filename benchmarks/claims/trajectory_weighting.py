@@ -1,6 +1,6 @@
 """Does drawing good trajectories more often help where a dataset is mostly poor?
 
-On Pendulum, 95 of 100 trajectories are of random actions and 5 of a scripted swing-up; IQL learns from them with each
+On Pendulum, 380 of 400 trajectories are of random actions and 20 of a scripted swing-up; IQL learns from them with each
 sampler, everything else equal: networks, updates, seeds, dataset and temperature (the authors' 0.1). All episodes have
 200 steps, so the same shares hold of trajectories and of steps. Starts are random and matter much for the return, which
 is what advantage weighting, unlike return weighting, allows for.
@@ -34,7 +34,7 @@ CLAIM = Claim(
 
 TASK, STEPS = "Pendulum-v1", 200
 SEEDS = 10
-TRAJECTORIES, GOOD = 100, 5
+TRAJECTORIES, GOOD = 400, 20
 UPDATES = 3000
 EPISODES = 20
 SETTINGS: dict[str, Any] = {

@@ -19,14 +19,14 @@ def test_swing_up_swings_up() -> None:
 
 
 def test_datasets_hold_the_trajectories_they_say() -> None:
-    data = claim.dataset(5, 0)
-    assert (len(data), len(data.episode_returns)) == (20_000, 100)
+    data = claim.dataset(20, 0)
+    assert (len(data), len(data.episode_returns)) == (80_000, 400)
     assert (data.lengths == 200).all()
-    assert data.episode_returns[:5].min() > data.episode_returns[5:].max() - 200
-    assert data.episode_returns[:5].mean() > data.episode_returns[5:].mean() + 500
+    assert data.episode_returns[:20].min() > data.episode_returns[20:].max() - 200
+    assert data.episode_returns[:20].mean() > data.episode_returns[20:].mean() + 500
     np.testing.assert_array_equal(data.observations[1:200], data.next_observations[:199])
     assert data.rewards[:200].sum() == pytest.approx(data.episode_returns[0], abs=1e-2)
-    assert not np.array_equal(data.observations[0], claim.dataset(5, 1).observations[0])
+    assert not np.array_equal(data.observations[0], claim.dataset(20, 1).observations[0])
 
 
 def test_every_arm_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
