@@ -151,10 +151,16 @@ class H2O(SAC):
         self.discriminator_optimizer = Adam(self.discriminators.parameters(), lr=self.lr_schedule(1))
 
     def sample(self, batch_size: int) -> Batch:
-        """A batch whose first :meth:`n_real` transitions are the dataset's and whose others are simulated."""
+        """A batch whose first :meth:`n_real` transitions are the dataset's and whose others are simulated.
+
+        Raises:
+            ValueError: there is no dataset yet.
+        """
+        if self.demonstrations is None:
+            raise ValueError("H2O has no real data to learn from: call learn_offline(dataset, gradient_steps) first")
         real = self.n_real(batch_size)
-        if self.demonstrations is None or real == batch_size:
-            return super().sample(batch_size)
+        if real == batch_size:
+            return self.demonstrated(batch_size)
         return _joined(self.demonstrated(real), self.replayed(batch_size - real))
 
     def n_real(self, batch_size: int) -> int:

@@ -130,6 +130,8 @@ def test_learns_from_data_alone_until_simulation_begins(tmp_path: Path) -> None:
         assert one.equal(two)
     with pytest.raises(ValueError, match="H2O learns from data"):
         loaded.learn(5)
+    with pytest.raises(ValueError, match="H2O has no real data"):
+        loaded.train(1)
     loaded.learn_offline(reality(), 0).learn(30)
 
 
