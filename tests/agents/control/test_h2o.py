@@ -131,7 +131,7 @@ def test_learns_from_data_alone_until_simulation_begins(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="H2O learns from data"):
         loaded.learn(5)
     with pytest.raises(ValueError, match="H2O has no real data"):
-        loaded.train(1)
+        loaded.sample(8)
     loaded.learn_offline(reality(), 0).learn(30)
 
 
