@@ -119,19 +119,107 @@ class Suite:
         return len(self.seeds) * sum(entry.seconds for task in self.tasks for entry in task.entries)
 
 
-SUITES: tuple[Suite, ...] = (
-    Suite(
-        "smoke",
-        "One task a domain, two agents each: about ten minutes on two cores",
-        tasks=(
-            Task("tiltyard/Countdown-v0", (Entry("grpo", 7_680, 60), Entry("sft", 15_360, 60)), eval_episodes=256),
-            Task("tiltyard/Phone-v0", (Entry("ppo", 60_000, 55), Entry("dqn", 60_000, 65))),
-            Task("tiltyard/Highway-v0", (Entry("ppo", 300_000, 30), Entry("dqn", 100_000, 40))),
-            Task("tiltyard/Hopper-v5", (Entry("sac", 14_000, 50), Entry("dsac-t", 14_000, 55)), eval_episodes=20),
-        ),
-        seeds=(0, 1, 2),
+SMOKE = Suite(
+    "smoke",
+    "One task a domain, two agents each: about ten minutes on two cores",
+    tasks=(
+        Task("tiltyard/Countdown-v0", (Entry("grpo", 7_680, 60), Entry("sft", 15_360, 60)), eval_episodes=256),
+        Task("tiltyard/Phone-v0", (Entry("ppo", 60_000, 55), Entry("dqn", 60_000, 65))),
+        Task("tiltyard/Highway-v0", (Entry("ppo", 300_000, 30), Entry("dqn", 100_000, 40))),
+        Task("tiltyard/Hopper-v5", (Entry("sac", 14_000, 50), Entry("dsac-t", 14_000, 55)), eval_episodes=20),
     ),
+    seeds=(0, 1, 2),
 )
+
+# Control: networks of 2 x 128 (HalfCheetah: 2 x 256) and the same rate of learning for everyone, ours or not, so that
+# what differs is the method; about the same computing time for every method would favour the fast ones instead.
+_SMALL = {"policy_kwargs": {"net_arch": [128, 128]}, "learning_rate": 1e-3}
+_LARGE = {"policy_kwargs": {"net_arch": [256, 256]}}
+_EXACT = {"gradient_steps": -1}  # an update a step, where a row says otherwise
+
+
+def _online(steps: int, seconds: Mapping[str, float], params: Mapping[str, Any]) -> tuple[Entry, ...]:
+    return tuple(Entry(agent, steps, cost, {**params, **_EXACT}) for agent, cost in seconds.items())
+
+
+_RACERS = {"sac": 55, "td3": 40, "dsac-t": 75, "hl-gauss": 110, "sb3-sac": 110, "sb3-td3": 75, "tqc": 190}
+_STREAM = Entry("stream-x", 60_000, 40)
+
+
+def _offline(updates: int, seconds: Mapping[str, float], params: Mapping[str, Any]) -> tuple[Entry, ...]:
+    return tuple(Entry(agent, 0, cost, {"offline_steps": updates, **params}) for agent, cost in seconds.items())
+
+
+_LEARNERS = {
+    "bc": 10,
+    "td3-bc": 30,
+    "awr": 20,
+    "awac": 50,
+    "iql": 40,
+    "cql": 150,
+    "f-dvl-recoil": 40,
+    "trajectory-weighting": 40,
+}
+
+
+def _onward(updates: int, steps: int, seconds: Mapping[str, float]) -> tuple[Entry, ...]:
+    """Offline, then online; RLPD needs no updates before its first step."""
+    return tuple(
+        Entry(agent, steps, cost, {**_SMALL, "offline_steps": 0 if agent == "serl" else updates})
+        for agent, cost in seconds.items()
+    )
+
+
+_FINE_TUNERS = {"iql": 80, "awac": 90, "cal-ql": 250, "f-dvl-recoil": 80, "serl": 200}
+
+CONTROL = Suite(
+    "control-v1",
+    "Locomotion and two sparse tasks: online, offline, and offline to online; about eight core hours",
+    tasks=(
+        Task("tiltyard/Hopper-v5", (*_online(20_000, _RACERS, _SMALL), _STREAM), eval_episodes=20),
+        Task(
+            "tiltyard/HalfCheetah-v5",
+            (
+                *_online(10_000, {name: 1.8 * cost for name, cost in _RACERS.items()}, _LARGE),
+                Entry("sac", 10_000, 90, {**_LARGE, **_EXACT, "matmul_precision": "bf16", "compiled": True}),
+                _STREAM,
+            ),
+            eval_episodes=20,
+        ),
+        Task("tiltyard/Walker2d-v5", (*_online(20_000, _RACERS, _SMALL), _STREAM), eval_episodes=20),
+        Task("tiltyard/Ant-v5", (*_online(20_000, _RACERS, _SMALL), _STREAM), eval_episodes=20),
+        Task("tiltyard/PointMaze-v0", _online(15_000, {"sac": 45, "sb3-sac": 90}, _SMALL), eval_episodes=50),
+        Task("tiltyard/PegInsertion-v0", _online(10_000, {"sac": 35, "sb3-sac": 65}, _SMALL), eval_episodes=50),
+        *(
+            Task(env_id, _offline(10_000, _LEARNERS, _SMALL), eval_episodes=20, eval_points=4, dataset=dataset)
+            for env_id, dataset in (
+                ("tiltyard/Hopper-v5", "tiltyard/hopper/medium-v0"),
+                ("tiltyard/HalfCheetah-v5", "tiltyard/halfcheetah/medium-v0"),
+                ("tiltyard/PointMaze-v0", "tiltyard/pointmaze/random-50-expert-50-v0"),
+            )
+        ),
+        *(
+            Task(env_id, _onward(5_000, 8_000, _FINE_TUNERS), eval_episodes=50, dataset=dataset)
+            for env_id, dataset in (
+                ("tiltyard/Hopper-v5", "tiltyard/hopper/medium-v0"),
+                ("tiltyard/PointMaze-v0", "tiltyard/pointmaze/demonstrations-v0"),
+                ("tiltyard/PegInsertion-v0", "tiltyard/peginsertion/demonstrations-v0"),
+            )
+        ),
+    ),
+    seeds=(0, 1, 2, 3, 4),
+    datasets={
+        "tiltyard/hopper/medium-v0": Recipe("tiltyard/Hopper-v5", "medium", {"episodes": 100}),
+        "tiltyard/halfcheetah/medium-v0": Recipe("tiltyard/HalfCheetah-v5", "medium", {"episodes": 50}),
+        "tiltyard/pointmaze/random-50-expert-50-v0": Recipe(
+            "tiltyard/PointMaze-v0", "random,expert", {"episodes": 200}
+        ),
+        "tiltyard/pointmaze/demonstrations-v0": Recipe("tiltyard/PointMaze-v0", "expert", {"episodes": 20}),
+        "tiltyard/peginsertion/demonstrations-v0": Recipe("tiltyard/PegInsertion-v0", "expert", {"episodes": 20}),
+    },
+)
+
+SUITES: tuple[Suite, ...] = (SMOKE, CONTROL)
 
 
 def find(name: str) -> Suite:
