@@ -34,6 +34,8 @@ def test_goes_on_with_the_data_while_it_acts(match: Any) -> None:
     agent.learn(300)
     assert match.error(agent) < 0.01
     assert agent.replay_buffer.size() == 300
+    known = set(data.observations[:, 0].tolist())
+    assert set(agent.sample(1000).observations[:, 0].tolist()) <= known
 
 
 def test_without_data_it_says_what_to_do(match: Any) -> None:
