@@ -158,7 +158,7 @@ def pulls(outliers: tuple[float, ...] = (1.0, 10.0, 30.0)) -> dict[str, list[flo
         "kl, as the paper defines it": lambda x: (x / 2).exp() - x / 2 - 1,
     }.items():
         error = th.tensor(outliers, dtype=th.float64, requires_grad=True)
-        (slope,) = th.autograd.grad(loss(error).sum(), error)
+        (slope,) = th.autograd.grad(loss(error).sum(), error)  # type: ignore[no-untyped-call]
         found[name] = [round(value, 3) for value in slope.tolist()]
     return found
 
@@ -202,7 +202,7 @@ def measure(*, seeds: int | None = None) -> Measurement:
 
 def _settings(bench: Bench, name: str) -> list[float]:
     """Scores of one loss at each of its settings."""
-    learnt = {"divergence": name, "reward_scale": "auto"}
+    learnt: dict[str, Any] = {"divergence": name, "reward_scale": "auto"}
     return [bench.score("f-dvl-recoil", bench.data, temperature=setting, **learnt) for setting in ARMS[name]]
 
 

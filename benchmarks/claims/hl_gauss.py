@@ -75,7 +75,8 @@ def swing_up(observations: Floats) -> Floats:
     lacking = 10.0 * (1 - cosine) - speed**2 / 2 * (2 / 3)  # of m g l (1 - cos) / 2 and inertia m l^2 / 3, twice
     swinging = np.sign(speed) * np.sign(lacking) * 2.0
     standing = -10.0 * np.arctan2(sine, cosine) - 2.0 * speed
-    return np.where(cosine > 0.9, standing, swinging).clip(-2, 2)[:, None].astype(np.float32)
+    torques: Floats = np.where(cosine > 0.9, standing, swinging).clip(-2, 2)[:, None].astype(np.float32)
+    return torques
 
 
 def walk(seed: int) -> Walk:

@@ -80,7 +80,7 @@ def test_outputs_of_any_size_give_finite_losses(name: str) -> None:
     made = head(name)
     out = (1e4 * th.randn(2, 5, made.n_out)).requires_grad_()
     loss = made.loss(out, th.linspace(-50, 50, 5))
-    loss.sum().backward()
+    loss.sum().backward()  # type: ignore[no-untyped-call]
     assert out.grad is not None
     assert th.isfinite(loss).all()
     assert th.isfinite(out.grad).all()
