@@ -14,7 +14,8 @@ from ..wrappers.curricula.catalogue import CONTROL
 from ..wrappers.curricula.catalogue import ROWS as CURRICULA
 from ..wrappers.guidance.catalogue import ROWS as GUIDANCE
 from ..wrappers.rewards.catalogue import ROWS as REWARDS
-from .suites import SUITES
+from .runs import Run
+from .suites import SUITES, Entry, Task
 
 Rows = list[tuple[str, ...]]
 Content = tuple[str, tuple[str, ...], Rows]
@@ -64,14 +65,19 @@ def wrappers() -> Content:
     return "Curricula, guidance, rewards", ("name", "what it is", "paper"), rows
 
 
+def _length(task: Task, entry: Entry) -> str:
+    run = Run(task.env_id, entry.agent, 0, entry.budget, task.params(entry))
+    return run.length.removesuffix(" steps")
+
+
 def suites() -> Content:
     """Suites, a row a task."""
     columns = ("suite", "environment", "agents (steps)", "seeds", "core minutes#")
     rows: Rows = [
         (
             suite.name,
-            task.env_id,
-            ", ".join(f"{entry.agent} ({entry.budget:,})" for entry in task.entries),
+            task.env_id if task.dataset is None else f"{task.env_id} from {task.dataset}",
+            ", ".join(f"{entry.agent} ({_length(task, entry)})" for entry in task.entries),
             ", ".join(map(str, suite.seeds)),
             f"{len(suite.seeds) * sum(entry.seconds for entry in task.entries) / 60:.0f}",
         )
