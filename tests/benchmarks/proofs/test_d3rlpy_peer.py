@@ -167,9 +167,11 @@ def transitions(tmp_path, monkeypatch):
 def test_both_sides_train_in_turns(tmp_path, transitions):
     agent = agents.make("iql", HOPPER, n_envs=1, device="cpu", batch_size=4)
     with peer.Peer([sys.executable, "-c", ANSWERS], tmp_path / "log.txt") as other:
-        turns = peer.InTurns(other, chunk=2)
+        turns, ask, seen = peer.InTurns(other, chunk=2), other.ask, []
+        other.ask = lambda: seen.append(agent._n_updates) or ask()
         agent.learn_offline(transitions, 6, callback=turns)
-        assert other.ask() == {"seconds": 4}
+        assert ask() == {"seconds": 4}
+    assert seen == [2, 4, 6]
     assert [chunk["seconds"] for chunk in turns.theirs] == [1, 2, 3]
     assert len(turns.ours) == 3
     assert min(turns.ours) > 0
