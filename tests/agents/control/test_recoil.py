@@ -82,6 +82,10 @@ def test_goes_on_online_without_looking_at_rewards(match: Any, both: Any) -> Non
         agent.learn(10)
     agent.learn_offline(both[0], 200, suboptimal=both[1]).learn(200)
     assert match.error(agent) < 0.1
+    known = set(both[0].observations[:, 0].tolist()) | set(both[1].observations[:, 0].tolist())
+    met = [seen not in known for seen in agent.sample(2000).observations[:, 0].tolist()]
+    assert 50 < sum(met[:1000]) < 150  # 200 of 2230
+    assert not any(met[1000:])
 
 
 def test_comes_back_from_a_checkpoint(match: Any, both: Any, tmp_path: Path) -> None:
