@@ -34,8 +34,8 @@ def runs(*tasks: str) -> list[dict[str, Any]]:
 
 
 def test_normalised_return_by_hand() -> None:
-    # Half-way between -1220 and -150 is -685.
-    assert reward_scales.TASKS["Pendulum-v1"].normalised(-685.0) == pytest.approx(0.5)
+    # Half-way between -1256 and -150 is -703.
+    assert reward_scales.TASKS["Pendulum-v1"].normalised(-703.0) == pytest.approx(0.5)
 
 
 def test_spread_by_hand() -> None:
