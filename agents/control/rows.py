@@ -77,7 +77,7 @@ _SERL: Settings = {
     "tiltyard/Hopper-v5": {"target_entropy": -1.5, "learning_rate": 1e-3, "policy_kwargs": {"net_arch": [128, 128]}},
     **{f"tiltyard/{name}-v5": {"target_entropy": -3.0} for name in ("HalfCheetah", "Walker2d")},
     "tiltyard/Ant-v5": {"target_entropy": -4.0},
-    # Small networks and batches, large steps: with 20 demonstrations all of 32 test problems are solved after 3,000 steps
+    # Small networks and batches, large steps: with 20 demonstrations all of 32 test problems solved after 3,000 steps
     # of peg insertion and 8,000 of the U maze (one seed each, on four lanes).
     "tiltyard/PegInsertion-v0": {"target_entropy": -2.0, "learning_starts": 400, **_SMALL},
     **{f"tiltyard/{name}": {"target_entropy": -1.0, **_SMALL} for name in _SPARSE if name != "PegInsertion-v0"},
