@@ -15,8 +15,8 @@ What differs all the same, as read in d3rlpy's code:
 * IQL: there, the deviation of the actor is kept between e^-5 and e^2 by a sigmoid and begins at e^-1.5; here it is kept
   there by cutting and begins at 1. There, value and critics take one step together, the critics' targets from the value
   before it; here the value steps first.
-* Cal-QL: there, the temperature steps along its own gradient; here along that of its logarithm as in SB3, towards the
-  same entropy. There, the density of a drawn action is exact; here 1e-6 is added to 1 - a^2. An episode that a time
+* Cal-QL: there, the loss of the temperature is linear in it; here in its logarithm, as in SB3; both aim at the same
+  entropy. There, the density of a drawn action is exact; here 1e-6 is added to 1 - a^2. An episode that a time
   limit ended on a negative reward is worth no more than was seen there; here that reward counts as going on for ever.
 * TD3+BC: actor and targets move at the first, third, ... update there, at the second, fourth, ... here.
 * Data: d3rlpy would drop the last transition of each episode that a time limit ended. It is given one step more, never
@@ -301,17 +301,25 @@ def peer_versions(python: Path) -> dict[str, str]:
 
 
 def fingerprint(dataset_id: str) -> str:
-    """Of a dataset's numbers: the same id may be made anew with others."""
+    """Of a dataset's numbers: the same id may be made anew with others.
+
+    Raises:
+        SystemExit: no such local dataset; the message says how to get one.
+    """
     from tiltyard.agents.control.datasets import load
 
+    try:
+        dataset = load(dataset_id)
+    except (FileNotFoundError, ValueError) as error:
+        raise SystemExit(str(error)) from error
     digest = sha256()
-    for episode in load(dataset_id):
+    for episode in dataset:
         for array in (episode.observations, episode.actions, episode.rewards, episode.terminations):
             digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()[:16]
 
 
-def options() -> argparse.Namespace:
+def options(words: Sequence[str] | None = None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--dataset", nargs="+", default=["tiltyard/hopper/medium-v0"], help="ids of local datasets")
@@ -324,7 +332,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--python", type=Path, default=VENV / "bin" / "python", help="of d3rlpy's environment")
     parser.add_argument("--parts", type=Path, default=PARTS, help="where finished pairs are kept")
     parser.add_argument("--out", type=Path, default=OUT)
-    args = parser.parse_args()
+    args = parser.parse_args(words)
     if args.chunk < 1 or args.updates < 1 or args.updates % args.chunk:
         parser.error(f"--updates must be a multiple of --chunk, got {args.updates} and {args.chunk}")
     return args
@@ -339,6 +347,15 @@ def jobs(args: argparse.Namespace, versions: Mapping[str, str]) -> list[Job]:
         for dataset, print_ in fingerprints.items()
         for algorithm in args.algorithms
     ]
+
+
+def command(args: argparse.Namespace) -> str:
+    """What reproduces the result, without the places that only this machine has."""
+    words = ["python", "benchmarks/proofs/d3rlpy_peer.py"]
+    for name in ("dataset", "algorithms", "seeds", "updates", "chunk", "episodes", "workers"):
+        value = getattr(args, name)
+        words += [f"--{name}", *map(str, value if isinstance(value, list) else [value])]
+    return shlex.join(words)
 
 
 def main() -> None:
@@ -356,7 +373,7 @@ def main() -> None:
             print(*seed_rows(parts[-1:]), file=sys.stderr, flush=True)
     parts.sort(key=lambda part: args.algorithms.index(part["job"]["algorithm"]))
     result: dict[str, Any] = {
-        "command": shlex.join(["python", "benchmarks/proofs/d3rlpy_peer.py", *sys.argv[1:]]),
+        "command": command(args),
         "commit": commit(),
         "hardware": hardware(),
         "versions": both,

@@ -223,3 +223,16 @@ def test_the_fingerprint_is_of_the_numbers(tmp_path, monkeypatch):
         make_dataset(HOPPER, "random", episodes=1, seed=seed, force=True)
         found.append(peer.fingerprint("tiltyard/hopper/random-v0"))
     assert found[0] == found[1] != found[2]
+    with pytest.raises(SystemExit, match="no local dataset tiltyard/hopper/medium-v0: make it with"):
+        peer.fingerprint("tiltyard/hopper/medium-v0")
+
+
+def test_the_command_reproduces_the_result_anywhere(tmp_path, capsys):
+    given = ["--dataset", "a/b-v0", "--seeds", "3", "4", "--updates", "40", "--chunk", "20", "--out", str(tmp_path)]
+    args = peer.options(given)
+    words = peer.command(args).split()
+    assert str(tmp_path) not in words
+    assert vars(peer.options(words[2:])) == {**vars(args), "out": peer.OUT}
+    with pytest.raises(SystemExit):
+        peer.options(["--updates", "50", "--chunk", "20"])
+    assert "--updates must be a multiple of --chunk, got 50 and 20" in capsys.readouterr().err
