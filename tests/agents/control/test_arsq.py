@@ -243,6 +243,28 @@ def test_the_first_half_of_a_batch_is_imitated_where_there_are_data() -> None:
     assert 0 < (found[:, 32:] == 7).float().mean() < 0.2  # 25 of 425 transitions
 
 
+def test_what_is_not_demonstrated_is_not_imitated() -> None:
+    gaps = []
+    for other in (-0.9, 0.9):
+        agent = roughened(ARSQ("MlpPolicy", Corners(), **SMALL)).learn_offline(corners(), 0)
+        th.manual_seed(0)
+        roughened(agent)
+        actions = th.full((4, 2), 0.3)
+        actions[2:] = other
+        seen = th.zeros(4, 2)
+        gaps.append(agent.update(Batch(seen, actions, th.zeros(4), seen, th.zeros(4)))["imitation_gap"])
+    assert gaps[0].equal(gaps[1])
+
+
+def test_targets_follow_a_share_of_the_way() -> None:
+    agent = roughened(ARSQ("MlpPolicy", Corners(), tau=0.1, **SMALL)).learn_offline(corners(), 0)
+    before = agent.critic_target.value.weights[-1].clone()
+    agent.train(1, 32)
+    expected = 0.9 * before + 0.1 * agent.critic.value.weights[-1]
+    assert (expected - before).abs().min() > 1e-4
+    np.testing.assert_allclose(agent.critic_target.value.weights[-1], expected.detach(), atol=1e-6)
+
+
 def test_exploration_noise_is_for_greedy_dimensions() -> None:
     made = {one: ARSQ("MlpPolicy", Corners(), decomposition=one, **SMALL).action_noise for one in DECOMPOSITIONS}
     assert made["auto-regressive"] is None
