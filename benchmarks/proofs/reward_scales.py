@@ -1,6 +1,6 @@
 """DSAC-T and SAC under rewards times 0.1, 1 and 10: python benchmarks/proofs/reward_scales.py [--workers 2].
 
-Both agents learn with one set of settings, chosen for neither scale; only the reward that they train on is multiplied.
+Both agents learn with one set of settings, the same at every scale; only the reward that they train on is multiplied.
 They are scored on the task's own reward by their deterministic policy, as the mean of three evaluations at the end of
 training. ``docs/results/reward-scales/`` receives the numbers, a page with the command and a figure.
 
@@ -195,7 +195,9 @@ def page(result: dict[str, Any]) -> str:
             "",
             "![Normalised return by scale of the reward](scales.png)",
             "",
-            "Settings of both: `" + json.dumps(result["settings"]) + "`; steps: "
+            "Settings of both: `"
+            + json.dumps(result["settings"])
+            + f"`; DSAC-T's besides: `{AGENTS['dsac-t']}`; steps: "
             f"{', '.join(f'{name} {task.moments[-1]:,}' for name, task in TASKS.items() if name in columns)}.",
             "",
         ]
