@@ -322,6 +322,7 @@ class VectorToSB3(VecEnv):
         else:
             results = getattr(self._base, method_name)(*method_args, **method_kwargs)
             batched = isinstance(results, tuple | list | np.ndarray) and len(results) == self.num_envs
+            batched = batched and method_name != "compute_reward"  # a batch of goals, however many, never one a lane
             results = results if batched else [results] * self.num_envs
         return [results[i] for i in self._get_indices(indices)]
 

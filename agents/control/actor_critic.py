@@ -253,7 +253,7 @@ class ActorCritic(DataAgent):
         share = math.floor(batch_size * ratio + th.rand(()).item())  # rounded up as often as the rest asks for
         if share in (0, batch_size):
             return self.demonstrated(batch_size) if share else self.replayed(batch_size)
-        return _joined(self.demonstrated(share), self.replayed(batch_size - share))
+        return joined(self.demonstrated(share), self.replayed(batch_size - share))
 
     def replayed(self, n: int) -> Batch:
         """``n`` transitions of the replay buffer."""
@@ -290,7 +290,7 @@ def minimise(optimizer: th.optim.Optimizer, loss: Tensor) -> Tensor:
     return loss.detach()
 
 
-def _joined(one: Batch, other: Batch) -> Batch:
+def joined(one: Batch, other: Batch) -> Batch:
     """Two batches of flat observations as one; what only one of them has is dropped."""
     pairs = zip(one, other, strict=True)
     parts: list[Any] = [None if a is None or b is None else th.cat([a, b]) for a, b in pairs]

@@ -10,7 +10,7 @@ import torch as th
 from stable_baselines3.common.policies import BasePolicy
 from torch import Tensor
 
-from .actor_critic import ActorCritic, Metrics, _joined, minimise
+from .actor_critic import ActorCritic, Metrics, joined, minimise
 from .arsq_network import (
     ARSQCnnPolicy,
     ARSQMultiInputPolicy,
@@ -153,7 +153,7 @@ class ARSQ(ActorCritic):
         if not imitated:
             return super().sample(batch_size)
         demonstrated = self.demonstrated(imitated)
-        return demonstrated if imitated == batch_size else _joined(demonstrated, super().sample(batch_size - imitated))
+        return demonstrated if imitated == batch_size else joined(demonstrated, super().sample(batch_size - imitated))
 
     def n_imitated(self, batch_size: int) -> int:
         """How many transitions of a batch are imitated: ``imitation_ratio`` of it, or none without a dataset."""

@@ -39,6 +39,15 @@ class ControlAgent(SafeCheckpoint):
             env = sb3_spaces(env)
         return BaseAlgorithm._wrap_env(env, verbose, monitor_wrapper)
 
+    def set_random_seed(self, seed: int | None = None) -> None:
+        """As in SB3, but lane i starts from ``seed * n_envs + i``.
+
+        With ``seed + i``, as there, the runs of seeds 0 and 1 would see the same problems in all lanes but one.
+        """
+        super().set_random_seed(seed)
+        if seed is not None and self.env is not None:
+            self.env.seed(seed * self.env.num_envs)
+
 
 class OffPolicyAgent(ControlAgent, OffPolicyAlgorithm):
     """A control agent whose replay buffer is saved as plain arrays.

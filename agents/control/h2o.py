@@ -10,7 +10,7 @@ import torch as th
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from .actor_critic import Metrics, _joined, minimise
+from .actor_critic import Metrics, joined, minimise
 from .replay import Batch, Demonstrations
 from .sac import SAC
 from .updates import Adam, Mlp
@@ -161,7 +161,7 @@ class H2O(SAC):
         real = self.n_real(batch_size)
         if real == batch_size:
             return self.demonstrated(batch_size)
-        return _joined(self.demonstrated(real), self.replayed(batch_size - real))
+        return joined(self.demonstrated(real), self.replayed(batch_size - real))
 
     def n_real(self, batch_size: int) -> int:
         """How many of a batch are real: all while there is nothing simulated, else ``offline_ratio``, at least one."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import torch as th
 from torch import Tensor
 
-from .actor_critic import ActorCritic, Metrics, _joined, minimise
+from .actor_critic import ActorCritic, Metrics, joined, minimise
 from .datasets import Transitions
 from .f_dvl import gumbel_loss
 from .iql import advantage_weight
@@ -134,7 +134,7 @@ class ReCOIL(ActorCritic):
         mix = super().sample(batch_size - half)
         assert self.expert is not None
         rows = self.expert.rows[self.expert.draw(half)].to(self.device)
-        return _joined(mix, self._columns().batch(rows, self.gamma))
+        return joined(mix, self._columns().batch(rows, self.gamma))
 
     def update(self, batch: Batch) -> Metrics:
         """See the class; the second half of the batch is the expert's."""

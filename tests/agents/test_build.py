@@ -23,8 +23,8 @@ def test_an_id_brings_the_settings_lanes_and_problems_of_the_row() -> None:
     assert find("td3").settings_for("tiltyard/HalfCheetah-v5")["gradient_steps"] == -1
     assert isinstance(agent.action_noise, NormalActionNoise)
     assert agent.action_noise._sigma.tolist() == [0.1] * 3
-    first = gymnasium.make("tiltyard/Hopper-v5").reset(seed=4)[0]
-    np.testing.assert_array_equal(agent.env.reset()[1], first)  # lane 1 of seed 3
+    first = gymnasium.make("tiltyard/Hopper-v5").reset(seed=3 * 4 + 1)[0]
+    np.testing.assert_array_equal(agent.env.reset()[1], first)  # lane 1 of four of seed 3
 
 
 def test_settings_win_over_the_row_and_leave_it_alone() -> None:
@@ -102,3 +102,10 @@ def test_a_dict_among_the_settings_adds_to_that_of_the_row() -> None:
     assert agent.critic.net.n == 10  # everywhere
     assert agent.critic.net.weights[0].shape[-1] == 128  # the net_arch of this environment
     assert agent.critic.net.plan.activation is ACTIVATIONS[nn.Tanh]
+
+
+def test_no_lane_of_one_seed_sees_the_problems_of_another_seed() -> None:
+    firsts = [make("sac", "tiltyard/Hopper-v5", seed=seed, n_envs=3, **SMALL).env.reset() for seed in range(3)]
+    assert len(np.unique(np.concatenate(firsts), axis=0)) == 9
+    alone, _ = gymnasium.make("tiltyard/Hopper-v5").reset(seed=2 * 3 + 1)
+    np.testing.assert_array_equal(firsts[2][1], alone)
