@@ -60,6 +60,27 @@ ACTIVATIONS: dict[type[nn.Module], Activation] = {
 }
 
 
+def any_activation(kind: type[nn.Module]) -> Activation:
+    """The activation of a module class: one of :data:`ACTIVATIONS`, or any other by way of autograd, more slowly.
+
+    Raises:
+        ValueError: a module that learns something itself.
+    """
+    if kind in ACTIVATIONS:
+        return ACTIVATIONS[kind]
+    module = kind()
+    if any(True for _ in module.parameters()):
+        raise ValueError(f"activation_fn {kind.__name__} has parameters of its own, which nothing would train")
+
+    def backward(g: Tensor, z: Tensor) -> Tensor:
+        with th.enable_grad():
+            z = z.detach().requires_grad_()
+            (found,) = th.autograd.grad(module(z.clone()), z, g)
+        return found
+
+    return Activation(module, lambda z: module(z.clone()), backward, False)
+
+
 @dataclass(frozen=True)
 class Plan:
     """How an ensemble computes: activation, whether layers are normalised before it, and a type for the products.
@@ -86,11 +107,11 @@ class Mlp(nn.Module):
         n_in: width of the input.
         widths: of the hidden layers.
         n_out: width of the output.
-        activation: between the layers: one of :data:`ACTIVATIONS`.
+        activation: between the layers; those of :data:`ACTIVATIONS` are fast.
         layer_norm: normalise every hidden layer, with a learned scale and shift a member.
 
     Raises:
-        ValueError: another activation.
+        ValueError: an activation with parameters.
     """
 
     def __init__(
@@ -104,9 +125,7 @@ class Mlp(nn.Module):
         layer_norm: bool = False,
     ) -> None:
         super().__init__()
-        if activation not in ACTIVATIONS:
-            raise ValueError(unknown("activation", activation.__name__, [known.__name__ for known in ACTIVATIONS]))
-        self.plan = Plan(ACTIVATIONS[activation], layer_norm, None)
+        self.plan = Plan(any_activation(activation), layer_norm, None)
         self.n, self.n_in, self.n_out = n, n_in, n_out
         sizes = [n_in, *widths, n_out]
         tensors: list[Tensor] = []

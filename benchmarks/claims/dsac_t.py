@@ -104,7 +104,7 @@ def bias(agent: OffPolicyAlgorithm, env: VectorEnv[Any, Any, Any], *, horizon: i
         with th.no_grad():
             observed = th.as_tensor(np.asarray(observation), dtype=th.float32)
             actions, log_prob = agent.actor.action_log_prob(observed)  # type: ignore[operator, union-attr]
-            values.append(_value(policy.critic(observed, actions)))
+            values.append(policy.critic(observed, actions).min(dim=0).values.numpy())
         observation, reward, terminated, _, _ = env.step(policy.unscale_action(actions.numpy()))
         rewards.append(reward)
         log_probs.append(log_prob.numpy())
@@ -113,14 +113,8 @@ def bias(agent: OffPolicyAlgorithm, env: VectorEnv[Any, Any, Any], *, horizon: i
     returns = soft_returns(np.array(rewards), np.array(log_probs), np.array(ended), agent.gamma, alpha)[
         : horizon - tail
     ]
-    estimates = np.asarray(values)[: horizon - tail]
+    estimates = np.asarray(values, float)[: horizon - tail]
     return Bias(float(estimates.mean()), float(returns.mean()), float(np.abs(returns).mean()))
-
-
-def _value(critics: tuple[th.Tensor, ...]) -> Floats:
-    """Min over critics: SAC's are a tuple of ``[n, 1]``, DSAC-T's the means ``[critics, n]`` and deviations."""
-    means = critics[0] if critics[0].shape[-1] != 1 else th.cat(critics, dim=1).T
-    return np.asarray(means.min(dim=0).values.numpy(), float)
 
 
 def _endless(task: str) -> VectorEnv[Any, Any, Any]:

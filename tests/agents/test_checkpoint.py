@@ -13,8 +13,9 @@ from gymnasium import spaces
 from stable_baselines3.common.noise import NormalActionNoise
 from stable_baselines3.common.utils import LinearSchedule, set_random_seed
 
+from tiltyard.agents import DQN, PPO, SAC, TD3
 from tiltyard.agents.checkpoint import read_checkpoint
-from tiltyard.agents.control.stock import DQN, PPO, SAC, TD3
+from tiltyard.agents.control.updates import ACTIVATIONS
 from tiltyard.agents.encoding import decode, encode
 
 SMALL: dict[str, Any] = {"seed": 0}
@@ -100,7 +101,7 @@ def test_settings_come_back_by_hand(tmp_path: Path) -> None:
     assert loaded.lr_schedule(0.75) == pytest.approx(5e-4)  # a quarter done of the half in which it falls to 0
     assert loaded.action_noise._sigma.tolist() == [0.2]
     assert loaded.train_freq == agent.train_freq
-    assert isinstance(loaded.policy.actor.mu[1], th.nn.GELU)
+    assert loaded.policy.actor.net.plan.activation is ACTIVATIONS[th.nn.GELU]
 
 
 def test_a_function_as_schedule_is_saved_as_its_present_value(tmp_path: Path) -> None:
@@ -225,7 +226,7 @@ def test_parameters_are_read_from_a_file_in_place(sac: Path) -> None:
     agent = SAC("MlpPolicy", "Pendulum-v1", policy_kwargs={"net_arch": [8]}, **OFF)
     agent.set_parameters(sac)
     stored = read_checkpoint(sac)[1]
-    assert th.equal(agent.policy.state_dict()["actor.mu.weight"], stored["policy/actor.mu.weight"])
+    assert th.equal(agent.policy.state_dict()["actor.net.weights.0"], stored["policy/actor.net.weights.0"])
 
 
 def test_a_full_replay_buffer_is_saved_oldest_first(tmp_path: Path) -> None:

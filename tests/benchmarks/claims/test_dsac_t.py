@@ -38,16 +38,9 @@ class Constant(gymnasium.Env[Any, Any]):
 def test_bias_of_a_known_value_is_found(agent_class: Any) -> None:
     agent = agent_class("MlpPolicy", Constant(), gamma=0.9, ent_coef=1e-12, buffer_size=10, device="cpu")
     with th.no_grad():
-        if agent_class is SAC:
-            for i, critic in enumerate(agent.critic.q_networks):
-                critic[-1].weight.zero_()
-                critic[-1].bias.fill_(12.0 + i)
-        else:
-            last = agent.critic.layers[-1]
-            last.weight.zero_()
-            last.bias[:, 0, 0] = th.tensor([12.0, 13.0])
-    if agent_class is SAC:
-        agent.log_ent_coef = agent.ent_coef_tensor.log()
+        *_, weight, bias = agent.critic.net.weights
+        weight.zero_()
+        bias[:, 0, 0] = th.tensor([12.0, 13.0])
     env = SyncVectorEnv([Constant] * 2, autoreset_mode=AutoresetMode.SAME_STEP)
     found = dsac_t.bias(agent, env, horizon=210, tail=200, seed=0)
     assert found.estimate == pytest.approx(12.0)
