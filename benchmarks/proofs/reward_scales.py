@@ -15,6 +15,7 @@ import argparse
 import json
 import shlex
 import time
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import product
@@ -143,10 +144,13 @@ def spread_difference(scores: Floats) -> float:
 
 def summary(runs: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """Estimate and 95% interval of every mean and spread, in each task and, if there are several, over all."""
-    from tiltyard.benchmarks.statistics import bootstrap_interval, mean
+    from tiltyard.benchmarks.statistics import bootstrap_interval
 
-    def interval(scores: Floats, statistic: Any) -> list[float]:
-        found = bootstrap_interval(scores, statistic, rng=np.random.default_rng(0))
+    def interval(scores: Floats, statistic: Callable[[Floats], Any]) -> list[float]:
+        seeds = np.arange(len(scores), dtype=np.float64)[:, None]  # drawn whole: runs are paired by seed
+        found = bootstrap_interval(
+            seeds, lambda drawn: statistic(scores[drawn[:, 0].astype(int)]), rng=np.random.default_rng(0)
+        )
         return [found.estimate, found.low, found.high]
 
     rows: dict[str, dict[str, Any]] = {}
@@ -156,7 +160,7 @@ def summary(runs: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
         tables = {agent: table(chosen, agent) for agent in AGENTS}
         rows[task] = {
             **{
-                f"{agent}, reward x {scale:g}": interval(scores[:, [column]], mean)
+                f"{agent}, reward x {scale:g}": interval(scores[:, column], np.mean)
                 for agent, scores in tables.items()
                 for column, scale in enumerate(SCALES)
             },

@@ -58,9 +58,9 @@ def test_summary_by_hand() -> None:
     assert rows["all tasks"]["dsac-t, reward x 0.1"][0] == pytest.approx(0.2)
     assert rows["all tasks"]["sac, spread"][0] == pytest.approx(1.0)
     assert rows["all tasks"]["dsac-t, spread"][0] == pytest.approx(0.0)
-    estimate, low, high = rows["all tasks"]["spread of sac minus that of dsac-t"]
-    assert estimate == pytest.approx(1.0)
-    assert 0.7 < low <= 1.0 <= high < 1.3
+    # Seeds differ, and every seed's scores rise alike with the scale: the spread is the same whichever seeds are drawn.
+    assert rows["all tasks"]["spread of sac minus that of dsac-t"] == pytest.approx([1.0, 1.0, 1.0])
+    assert rows["all tasks"]["dsac-t, reward x 0.1"][1:] == pytest.approx([0.1, 0.3])
 
 
 def test_agents_train_on_the_scaled_reward() -> None:
