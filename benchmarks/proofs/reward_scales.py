@@ -59,6 +59,8 @@ LANES, EPISODES = 4, 10
 SETTINGS: dict[str, Any] = {
     "learning_rate": 1e-3,
     "batch_size": 128,
+    "gamma": 0.95,  # values that can follow the policy within the budget, as in the claim of DSAC-T
+    "tau": 0.01,
     "buffer_size": 10_000,
     "learning_starts": 500,
     "gradient_steps": -1,
