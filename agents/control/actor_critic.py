@@ -23,6 +23,8 @@ from .trajectory_weighting import check_sampler
 from .updates import polyak
 
 Metrics = dict[str, Tensor]
+AHEAD = 16
+"""Batches drawn at once, where a call of ``train`` asks for several."""
 Self = TypeVar("Self", bound="ActorCritic")
 
 
@@ -186,6 +188,8 @@ class ActorCritic(DataAgent):
     def _do_updates(self, gradient_steps: int, batch_size: int) -> None:
         if not hasattr(self, "_logger"):  # as learn() does; here train() may come first
             self._logger = configure_logger(self.verbose, self.tensorboard_log)
+        if isinstance(self.replay_buffer, RowReplay):
+            self.replay_buffer.ahead = min(gradient_steps, AHEAD)
         self.policy.set_training_mode(True)
         self._update_learning_rate(self._optimizers())
         metrics: Metrics = {}

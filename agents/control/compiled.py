@@ -83,6 +83,7 @@ class CompiledUpdate:
         if not any(map(shutil.which, ("c++", "g++", "clang++", "cl"))):
             raise RuntimeError("compiled=True needs a C++ compiler: install one (Debian: g++), or leave it out")
         self._agent = agent
+        self._known: tuple[Any, ...] = ()
         self._actor_plan, self._critic_plan = agent.actor.net.plan, agent.critic.net.plan
         self._critics: Callable[..., Any] = th.compile(self._update_critics, fullgraph=True, dynamic=False)
         self._both: Callable[..., Any] = th.compile(self._update_both, fullgraph=True, dynamic=False)
@@ -94,16 +95,25 @@ class CompiledUpdate:
         noise = th.randn(shape)  # drawn in the order of the readable update
         members = th.arange(n) if agent.critic_subset is None else th.randperm(n)[: agent.critic_subset]
         rate = th.tensor(agent.critic.optimizer.param_groups[0]["lr"])
-        tensors = (_learned(agent.critic.optimizer), _detached(agent.critic_target), agent.log_ent_coef.detach())
+        actor, temperature, *tensors = self._tensors()
         with th.no_grad():
             if not with_actor:
-                q = self._critics(_detached(agent.actor), *tensors, tuple(batch[:5]), noise, members, rate)
+                q = self._critics(actor.params, *tensors, tuple(batch[:5]), noise, members, rate)
                 return {"critic_loss": q[0], "q": q[1]}
-            optimizer = agent.ent_coef_optimizer
-            temperature = None if optimizer is None else _learned(optimizer)
-            actor = _learned(agent.actor.optimizer)
             told = self._both(actor, temperature, *tensors, tuple(batch[:5]), (noise, th.randn(shape)), members, rate)
         return dict(zip(("critic_loss", "q", "actor_loss", "ent_coef"), told, strict=True))
+
+    def _tensors(self) -> tuple[Learned, Learned | None, Learned, Tensors, Tensor]:
+        """Everything that is learnt; looked up anew only where an optimiser's state was loaded meanwhile."""
+        agent = self._agent
+        optimizers = (agent.actor.optimizer, agent.ent_coef_optimizer, agent.critic.optimizer)
+        lists = [None if optimizer is None else optimizer.lists for optimizer in optimizers]
+        if not self._known or any(new is not old for new, old in zip(lists, self._known[0], strict=True)):
+            actor, temperature, critic = (None if found is None else _learned(found) for found in lists)
+            targets = [param.detach() for param in agent.critic_target.net.weights]
+            self._known = (lists, (actor, temperature, critic, targets, agent.log_ent_coef.detach()))
+        found: tuple[Learned, Learned | None, Learned, Tensors, Tensor] = self._known[1]
+        return found
 
     def _update_critics(
         self,
@@ -165,10 +175,6 @@ class CompiledUpdate:
         return found, q, actor_loss, ent_coef
 
 
-def _detached(network: Any) -> Tensors:
-    return [param.detach() for param in network.net.weights]
-
-
-def _learned(optimizer: Any) -> Learned:
-    params, *states = optimizer.lists
+def _learned(lists: tuple[Tensors, ...]) -> Learned:
+    params, *states = lists
     return Learned([param.detach() for param in params], *states)

@@ -76,15 +76,26 @@ class RowReplay(ReplayBuffer):
         self.rewards, self.dones = table[..., columns.reward], table[..., columns.done]
         self.timeouts, self.next_observations = table[..., columns.timeout], table[..., columns.next_observation]
         self._rows = th.from_numpy(table).view(-1, columns.width)
+        self.ahead = 1
+        """Batches that the next :meth:`draw` prepares at once, for those that follow before anything is added."""
+        self._ready = self._rows[:0]
 
     @property
     def transitions(self) -> int:
         """How many are stored."""
         return self.size() * self.n_envs
 
-    def draw(self, n: int, out: Tensor | None = None) -> Tensor:
+    def add(self, *args: Any, **kwargs: Any) -> None:
+        """As in SB3."""
+        super().add(*args, **kwargs)
+        self._ready = self._rows[:0]
+
+    def draw(self, n: int) -> Tensor:
         """``n`` rows, each drawn from all stored, ``[n, width]`` on the CPU."""
-        return th.index_select(self._rows, 0, th.randint(self.transitions, (n,)), out=out)
+        if len(self._ready) < n:
+            self._ready = self._rows.index_select(0, th.randint(self.transitions, (n * self.ahead,)))
+        drawn, self._ready = self._ready[:n], self._ready[n:]
+        return drawn
 
 
 class Demonstrations:

@@ -47,7 +47,7 @@ class SAC(ActorCritic):
     """
 
     log_ent_coef: Tensor
-    ent_coef_optimizer: th.optim.Optimizer | None
+    ent_coef_optimizer: Adam | None
 
     def __init__(
         self,
