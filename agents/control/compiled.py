@@ -106,7 +106,7 @@ class CompiledUpdate:
     def _tensors(self) -> tuple[Learned, Learned | None, Learned, Tensors, Tensor]:
         """Everything that is learnt; looked up anew only where an optimiser's state was loaded meanwhile."""
         agent = self._agent
-        optimizers = (agent.actor.optimizer, agent.ent_coef_optimizer, agent.critic.optimizer)
+        optimizers: tuple[Any, ...] = (agent.actor.optimizer, agent.ent_coef_optimizer, agent.critic.optimizer)
         lists = [None if optimizer is None else optimizer.lists for optimizer in optimizers]
         if not self._known or any(new is not old for new, old in zip(lists, self._known[0], strict=True)):
             actor, temperature, critic = (None if found is None else _learned(found) for found in lists)
