@@ -32,13 +32,13 @@ def _column(values: Any) -> npt.NDArray[Any]:
 
 def merged(first: Info, second: Info) -> Info:
     """Two masked infos over disjoint lanes as one; where both have a column, each keeps its own lanes."""
-    merged = {**second, **first}
+    both = {**second, **first}
     for key in first.keys() & second.keys():
         if key.startswith("_") and key[1:] in first:
-            merged[key] = first[key] | second[key]
+            both[key] = first[key] | second[key]
         elif isinstance(first[key], Mapping):
-            merged[key] = merged(first[key], second[key])
+            both[key] = merged(first[key], second[key])
         else:
-            merged[key] = first[key].copy()
-            merged[key][second[f"_{key}"]] = second[key][second[f"_{key}"]]
-    return merged
+            both[key] = first[key].copy()
+            both[key][second[f"_{key}"]] = second[key][second[f"_{key}"]]
+    return both
