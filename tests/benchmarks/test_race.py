@@ -130,7 +130,12 @@ def test_a_run_of_another_version_is_kept_out_and_named(finished, tmp_path):
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
 def test_a_race_that_is_stopped_takes_its_workers_with_it(tmp_path, sent):
     command = [sys.executable, "-m", "tiltyard.benchmarks.cli", "race", "smoke", "--agents", "sac", "--seeds", "0"]
-    process = subprocess.Popen([*command, "--out", str(tmp_path)], stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [*command, "--out", str(tmp_path)],
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored where tests run in the background
+    )
     wait_for(lambda: list(tmp_path.glob("*.partial/steps")))
     assert len(workers(tmp_path)) == 1
     process.send_signal(sent)
