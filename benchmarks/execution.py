@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from stable_baselines3.common.callbacks import BaseCallback, EvalCallback
 from stable_baselines3.common.logger import configure
 
@@ -18,6 +17,7 @@ from ..agents.checkpoint import check_keywords
 from ..envs.catalogue import find as find_env
 from .evaluation import Evaluation, check_held_out, evaluation_env, evaluation_seeds, play_episodes
 from .runs import CHECKPOINT, CURVE, DATA, FINAL, STEPS, Run
+from .threads import one_thread
 
 if TYPE_CHECKING:
     from stable_baselines3.common.vec_env import VecEnv
@@ -55,12 +55,8 @@ def _check_data(agent: Row, params: Mapping[str, Any]) -> None:
 
 def train(run: Run, folder: Path, progress: Callable[[int], None] | None = None) -> None:
     """Executes ``run`` on one thread and leaves its files (all but ``run.json``) in ``folder``."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # sums over more threads round differently: the same command must give the same number
-    try:
+    with one_thread():
         _train(run, folder, progress)
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _train(run: Run, folder: Path, progress: Callable[[int], None] | None) -> None:

@@ -9,6 +9,8 @@ hand heads one number a target; for that, C51's projection is "two-hot".
 """
 
 import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import torch as th
@@ -18,7 +20,7 @@ from torch.nn import functional as F
 from ... import unknown
 
 
-class Head(nn.Module):
+class Head(nn.Module, ABC):
     """Reads values out of a critic's outputs."""
 
     n_out: int
@@ -28,13 +30,13 @@ class Head(nn.Module):
         super().__init__()
         self.n = n
 
+    @abstractmethod
     def value(self, out: Tensor) -> Tensor:
         """Outputs ``[n, B, n_out]`` as values ``[n, B]``."""
-        raise NotImplementedError
 
+    @abstractmethod
     def loss(self, out: Tensor, target: Tensor) -> Tensor:
         """The loss ``[n, B]`` of outputs ``[n, B, n_out]`` against targets ``[B]`` or ``[n, B]``."""
-        raise NotImplementedError
 
 
 class SquaredError(Head):
@@ -72,6 +74,11 @@ class Gaussian(Head):
     def value(self, out: Tensor) -> Tensor:
         """The mean."""
         return out[..., 0]
+
+    def loss(self, out: Tensor, target: Tensor) -> Tensor:
+        """The negative log-likelihood, but for its constant: ``((Q - y) / sigma)^2 / 2 + log sigma``."""
+        std = self.deviation(out)
+        return 0.5 * ((self.value(out) - target) / std) ** 2 + std.log()
 
     def deviation(self, out: Tensor) -> Tensor:
         """The standard deviation ``[n, B]``."""
@@ -147,9 +154,9 @@ class Categorical(Head):
         at = (target.clamp(self.v_min, self.v_max).unsqueeze(-1) - self.v_min) / self.width
         return self.spread(self.steps - at)
 
+    @abstractmethod
     def spread(self, away: Tensor) -> Tensor:
         """The probability of bins that lie so many widths above the target, ``[..., n_bins]``."""
-        raise NotImplementedError
 
 
 def _flattest(values: Tensor, low: float, high: float) -> Tensor:
@@ -217,7 +224,12 @@ class HLGauss(Categorical):
         return share / share.sum(-1, keepdim=True)
 
 
-HEADS: dict[str, type[Head]] = {"mse": SquaredError, "gaussian": Gaussian, "two-hot": TwoHot, "hl-gauss": HLGauss}
+HEADS: dict[str, Callable[..., Head]] = {
+    "mse": SquaredError,
+    "gaussian": Gaussian,
+    "two-hot": TwoHot,
+    "hl-gauss": HLGauss,
+}
 
 
 def make_head(name: str, n: int, **settings: Any) -> Head:

@@ -1,6 +1,7 @@
 """Actors, critics and the policy that holds them, shared by control agents."""
 
 import math
+from abc import ABC, abstractmethod
 from typing import Any, cast
 
 import torch as th
@@ -134,7 +135,7 @@ class _Squash(th.autograd.Function):
         return th.cat([g_mean, (g_mean * spread - g_log_prob) * inside], dim=-1), None
 
 
-class Actor(Network):
+class Actor(Network, ABC):
     """A policy network; actions are scaled to [-1, 1].
 
     Args:
@@ -170,9 +171,9 @@ class Actor(Network):
         out: Tensor = self.net(self.features(observations))
         return out.squeeze(0)
 
+    @abstractmethod
     def forward(self, observations: Any, deterministic: bool = False) -> Tensor:
         """Actions ``[B, A]``."""
-        raise NotImplementedError
 
 
 class SquashedGaussian(Actor):

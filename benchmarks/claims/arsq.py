@@ -25,7 +25,6 @@ from typing import Any
 import gymnasium
 import numpy as np
 import numpy.typing as npt
-import torch as th
 from gymnasium.spaces import Box
 
 from ...agents import make
@@ -177,13 +176,8 @@ def measure(*, seeds: int | None = None) -> Measurement:
     """Trains all arms with ``seeds`` seeds (10 by default, on Hopper at most 4), one thread: about eight minutes."""
     count = SEEDS if seeds is None else seeds
     hoppers = min(count, TASK_SEEDS)
-    threads = th.get_num_threads()
-    th.set_num_threads(1)
-    try:
-        bandit = {name: np.array([rewards_of(name, seed) for seed in range(count)]) for name in DECOMPOSITIONS}
-        hopper = {name: np.array([hopper_scores(name, seed) for seed in range(hoppers)]) for name in HOPPER_ARMS}
-    finally:
-        th.set_num_threads(threads)
+    bandit = {name: np.array([rewards_of(name, seed) for seed in range(count)]) for name in DECOMPOSITIONS}
+    hopper = {name: np.array([hopper_scores(name, seed) for seed in range(hoppers)]) for name in HOPPER_ARMS}
     details = {
         "seeds": count,
         "bandit, reward": _told(bandit),

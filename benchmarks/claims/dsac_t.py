@@ -145,17 +145,12 @@ def _interval(values: Floats, seed: int) -> Interval:
 def measure(*, seeds: int | None = None) -> Measurement:
     """Trains both agents on both tasks with ``seeds`` seeds (5 by default), on one thread: about seven minutes."""
     count = SEEDS if seeds is None else seeds
-    threads = th.get_num_threads()
-    th.set_num_threads(1)
-    try:
-        found = {
-            (name, task, seed): biases(name, task, seed)
-            for seed in range(count)
-            for task in TASKS
-            for name in ("sac", "dsac-t")
-        }
-    finally:
-        th.set_num_threads(threads)
+    found = {
+        (name, task, seed): biases(name, task, seed)
+        for seed in range(count)
+        for task in TASKS
+        for name in ("sac", "dsac-t")
+    }
 
     def percents(name: str) -> Floats:
         """Mean over the moments, ``[seeds, tasks]``."""

@@ -170,14 +170,9 @@ def _interval(values: npt.ArrayLike, index: int) -> Interval:
 def measure(*, seeds: int | None = None) -> Measurement:
     """Trains all arms on both tasks with ``seeds`` seeds (5 by default), on one thread: about nine minutes."""
     count = SEEDS if seeds is None else seeds
-    threads = th.get_num_threads()
-    th.set_num_threads(1)
-    try:
-        benches = [[Bench(task, seed) for task in TASKS] for seed in range(count)]
-        scores = {name: np.array([[_settings(bench, name) for bench in row] for row in benches]) for name in ARMS}
-        imitations = [imitation(row[0]) for row in benches]
-    finally:
-        th.set_num_threads(threads)
+    benches = [[Bench(task, seed) for task in TASKS] for seed in range(count)]
+    scores = {name: np.array([[_settings(bench, name) for bench in row] for row in benches]) for name in ARMS}
+    imitations = [imitation(row[0]) for row in benches]
     means = {name: found.mean(axis=2) for name, found in scores.items()}  # [seeds, tasks]
     effect = (means["chi-square"] + means["total-variation"]) / 2 - means["kl"]
     details = {

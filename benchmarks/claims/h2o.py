@@ -19,8 +19,7 @@ between the simulator's next state and reality's. The next states that u is aver
 simulator, and u no longer follows the truth (seen on other seeds than those of the measurement).
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -164,15 +163,14 @@ def measure(*, seeds: int | None = None) -> Measurement:
     scores: dict[str, list[float]] = {arm: [] for arm in ARMS}
     gaps: list[dict[str, float]] = []
     behaviour: list[float] = []
-    with _one_thread():
-        for seed in range(count):
-            data = real_data(100 + seed)
-            behaviour.append(float(np.mean(data.episode_returns)))
-            for arm in ARMS:
-                agent, found = trained(arm, data, seed, lambda agent, at=seed: real_return(agent, 10_000 + 100 * at))  # type: ignore[misc]
-                scores[arm].append(float(np.mean(found)))
-                if isinstance(agent, H2O):
-                    gaps.append(correlations(agent))
+    for seed in range(count):
+        data = real_data(100 + seed)
+        behaviour.append(float(np.mean(data.episode_returns)))
+        for arm in ARMS:
+            agent, found = trained(arm, data, seed, lambda agent, at=seed: real_return(agent, 10_000 + 100 * at))  # type: ignore[misc]
+            scores[arm].append(float(np.mean(found)))
+            if isinstance(agent, H2O):
+                gaps.append(correlations(agent))
     best = max((arm for arm in ARMS if arm != "H2O"), key=lambda arm: np.mean(scores[arm]))
     effect = _interval(np.subtract(scores["H2O"], scores[best]), 0)
     return Measurement(effect, _details(scores, gaps, behaviour, best))
@@ -210,13 +208,3 @@ def _networks() -> dict[str, Any]:
 
 def _interval(values: Floats, stream: int) -> Interval:
     return bootstrap_interval(values[:, None], mean, rng=np.random.default_rng([2206, stream]))
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    threads = th.get_num_threads()
-    th.set_num_threads(1)
-    try:
-        yield
-    finally:
-        th.set_num_threads(threads)

@@ -17,6 +17,7 @@ from typing import Any, Literal, get_args
 from ... import unknown
 from .. import provenance
 from ..statistics import Interval
+from ..threads import one_thread
 
 Judgement = Literal["reproduced", "not reproduced at this scale", "inconclusive"]
 RESULTS = Path("docs/results/claims")
@@ -139,7 +140,8 @@ def run_claim(handle: str, *, seeds: int | None = None, folder: str | Path | Non
     """
     claim, measure = load(handle)
     start = time.perf_counter()
-    found = measure(seeds=seeds)
+    with one_thread():
+        found = measure(seeds=seeds)
     verdict = Verdict(
         handle=handle,
         judgement=judge(found.effect, claim.threshold),

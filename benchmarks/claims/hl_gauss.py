@@ -148,12 +148,7 @@ def _interval(values: npt.ArrayLike, index: int) -> Interval:
 def measure(*, seeds: int | None = None) -> Measurement:
     """Learns with every head at every level of noise with ``seeds`` seeds (8 by default): about six minutes."""
     count = SEEDS if seeds is None else seeds
-    threads = th.get_num_threads()
-    th.set_num_threads(1)
-    try:
-        found = np.array([errors(seed) for seed in range(count)])  # [seeds, arms, levels]
-    finally:
-        th.set_num_threads(threads)
+    found = np.array([errors(seed) for seed in range(count)])  # [seeds, arms, levels]
     ahead = lead(found)
     details = {
         "seeds": count,

@@ -21,7 +21,6 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-import torch as th
 
 from ...agents import make
 from ...envs.catalogue import find as find_env
@@ -79,15 +78,10 @@ def _interval(values: Floats, seed: int) -> Interval:
 def measure(*, seeds: int | None = None) -> Measurement:
     """Trains each student with ``seeds`` seeds (5 by default), on one thread: about eight minutes."""
     count = SEEDS if seeds is None else seeds
-    threads = th.get_num_threads()
-    th.set_num_threads(1)
-    try:
-        teacher = gymnasium.make(TASK)
-        snapshots = teacher_snapshots(teacher, episodes=TEACHER_EPISODES)
-        teacher.close()
-        curves = {name: np.array([curve(name, snapshots, seed) for seed in range(count)]) for name in STUDENTS}
-    finally:
-        th.set_num_threads(threads)
+    teacher = gymnasium.make(TASK)
+    snapshots = teacher_snapshots(teacher, episodes=TEACHER_EPISODES)
+    teacher.close()
+    curves = {name: np.array([curve(name, snapshots, seed) for seed in range(count)]) for name in STUDENTS}
     areas = {name: found.mean(axis=1) for name, found in curves.items()}
     details = {
         "seeds": count,

@@ -17,14 +17,11 @@ cloning makes of five times as many demonstrations (the authors' own comparison)
 real robots that see by cameras and so no more than a frame for ours.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
 import gymnasium
 import numpy as np
-import torch as th
 
 from ...agents import make
 from ...agents.control.datasets import Transitions
@@ -138,12 +135,11 @@ def measure(*, seeds: int | None = None) -> Measurement:
     count = SEEDS if seeds is None else seeds
     curves: dict[str, list[list[float]]] = {arm: [] for arm in ARMS}
     cloning: list[float] = []
-    with _one_thread():
-        for seed in range(count):
-            data = demonstrations(DEMONSTRATIONS, seed)
-            for arm in ARMS:
-                curves[arm].append(curve(arm, data, seed))
-            cloning.append(cloned(seed))
+    for seed in range(count):
+        data = demonstrations(DEMONSTRATIONS, seed)
+        for arm in ARMS:
+            curves[arm].append(curve(arm, data, seed))
+        cloning.append(cloned(seed))
     found = {arm: np.array(rows) for arm, rows in curves.items()}  # [seeds, moments]
     best = max((arm for arm in ARMS if arm != SERL), key=lambda arm: found[arm].mean())
     effect = _interval((found[SERL] - found[best]).mean(axis=1), 0)
@@ -173,13 +169,3 @@ def _details(found: dict[str, Floats], cloning: Floats, best: str) -> dict[str, 
 
 def _interval(values: Floats, stream: int) -> Interval:
     return bootstrap_interval(values[:, None], mean, rng=np.random.default_rng([2401, stream]))
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    threads = th.get_num_threads()
-    th.set_num_threads(1)
-    try:
-        yield
-    finally:
-        th.set_num_threads(threads)

@@ -133,15 +133,9 @@ def _interval(scores: Floats, statistic: Callable[[Floats], float], index: int) 
 def measure(*, seeds: int | None = None) -> Measurement:
     """Trains all agents on all tasks with ``seeds`` seeds (5 by default), on one thread: about six minutes."""
     count = SEEDS if seeds is None else seeds
-    threads = th.get_num_threads()
-    th.set_num_threads(1)
-    try:
-        scores = {
-            name: np.array([[final_return(name, task, seed) for task in TASKS] for seed in range(count)])
-            for name in AGENTS
-        }
-    finally:
-        th.set_num_threads(threads)
+    scores = {
+        name: np.array([[final_return(name, task, seed) for task in TASKS] for seed in range(count)]) for name in AGENTS
+    }
     details = {
         "seeds": count,
         "steps": STEPS,

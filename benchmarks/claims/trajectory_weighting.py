@@ -20,7 +20,6 @@ from typing import Any
 import gymnasium
 import numpy as np
 import numpy.typing as npt
-import torch as th
 from gymnasium.vector import AutoresetMode
 
 from ...agents import make
@@ -133,19 +132,14 @@ def _interval(values: Floats, seed: int) -> Interval:
 def measure(*, seeds: int | None = None) -> Measurement:
     """Learns with each sampler from ``seeds`` datasets of each kind (10 by default), on one thread: eight minutes."""
     count = SEEDS if seeds is None else seeds
-    threads = th.get_num_threads()
-    th.set_num_threads(1)
     found: dict[tuple[str, str], list[float]] = {arm: [] for arm in ARMS}
     spreads: dict[str, list[float]] = {}
-    try:
-        for seed in range(count):
-            kinds = {"mixed": dataset(GOOD, seed), "swing-up alone": dataset(TRAJECTORIES, seed)}
-            for kind, data in kinds.items():
-                spreads.setdefault(kind, []).append(positive_sided_variance(data.episode_returns))
-            for kind, sampler in ARMS:
-                found[kind, sampler].append(score(kinds[kind], sampler, seed))
-    finally:
-        th.set_num_threads(threads)
+    for seed in range(count):
+        kinds = {"mixed": dataset(GOOD, seed), "swing-up alone": dataset(TRAJECTORIES, seed)}
+        for kind, data in kinds.items():
+            spreads.setdefault(kind, []).append(positive_sided_variance(data.episode_returns))
+        for kind, sampler in ARMS:
+            found[kind, sampler].append(score(kinds[kind], sampler, seed))
     scores = {arm: np.array(values)[:, None] for arm, values in found.items()}
     weighted, uniform = "advantage-weighting", "uniform"
     random, expert = references()

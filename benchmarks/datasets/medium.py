@@ -102,8 +102,9 @@ def _train(recipe: Recipe, steps: int, folder: Path, progress: Callable[[int], N
     from ... import agents
     from ...envs.catalogue import find as find_env
     from ..evaluation import evaluation_env
+    from ..threads import one_thread
     from .record import Recorder
-    from .training import UntilGood, one_thread
+    from .training import UntilGood
 
     with one_thread():
         agent = agents.make(recipe.agent, recipe.env_id, seed=recipe.seed, **deepcopy(dict(recipe.settings)))

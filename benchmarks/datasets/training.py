@@ -8,6 +8,7 @@ import torch
 from stable_baselines3.common.callbacks import BaseCallback
 
 from ..evaluation import TUNING_FROM, evaluation_seeds, play_episodes
+from ..threads import one_thread
 
 if TYPE_CHECKING:
     from stable_baselines3.common.vec_env import VecEnv
@@ -51,17 +52,6 @@ class UntilGood(BaseCallback):
         self.reached = self._normalise(found.mean)
         self.best = max(self.best, self.reached)
         return self.reached < self._target
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """PyTorch on one thread: sums over more round differently, and the same command must give the same data."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 @contextmanager

@@ -121,3 +121,11 @@ def test_any_agent_learns_with_it(agent_class: Any, name: str, match: Any) -> No
     values = agent.critic(seen, th.tensor([[0.0], [0.5], [1.0]])).mean(0).tolist()
     assert values[0] > values[1] > values[2]
     assert np.abs(np.array(values) - [0, -0.25, -1]).max() < 0.4
+
+
+def test_gaussian_likelihood_by_hand() -> None:
+    # Mean 1, deviation softplus(log(e^2 - 1)) = 2, target 3: (2 / 2)^2 / 2 + log 2 = 1.193147.
+    out = th.tensor([[[1.0, math.log(math.exp(2) - 1)]]])
+    head = make_head("gaussian", 1)
+    assert head.value(out).item() == 1
+    assert head.loss(out, th.tensor([3.0])).item() == pytest.approx(1.193147, abs=1e-5)
