@@ -17,7 +17,7 @@ from torch.func import grad_and_value
 
 from .networks import EPSILON, HALF_LOG_TAU, LOG_STD_RANGE
 from .replay import Batch
-from .updates import Plan
+from .updates import Adam, Plan
 
 if TYPE_CHECKING:
     from .sac import SAC
@@ -26,12 +26,11 @@ Tensors = list[Tensor]
 
 
 class Learned(NamedTuple):
-    """The parameters of a network, and what Adam remembers of each."""
+    """The parameters of a network, and what Adam remembers of each (but how often it stepped)."""
 
     params: Tensors
     firsts: Tensors
     seconds: Tensors
-    steps: Tensors
 
 
 def perceptrons(x: Tensor, plan: Plan, params: Sequence[Tensor]) -> Tensor:
@@ -39,7 +38,7 @@ def perceptrons(x: Tensor, plan: Plan, params: Sequence[Tensor]) -> Tensor:
     step = 4 if plan.layer_norm else 2
     h = x
     for i in range(0, len(params) - 2, step):
-        z = th.baddbmm(plan.lowered(params[i + 1]), plan.lowered(h), plan.lowered(params[i]))
+        z = th.bmm(plan.lowered(h), plan.lowered(params[i])) + plan.lowered(params[i + 1])  # the sum joins what follows
         if plan.layer_norm:
             z = th.nn.functional.layer_norm(z, z.shape[-1:], eps=1e-6)
             z = params[i + 3] + z * params[i + 2]
@@ -59,14 +58,22 @@ def drawn(out: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
     return actions, (-0.5 * noise * noise - log_std - gap.log() - HALF_LOG_TAU).sum(-1)
 
 
-def adam(learned: Learned, grads: Sequence[Tensor], rate: Tensor) -> None:
-    """Adam's step with torch's default constants, in place."""
-    for param, grad, first, second, step in zip(learned.params, grads, *learned[1:], strict=True):
-        step += 1
+def adam(learned: Learned, grads: Sequence[Tensor], scales: Tensor) -> None:
+    """Adam's step with torch's default constants, in place; ``scales`` as from :func:`counted`."""
+    for param, grad, first, second in zip(learned.params, grads, *learned[1:], strict=True):
         first.lerp_(grad, 0.1)
         second.mul_(0.999).addcmul_(grad, grad, value=0.001)
-        spread = (second / (1 - 0.999**step)).sqrt() + 1e-8
-        param.sub_(rate / (1 - 0.9**step) * first / spread)
+        param.sub_(scales[0] * first / (scales[1] * second.sqrt() + 1e-8))
+
+
+def counted(optimizer: Adam) -> Tensor:
+    """Counts a step of Adam; the factors of its moments for this step, which are the same for all parameters.
+
+    They are found here, since a compiler would raise to powers anew for every few parameters.
+    """
+    *_, (count, *_) = optimizer.lists
+    step = int(count.add_(1))
+    return th.tensor([optimizer.param_groups[0]["lr"] / (1 - 0.9**step), (1 - 0.999**step) ** -0.5])
 
 
 class CompiledUpdate:
@@ -94,13 +101,16 @@ class CompiledUpdate:
         n, shape = agent.critic.net.n, batch.actions.shape
         noise = th.randn(shape)  # drawn in the order of the readable update
         members = th.arange(n) if agent.critic_subset is None else th.randperm(n)[: agent.critic_subset]
-        rate = th.tensor(agent.critic.optimizer.param_groups[0]["lr"])
+        scales = counted(agent.critic.optimizer)
         actor, temperature, *tensors = self._tensors()
         with th.no_grad():
             if not with_actor:
-                q = self._critics(actor.params, *tensors, tuple(batch[:5]), noise, members, rate)
+                q = self._critics(actor.params, *tensors, tuple(batch[:5]), noise, members, scales)
                 return {"critic_loss": q[0], "q": q[1]}
-            told = self._both(actor, temperature, *tensors, tuple(batch[:5]), (noise, th.randn(shape)), members, rate)
+            noises, others = (noise, th.randn(shape)), counted(agent.actor.optimizer)
+            if agent.ent_coef_optimizer is not None:
+                counted(agent.ent_coef_optimizer)  # in step with the actor's
+            told = self._both(actor, temperature, *tensors, tuple(batch[:5]), noises, members, scales, others)
         return dict(zip(("critic_loss", "q", "actor_loss", "ent_coef"), told, strict=True))
 
     def _tensors(self) -> tuple[Learned, Learned | None, Learned, Tensors, Tensor]:
@@ -124,7 +134,7 @@ class CompiledUpdate:
         batch: tuple[Tensor, ...],
         noise: Tensor,
         members: Tensor,
-        rate: Tensor,
+        scales: Tensor,
     ) -> tuple[Tensor, Tensor]:
         observations, actions, rewards, next_observations, discounts = batch
         n = critic.params[0].shape[0]
@@ -141,7 +151,7 @@ class CompiledUpdate:
             return (0.5 * (q - target) ** 2).mean(1).sum(), q.mean()
 
         grads, (found, q) = grad_and_value(loss, has_aux=True)(critic.params)
-        adam(critic, grads, rate)
+        adam(critic, grads, scales)
         for slow, param in zip(targets, critic.params, strict=True):
             slow.lerp_(param, self._agent.tau)
         return found, q
@@ -156,9 +166,10 @@ class CompiledUpdate:
         batch: tuple[Tensor, ...],
         noise: tuple[Tensor, Tensor],
         members: Tensor,
-        rate: Tensor,
+        scales: Tensor,
+        others: Tensor,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        found, q = self._update_critics(actor.params, critic, targets, log_ent_coef, batch, noise[0], members, rate)
+        found, q = self._update_critics(actor.params, critic, targets, log_ent_coef, batch, noise[0], members, scales)
         observations, ent_coef, n = batch[0], log_ent_coef.exp(), critic.params[0].shape[0]
 
         def loss(params: Tensors) -> tuple[Tensor, Tensor]:
@@ -169,12 +180,12 @@ class CompiledUpdate:
             return (ent_coef * log_prob - value).mean(), log_prob.mean()
 
         grads, (actor_loss, log_prob) = grad_and_value(loss, has_aux=True)(actor.params)
-        adam(actor, grads, rate)
+        adam(actor, grads, others)
         if temperature is not None:
-            adam(temperature, [-(log_prob + self._agent.entropy_target).view(1)], rate)
+            adam(temperature, [-(log_prob + self._agent.entropy_target).view(1)], others)
         return found, q, actor_loss, ent_coef
 
 
 def _learned(lists: tuple[Tensors, ...]) -> Learned:
-    params, *states = lists
-    return Learned([param.detach() for param in params], *states)
+    params, firsts, seconds, _ = lists
+    return Learned([param.detach() for param in params], firsts, seconds)

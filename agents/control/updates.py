@@ -300,7 +300,7 @@ class Adam(th.optim.Adam):
         params, firsts, seconds, steps = self.lists
         beta1, beta2 = group["betas"]
         grads = [param.grad for param in params if param.grad is not None]
-        th._foreach_add_(steps, 1)
+        steps[0].add_(1)  # of all parameters
         th._fused_adam_(
             params,
             grads,
@@ -321,15 +321,16 @@ class Adam(th.optim.Adam):
 
     @property
     def lists(self) -> tuple[list[Tensor], ...]:
-        """Parameters, and of each the first moment, the second moment and the count of steps."""
+        """Parameters, and of each the first moment, the second moment and the count of steps (one tensor for all)."""
         return self._lists or self._prepare(self.param_groups[0]["params"])
 
     def _prepare(self, params: list[Tensor]) -> tuple[list[Tensor], ...]:
         for param in params:
             if not self.state[param]:
-                zeros = th.zeros_like
-                step = th.zeros((), device=param.device)
-                self.state[param] = {"step": step, "exp_avg": zeros(param), "exp_avg_sq": zeros(param)}
+                self.state[param] = {"step": th.zeros((), device=param.device)} | {
+                    name: th.zeros_like(param) for name in ("exp_avg", "exp_avg_sq")
+                }
+            self.state[param]["step"] = self.state[params[0]]["step"]
         parts = [[self.state[param][name] for param in params] for name in ("exp_avg", "exp_avg_sq", "step")]
         self._lists = (list(params), *parts)
         return self._lists
