@@ -17,7 +17,7 @@ from torch.func import grad_and_value
 
 from .networks import EPSILON, HALF_LOG_TAU, LOG_STD_RANGE
 from .replay import Batch
-from .updates import Adam, Plan
+from .updates import Plan
 
 if TYPE_CHECKING:
     from .sac import SAC
@@ -66,8 +66,8 @@ def adam(learned: Learned, grads: Sequence[Tensor], scales: Tensor) -> None:
         param.sub_(scales[0] * first / (scales[1] * second.sqrt() + 1e-8))
 
 
-def counted(optimizer: Adam) -> Tensor:
-    """Counts a step of Adam; the factors of its moments for this step, which are the same for all parameters.
+def counted(optimizer: Any) -> Tensor:
+    """Counts a step of an :class:`.updates.Adam`; the factors of its moments for this step, the same for all parameters.
 
     They are found here, since a compiler would raise to powers anew for every few parameters.
     """
