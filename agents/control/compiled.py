@@ -67,7 +67,7 @@ def adam(learned: Learned, grads: Sequence[Tensor], scales: Tensor) -> None:
 
 
 def counted(optimizer: Any) -> Tensor:
-    """Counts a step of an :class:`.updates.Adam`; the factors of its moments for this step, the same for all parameters.
+    """Counts a step of :class:`.updates.Adam`; the factors of its moments for this step, the same for all parameters.
 
     They are found here, since a compiler would raise to powers anew for every few parameters.
     """
