@@ -11,6 +11,18 @@ from tiltyard.envs.robotics.peg_insertion import PegInsertion, PegInsertionVecto
 
 ID = "tiltyard/PegInsertion-v0"
 STATE = mujoco.mjtState.mjSTATE_INTEGRATION
+# What the second lane below sees after six steps, as on the day when the task was published.
+SEEN = [
+    *(0.024, -0.014, 0.371),
+    *(0.033, 0.013, 0.572),
+    *(-0.123, -0.007, 0.135),
+    *(-0.007, -0.03, -0.195),
+    *(-0.021, 0.004, 0.006),
+    *(0.004, 0.011, -0.006),
+    *(-0.014, 0.015, 0.029),
+    *(-0.186,),
+    *(-0.106, 0.349, 0.0),
+]
 
 
 def started(n: int = 1, seed: int = 0, **kwargs: Any) -> PegInsertion:
@@ -97,6 +109,14 @@ def test_observation_units_by_hand() -> None:
     np.testing.assert_allclose(seen[:, 12:15] * 10, lanes.force(), atol=1e-5)
     target = lanes._target - lanes.sensed("position")
     np.testing.assert_allclose(seen[:, 18:21] * 0.01, target, atol=1e-7)
+
+
+def test_trajectory_is_the_one_that_published_results_ran_on() -> None:
+    lanes = started(2, seed=3, hole_noise=0.001, split="test")
+    np.testing.assert_allclose(lanes.reset_info()["hole"][1], (0.489483, 0.035028), atol=1e-6)
+    for _ in range(6):
+        lanes.advance(lanes.expert_actions(), np.ones(2, bool))
+    np.testing.assert_allclose(lanes.observe()[1], SEEN, atol=2e-3)
 
 
 def test_observed_hole_is_off_by_one_draw_an_episode() -> None:
