@@ -1,0 +1,34 @@
+"""What a row of the objectives' catalogue says."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+HERE = "tiltyard.agents.objectives."
+"""Begins the entry point of a function of this package."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One objective.
+
+    Attributes:
+        handle: what users type (``method="grpo"``).
+        paper_title: title (year).
+        advantage: ``"module:function"``, ``(rollouts, **params) -> [B] or [B, T]``.
+        loss: ``"module:function"``, ``(rollouts, advantage, policy_out, **params) -> (per-token [B, T], metrics)``.
+        aggregate: ``"module:function"``, ``(mask, **params) -> weights [B, T]``.
+        params: the paper's values; each goes to whichever of the three functions takes it.
+        silent_at_zero: an answer of advantage 0 has no gradient (but for a KL penalty), and so need not be computed.
+        dead_groups: what the paper says of a group whose answers all earned the same: its gradient is 0 ("silent"), or
+            it may teach something ("learns").
+    """
+
+    handle: str
+    paper_title: str
+    advantage: str = HERE + "advantages.group_relative:group_relative"
+    loss: str = HERE + "losses.ppo_clip:ppo_clip"
+    aggregate: str = HERE + "ops:sequence_mean"
+    params: Mapping[str, Any] = field(default_factory=dict)
+    silent_at_zero: bool = True
+    dead_groups: Literal["silent", "learns"] = "silent"

@@ -1,0 +1,38 @@
+"""What every method is compared with."""
+
+from ..row import HERE, Row
+
+ROWS: tuple[Row, ...] = (
+    Row(
+        "grpo",
+        "DeepSeekMath: Pushing the Limits of Mathematical Reasoning in Open Language Models (2024)",
+        params={"kl_coef": 0.04},
+    ),
+    Row(
+        "dr-grpo",
+        "Understanding R1-Zero-Like Training: A Critical Perspective (2025)",
+        aggregate=HERE + "ops:constant_length",
+        params={"scale": False},
+    ),
+    Row(
+        "dapo",  # its objective; its dynamic sampling is curriculum="dynamic-sampling"
+        "DAPO: An Open-Source LLM Reinforcement Learning System at Scale (2025)",
+        aggregate=HERE + "ops:token_mean",
+        params={"clip_low": 0.2, "clip_high": 0.28},
+    ),
+    Row(
+        "rloo",
+        "Back to Basics: Revisiting REINFORCE Style Optimization for Learning from Human Feedback in LLMs (2024)",
+        advantage=HERE + "advantages.leave_one_out:leave_one_out",
+        loss=HERE + "losses.log_likelihood:log_likelihood",
+        aggregate=HERE + "ops:sequence_sum",
+    ),
+    Row(
+        "reinforce",
+        "Simple Statistical Gradient-Following Algorithms for Connectionist Reinforcement Learning (1992)",
+        advantage=HERE + "advantages.batch_mean:batch_mean",
+        loss=HERE + "losses.log_likelihood:log_likelihood",
+        aggregate=HERE + "ops:sequence_sum",
+        dead_groups="learns",  # the baseline is the batch's
+    ),
+)

@@ -1,0 +1,5 @@
+"""Further published methods."""
+
+from ..row import Row
+
+ROWS: tuple[Row, ...] = ()
