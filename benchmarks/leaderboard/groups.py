@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from ...envs.catalogue import Row, find
 from ..provenance import differences
@@ -15,11 +15,13 @@ Groups = dict[tuple[str, str], tuple[FinishedRun, ...]]
 def group(runs: Iterable[FinishedRun]) -> tuple[Groups, list[str]]:
     """Groups ``runs`` and says in sentences what was left out or kept apart.
 
-    An agent is named by its catalogue name, and by whatever else would otherwise be pooled: settings that differ from
-    its row, the budget where one task was run with several, the versions where they are not those of most runs.
+    An agent is named by its catalogue name, and by whatever else would otherwise be pooled: settings that not all of
+    its runs have, the budget where one task was run with several, the versions where they are not those of most runs.
+    Settings that all runs of an agent share are told once, in a sentence.
     """
     kept, notes = _usable(sorted(runs, key=lambda run: (run.run.task, run.run.agent, run.run.seed, str(run.folder))))
-    names = _names(kept)
+    shared = _shared_settings(kept)
+    names = _names(kept, shared)
     groups: dict[tuple[str, str], dict[int, FinishedRun]] = defaultdict(dict)
     for run, name in zip(kept, names, strict=True):
         first = groups[run.run.task, name].setdefault(run.run.seed, run)
@@ -28,7 +30,7 @@ def group(runs: Iterable[FinishedRun]) -> tuple[Groups, list[str]]:
                 f"seed {run.run.seed} of {name} on {short(run.run.task)} was found twice; only {first.folder.name} "
                 f"counts, {run.folder.name} does not"
             )
-    notes += _version_notes(kept) + _commit_notes(kept)
+    notes += _settings_notes(shared) + _version_notes(kept) + _commit_notes(kept)
     return {key: tuple(found[seed] for seed in sorted(found)) for key, found in groups.items()}, notes
 
 
@@ -53,14 +55,14 @@ def _usable(runs: list[FinishedRun]) -> tuple[list[FinishedRun], list[str]]:
     return kept, notes
 
 
-def _names(runs: list[FinishedRun]) -> list[str]:
+def _names(runs: list[FinishedRun], shared: Mapping[str, frozenset[str]]) -> list[str]:
     lengths: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for run in runs:
-        lengths[run.run.task, _settings(run.run)].add(run.run.length)
+    plain = [", ".join([run.run.agent, *sorted(_settings(run.run) - shared[run.run.agent])]) for run in runs]
+    for run, name in zip(runs, plain, strict=True):
+        lengths[run.run.task, name].add(run.run.length)
     usual = _usual_versions(runs)
     names = []
-    for run in runs:
-        name = _settings(run.run)
+    for run, name in zip(runs, plain, strict=True):
         if len(lengths[run.run.task, name]) > 1:
             name += f", {run.run.length}"
         odd = differences(run.versions, usual)
@@ -68,9 +70,27 @@ def _names(runs: list[FinishedRun]) -> list[str]:
     return names
 
 
-def _settings(run: Run) -> str:
-    shown = (f"{key}={value}" for key, value in sorted(run.params.items()) if key not in DATA)
-    return ", ".join([run.agent, *shown])
+def _settings(run: Run) -> frozenset[str]:
+    return frozenset(f"{key}={value}" for key, value in run.params.items() if key not in DATA)
+
+
+def _shared_settings(runs: list[FinishedRun]) -> dict[str, frozenset[str]]:
+    """What all runs of an agent have, by agent."""
+    shared: dict[str, frozenset[str]] = {}
+    for run in runs:
+        shared[run.run.agent] = shared.get(run.run.agent, _settings(run.run)) & _settings(run.run)
+    return shared
+
+
+def _settings_notes(shared: Mapping[str, frozenset[str]]) -> list[str]:
+    agents: dict[frozenset[str], list[str]] = defaultdict(list)
+    for agent, settings in sorted(shared.items()):
+        agents[settings].append(agent)
+    return [
+        f"all runs of {', '.join(names)} have {', '.join(sorted(settings))}"
+        for settings, names in agents.items()
+        if settings
+    ]
 
 
 def _usual_versions(runs: list[FinishedRun]) -> dict[str, str]:

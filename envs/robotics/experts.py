@@ -1,6 +1,7 @@
 """Static linear policies that run: a hundred weights or two each, found by :mod:`.search` or :mod:`.gaits`, as JSON."""
 
 import json
+import math
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -32,6 +33,13 @@ class LinearPolicy:
         products = observations[:, None, :] * self.weights[None]
         actions: Array = products.sum(axis=2) + self.bias
         return actions.clip(-1.0, 1.0).astype(np.float32)
+
+
+def clock(seconds: Array, hertz: float) -> Array:
+    """Sine and cosine of one and of two turns a stride ``[n, 4]``, at times ``[n]``."""
+    turns = [math.tau * hertz * time for time in seconds.tolist()]
+    # One by one: NumPy's vector sine may round by where in the batch an element stands.
+    return np.array([(math.sin(t), math.cos(t), math.sin(2 * t), math.cos(2 * t)) for t in turns])
 
 
 def expert_file(name: str) -> Path:

@@ -1,7 +1,7 @@
-"""Mazes of square cells: the layouts of D4RL, the paths through them, and their MuJoCo model.
+"""Mazes of square cells: the layouts of D4RL, the paths through them, and their walls.
 
-A layout is drawn in rows of characters from above, ``#`` a wall and ``.`` free. A cell is one metre wide and the maze
-is centred on (0, 0), x to the right and y up, as in Gymnasium-Robotics (``gymnasium_robotics/envs/maze/maze_v4.py``).
+A layout is drawn in rows of characters from above, ``#`` a wall and ``.`` free. The maze is centred on (0, 0), x to the
+right and y up, as in Gymnasium-Robotics (``gymnasium_robotics/envs/maze/maze_v4.py``).
 """
 
 from collections import deque
@@ -15,8 +15,7 @@ from ... import unknown
 from ..core import Bools, Floats, Ints
 
 WALL, FREE = "#", "."
-BALL_RADIUS = 0.1  # metres
-SUCCESS_RADIUS = 0.45  # metres between ball and goal that count as reached: Gymnasium-Robotics' (D4RL has 0.5)
+WALL_COLOUR = "0.36 0.42 0.52 1"
 
 LAYOUTS: Mapping[str, tuple[str, ...]] = {
     # U_MAZE, MEDIUM_MAZE and LARGE_MAZE of D4RL (Fu et al. 2020), d4rl/pointmaze/maze_model.py
@@ -63,6 +62,12 @@ def rows_of(layout: str | Sequence[str]) -> tuple[str, ...]:
 class Maze:
     """A layout's geometry; points are ``[..., 2]`` arrays of x and y in metres.
 
+    Args:
+        layout: a name or rows; see :func:`rows_of`.
+        scale: metres a cell is wide.
+        body: metres that the middle of the body in the maze keeps from walls; less than half a cell.
+        success: metres between body and goal that count as reached.
+
     Attributes:
         rows: the layout.
         width: of the whole, walls included, in metres.
@@ -76,10 +81,10 @@ class Maze:
         ValueError: see :func:`rows_of`; or no two free cells side by side.
     """
 
-    def __init__(self, layout: str | Sequence[str]) -> None:
-        self.rows = rows_of(layout)
+    def __init__(self, layout: str | Sequence[str], *, scale: float, body: float, success: float) -> None:
+        self.rows, self.scale, self.success = rows_of(layout), scale, success
         free = np.array([[character == FREE for character in row] for row in self.rows])
-        self.height, self.width = free.shape
+        self.height, self.width = scale * free.shape[0], scale * free.shape[1]
         self.cells: Ints = np.argwhere(free)
         self.centres = self._centre(self.cells)
         self._index: Ints = np.full(free.shape, -1)
@@ -89,32 +94,35 @@ class Maze:
         if self.longest == 0:
             raise ValueError(f"a layout needs at least two free cells ({FREE!r}) side by side")
         around = [_shifted(free, way)[free] for way in ((0, -1), (1, 0), (0, 1), (-1, 0))]  # west, south, east, north
-        room = 0.5 - BALL_RADIUS * ~np.stack(around, axis=1)  # metres from a cell's centre that the ball's may go
+        room = scale / 2 - body * ~np.stack(around, axis=1)  # metres from a cell's centre that the body's may go
         self._low, self._high = self.centres - room[:, :2], self.centres + room[:, 2:]
 
     def _centre(self, cells: Ints) -> Floats:
         rows, columns = cells.T
-        centres: Floats = np.stack((columns + 0.5 - self.width / 2, self.height / 2 - rows - 0.5), axis=1)
-        return centres
+        x, y = (columns + 0.5) * self.scale - self.width / 2, self.height / 2 - (rows + 0.5) * self.scale
+        return np.stack((x, y), axis=1)
 
     def cell(self, points: Floats) -> Ints:
         """Which free cell points are in ``[...]``; for a point in a wall or outside, the one to come nearest from."""
-        columns = np.floor(points[..., 0] + self.width / 2).clip(0, self.width - 1).astype(np.int64)
-        rows = np.floor(self.height / 2 - points[..., 1]).clip(0, self.height - 1).astype(np.int64)
+        down, right = (size - 1 for size in self._index.shape)
+        columns = np.floor((points[..., 0] + self.width / 2) / self.scale).clip(0, right).astype(np.int64)
+        rows = np.floor((self.height / 2 - points[..., 1]) / self.scale).clip(0, down).astype(np.int64)
         cells: Ints = np.array(self._index[rows, columns])
         walled = cells < 0
         if walled.any():
             cells[walled] = self._gaps(points[walled]).argmin(axis=-1)
         return cells
 
-    def waypoint(self, points: Floats, goals: Floats) -> Floats:
-        """Where to head next ``[..., 2]``: the goal from its own cell and those beside it, else the next cell's middle.
+    def waypoint(self, points: Floats, goals: Floats, share: float = 1.0) -> Floats:
+        """Where to head next ``[..., 2]``: the goal from its own cell and those beside it, else towards the next cell.
 
+        That is the point at ``share`` of the line from this cell's middle to the next one's: less than 1 turns later.
         The way there is free: two cells side by side are convex.
         """
         here, there = self.cell(points), self.cell(goals)
         close = (self.steps[here, there] < 2)[..., None]
-        ahead: Floats = np.where(close, goals, self.centres[self.onward[here, there]])
+        middle = self.centres[here]
+        ahead: Floats = np.where(close, goals, middle + share * (self.centres[self.onward[here, there]] - middle))
         return ahead
 
     def path_length(self, points: Floats, goals: Floats) -> Floats:
@@ -126,85 +134,36 @@ class Maze:
         steps, straight = self.steps[here, there], np.linalg.norm(points - goals, axis=-1)
         first = np.linalg.norm(points - self.centres[self.onward[here, there]], axis=-1)
         last = np.linalg.norm(goals - self.centres[self.onward[there, here]], axis=-1)
-        metres: Floats = np.where(steps < 2, straight, first + (steps - 2) + last)
+        metres: Floats = np.where(steps < 2, straight, first + (steps - 2) * self.scale + last)
         return metres
 
     def _gaps(self, points: Floats) -> Floats:
-        """Metres ``[..., k]`` from points to where the ball's middle can be in each cell."""
+        """Metres ``[..., k]`` from points to where the body's middle can be in each cell."""
         points = points[..., None, :]
         beyond = np.maximum(0, np.maximum(self._low - points, points - self._high))
         return np.asarray(np.linalg.norm(beyond, axis=-1))
 
     def has_room(self, point: Floats) -> bool:
-        """Whether the ball can be at a point without touching a wall."""
+        """Whether the body can be at a point without touching a wall."""
         return bool(self._gaps(point).min() == 0)
 
     def reachable(self, starts: Floats, goals: Floats) -> Bools:
-        """Whether a ball from each start can come within the success radius of its goal, which may lie in a wall."""
+        """Whether the body can come from each start within the success radius of its goal, which may lie in a wall."""
         gaps = np.where(self.steps[self.cell(starts)] >= 0, self._gaps(goals), np.inf)
-        return np.asarray(gaps.min(axis=-1) <= SUCCESS_RADIUS)
+        return np.asarray(gaps.min(axis=-1) <= self.success)
 
     def far_from(self, point: Floats, steps: int) -> Ints:
         """The cells at least ``steps`` away on a path from that of ``point``, or where there are none, the farthest."""
         row = self.steps[self.cell(point)]
         return np.flatnonzero(row >= min(steps, row.max()))
 
-    def mjcf(self) -> str:
-        """The MuJoCo model: the ball of Gymnasium-Robotics, the walls, and the goal, which nothing can touch.
-
-        The first body holds the walls, so that a camera that looks at the first body looks at the middle of the maze.
-        ``qpos`` is x and y of the ball, then x and y of the goal.
-        """
-        root = ElementTree.fromstring(_MODEL)
-        walls = root.find(".//body[@name='maze']")
-        assert walls is not None
+    def add_walls(self, body: ElementTree.Element, *, middle: float, half: float) -> None:
+        """Gives a body of a MuJoCo model the walls as geoms, ``half`` metres up and down from the height ``middle``."""
         for row, column in np.argwhere([[character == WALL for character in line] for line in self.rows]):
             x, y = self._centre(np.array([[row, column]]))[0]
-            ElementTree.SubElement(
-                walls, "geom", {"name": f"wall_{row}_{column}", "class": "wall", "pos": f"{x} {y} 0.1"}
-            )
-        return ElementTree.tostring(root, encoding="unicode")
-
-
-# Numbers of the ball, the motors and the solver: gymnasium_robotics/envs/assets/point/point.xml, which are D4RL's.
-_MODEL = f"""
-<mujoco model="point maze">
-  <option timestep="0.01" gravity="0 0 0" iterations="20" integrator="Euler"/>
-  <visual>
-    <headlight ambient="0.45 0.45 0.45" diffuse="0.45 0.45 0.45" specular="0 0 0"/>
-    <map znear="0.01"/>
-  </visual>
-  <default>
-    <joint type="slide" damping="1"/>
-    <geom condim="1" margin="0.002" density="1000"/>
-    <motor gear="100" ctrllimited="true" ctrlrange="-1 1"/>
-    <default class="wall"><geom type="box" size="0.5 0.5 0.2" rgba="0.36 0.42 0.52 1"/></default>
-    <default class="unfelt">
-      <geom contype="0" conaffinity="0"/>
-      <default class="mark"><geom type="cylinder"/></default>
-    </default>
-  </default>
-  <worldbody>
-    <geom name="floor" class="unfelt" type="plane" size="40 40 0.25" pos="0 0 -0.1" rgba="0.93 0.91 0.86 1"/>
-    <body name="maze"/>
-    <body name="ball">
-      <joint name="ball_x" axis="1 0 0"/>
-      <joint name="ball_y" axis="0 1 0"/>
-      <geom name="ball" type="sphere" size="{BALL_RADIUS}" rgba="0.13 0.45 0.85 1"/>
-    </body>
-    <body name="goal">
-      <joint name="goal_x" axis="1 0 0"/>
-      <joint name="goal_y" axis="0 1 0"/>
-      <geom name="zone" class="mark" pos="0 0 -0.09" size="{SUCCESS_RADIUS} 0.005" rgba="0.95 0.75 0.55 1"/>
-      <geom name="goal" class="mark" pos="0 0 -0.08" size="{BALL_RADIUS} 0.005" rgba="0.85 0.2 0.15 1"/>
-    </body>
-  </worldbody>
-  <actuator>
-    <motor joint="ball_x"/>
-    <motor joint="ball_y"/>
-  </actuator>
-</mujoco>
-"""
+            where = {"pos": f"{x} {y} {middle}", "size": f"{self.scale / 2} {self.scale / 2} {half}"}
+            felt = {"contype": "1", "conaffinity": "1", "rgba": WALL_COLOUR}
+            ElementTree.SubElement(body, "geom", {"name": f"wall_{row}_{column}", "type": "box", **where, **felt})
 
 
 def _shifted(free: Bools, way: tuple[int, int]) -> Bools:

@@ -112,6 +112,16 @@ def test_other_settings_and_budgets_are_kept_apart_by_name(make_run: MakeRun) ->
     assert names == {"sac", "sac, gamma=0.9", "td3, 1,000 steps", "td3, 20,000 steps"}
 
 
+def test_settings_that_all_runs_of_an_agent_share_are_told_once(make_run: MakeRun) -> None:
+    both = {"gamma": 0.9, "tau": 0.01}
+    runs = [make_run(HOPPER, "sac", seed, 0.5, params=both) for seed in range(3)]
+    runs += [make_run(HOPPER, "sac", 3, 0.5, params={**both, "tau": 0.02})]
+    runs += [make_run(HOPPER, "td3", 0, 0.5, params={"gamma": 0.9})]
+    board = board_of(runs)
+    assert {result.agent for result in board.results} == {"sac, tau=0.01", "sac, tau=0.02", "td3"}
+    assert board.notes == ("all runs of sac, td3 have gamma=0.9",)
+
+
 def test_learning_from_data_is_another_task_in_a_section_of_its_own(make_run: MakeRun) -> None:
     data = {"dataset": "tiltyard/hopper/medium-v0", "offline_steps": 500}
     runs = [make_run(HOPPER, "sac", seed, 0.5) for seed in range(3)]

@@ -12,8 +12,8 @@ from stable_baselines3 import SAC, HerReplayBuffer
 from stable_baselines3.common.env_checker import check_env as sb3_check_env
 
 from tiltyard.envs.catalogue import find
-from tiltyard.envs.robotics.maze import PointMaze, PointMazeEnv, PointMazeVectorEnv
-from tiltyard.envs.robotics.maze_layouts import LAYOUTS, SUCCESS_RADIUS, Maze
+from tiltyard.envs.robotics.maze import BALL_RADIUS, SUCCESS_RADIUS, PointMaze, PointMazeEnv, PointMazeVectorEnv
+from tiltyard.envs.robotics.maze_layouts import LAYOUTS, Maze
 from tiltyard.wrappers.spaces import sb3_env
 
 ROOMS = ["#####", "#..##", "#####", "##..#", "#####"]  # two rooms without a door
@@ -53,6 +53,10 @@ def reference(rows: tuple[str, ...]) -> mujoco.MjModel:
         if character == "#"
     ]
     return mujoco.MjModel.from_xml_string(REFERENCE.format(walls="".join(walls)))
+
+
+def ball_maze(layout: str) -> Maze:
+    return Maze(layout, scale=1.0, body=BALL_RADIUS, success=SUCCESS_RADIUS)
 
 
 def idle(env: PointMazeEnv) -> Any:
@@ -115,7 +119,7 @@ def test_speed_is_cut_before_each_step() -> None:
 
 @pytest.mark.parametrize(("layout", "cells", "longest"), [("umaze", 7, 6), ("medium", 26, 11), ("large", 46, 19)])
 def test_layouts_are_d4rls(layout: str, cells: int, longest: int) -> None:
-    maze = Maze(layout)
+    maze = ball_maze(layout)
     assert len(maze.cells) == cells
     assert maze.longest == longest
     assert (maze.steps >= 0).all(), "every free cell can be reached"
@@ -127,7 +131,7 @@ def test_layouts_are_d4rls(layout: str, cells: int, longest: int) -> None:
 
 
 def test_path_length_goes_around_the_wall() -> None:
-    maze = Maze("umaze")
+    maze = ball_maze("umaze")
     # Cells lie at x, y in {-1, 0, 1}; from the upper left to the lower left the way is six cells through x = 1.
     assert maze.path_length(np.array([-1.0, 1.0]), np.array([-1.0, -1.0])) == 6.0
     # 1.2 m to the middle of the next cell (0, 1), four cells on to (0, -1), and 0.9 m to the goal.
@@ -140,7 +144,7 @@ def test_path_length_goes_around_the_wall() -> None:
 
 
 def test_place_in_a_wall_belongs_to_the_cell_one_comes_nearest_from() -> None:
-    maze = Maze("umaze")  # cells in rows: 0 1 2, then 3, then 4 5 6
+    maze = ball_maze("umaze")  # cells in rows: 0 1 2, then 3, then 4 5 6
     places = np.array([[-0.81, 0.24], [-0.81, -0.24], [0.4, -0.12], [-9.0, -9.0], [0.3, 0.9]])
     # The ball's middle comes to y = 0.6 above the wall's 0.24 and to -0.6 below its -0.24, and to x = 0.6 beside 0.4.
     np.testing.assert_array_equal(maze.cell(places), [0, 4, 3, 4, 1])
