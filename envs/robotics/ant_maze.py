@@ -1,0 +1,167 @@
+"""An ant finds its way through a maze to a goal: D4RL's AntMaze, goal-conditioned.
+
+Body, mazes and their size are those of D4RL (Fu et al., D4RL: Datasets for Deep Data-Driven Reinforcement Learning,
+2020), in Gymnasium-Robotics' version (de Lazcano et al., ``gymnasium_robotics/envs/maze/ant_maze_v5.py``): Gymnasium's
+``ant.xml`` among walls 2 m high, cells 4 m wide, 20 actions a second; a fall does not end the episode. The physics are
+theirs bit for bit. Where the two differ, D4RL is followed: the goal is reached within 0.5 m (Gymnasium-Robotics says so
+and has 0.45), and the first state has the noise of Ant (Gymnasium-Robotics' has none). For the rest see :mod:`.maze`.
+"""
+
+import math
+from typing import Any
+from xml.etree import ElementTree
+
+import mujoco
+import numpy as np
+import numpy.typing as npt
+
+from ..core import Floats, Ints
+from .ant import Ant
+from .batched import model_path
+from .experts import clock, load_expert
+from .maze import MazeEnv, MazeLanes, MazeVectorEnv
+
+LATE = 0.7  # share of the line between two cells' middles that the expert heads for
+QUARTERS = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])  # cosine and sine of 0 to 3 quarter turns
+HALVES = np.array([[1.0, 0.0], [math.sqrt(0.5), math.sqrt(0.5)], [0.0, 1.0], [-math.sqrt(0.5), math.sqrt(0.5)]])
+BENDS = np.array([[1.0, 1.0], [1.0, -1.0], [1.0, -1.0], [1.0, 1.0]])  # of hip and ankle of legs 1 to 4
+MOTORS = [6, 7, 0, 1, 2, 3, 4, 5]  # columns of the legs' joints, 1 to 4, in the order of the motors
+LEGS = [2, 3, 4, 5, 6, 7, 0, 1]  # and back
+
+
+class AntMaze(MazeLanes):
+    """An ant finds its way through a maze to a goal.
+
+    Observation: ``[x, y, z, orientation (w, x, y, z), 8 joints, 3 velocities, 3 rotations, 8 joints' speeds, goal x,
+    goal y]`` (31 numbers; D4RL's 29 and the goal), or dictionaries, whose ``observation`` leaves out x and y (27, as
+    Gymnasium-Robotics'); see :class:`MazeLanes`, also for rewards and options. Contact forces are not seen.
+    Action: the torques of the eight motors, in units of 150 Nm, within [-1, 1], as Ant's.
+    Success: the torso's middle is now within 0.5 m of the goal.
+
+    Args:
+        num_envs: number of lanes.
+        frame_skip: physics steps (of 0.01 s) an action.
+        reset_noise_scale: of the first posture, uniform in positions and normal in velocities, as Ant's; the place on
+            the floor is the problem's.
+        **maze: see :class:`MazeLanes`.
+    """
+
+    body = "ant"
+    body_radius = 0.9  # with straight legs, as an episode begins, it covers 0.88 m along x and y
+    success_radius = 0.5
+    scale = 4.0
+    wall_top = 2.0
+    hidden = 2
+
+    def __init__(self, num_envs: int, *, frame_skip: int = 5, reset_noise_scale: float = 0.1, **maze: Any) -> None:
+        self.reset_noise_scale = reset_noise_scale
+        super().__init__(num_envs, xml_file="ant.xml", frame_skip=frame_skip, **maze)
+
+    def build_model(self, xml_file: str) -> mujoco.MjModel:
+        """See :meth:`MujocoLanes.build_model`: the ant in the layout's walls, and the goal, which nothing can touch.
+
+        The first body holds the walls, so that a camera that looks at the first body looks at the middle of the maze.
+        The goal is no part of ``qpos``: more degrees of freedom would change the solver's rounding.
+        """
+        root = ElementTree.parse(model_path(xml_file)).getroot()
+        world = root.find("worldbody")
+        assert world is not None
+        walls, goal = (ElementTree.Element("body", {"name": name}) for name in ("maze", "goal"))
+        self.maze.add_walls(walls, middle=self.wall_top / 2, half=self.wall_top / 2)
+        goal.set("mocap", "true")
+        for name, size, height, colour in (
+            ("zone", 0.5, 0.01, "0.95 0.75 0.55 1"),
+            ("goal", 0.2, 0.02, "0.85 0.2 0.15 1"),
+        ):
+            look = {"type": "cylinder", "size": f"{size} 0.005", "pos": f"0 0 {height}", "rgba": colour}
+            ElementTree.SubElement(goal, "geom", {"name": name, "contype": "0", "conaffinity": "0", **look})
+        world.insert(0, walls)
+        world.append(goal)
+        return mujoco.MjModel.from_xml_string(ElementTree.tostring(root, encoding="unicode"))
+
+    def _places_in_state(self) -> tuple[Floats, Floats]:
+        return self.qpos[:, :2], self.part(mujoco.mjtState.mjSTATE_MOCAP_POS)[:, :2]
+
+    def start(self, lane: int, rng: np.random.Generator) -> None:
+        """See :meth:`MazeLanes.start`; the posture has noise."""
+        super().start(lane, rng)
+        scale = self.reset_noise_scale
+        self.qpos[lane, 2:] += rng.uniform(-scale, scale, self.model.nq - 2)
+        self.qvel[lane] += scale * rng.standard_normal(self.model.nv)
+
+    def body_state(self) -> Floats:
+        """Positions and velocities, as D4RL's."""
+        return np.concatenate((self.qpos, self.qvel), axis=1)
+
+    def expert_actions(self) -> npt.NDArray[np.float32]:
+        """Ant's gait, towards the next waypoint of the shortest path.
+
+        The gait runs along x and keeps to that course by itself; so it is shown the world in a frame whose x axis
+        points at the waypoint. As the ant is the same from four sides, it need not turn around: the gait is also shown
+        the body as seen from the side that is nearest to the way.
+        """
+        ahead = self.maze.waypoint(self.place, self.goal, share=LATE) - self.place
+        ahead /= np.maximum(np.sqrt(np.vecdot(ahead, ahead)), 1e-9)[:, None]
+        side = nearest_side(self.qpos, ahead)
+        view = np.concatenate(
+            (seen_along(ahead, side, self.qpos, self.qvel), clock(self.time, Ant.expert_hertz)), axis=1
+        )
+        torques = load_expert("ant").act(view).astype(np.float64)
+        return turned_legs(torques[:, LEGS], -side)[:, MOTORS].astype(np.float32)
+
+
+def nearest_side(qpos: Floats, ahead: Floats) -> Ints:
+    """Which of the ant's sides looks most along ``ahead`` ``[n, 2]``: 0 to 3 for front, left, back and right."""
+    w, x, y, z = qpos[:, 3:7].T
+    front = np.stack((1 - 2 * (y * y + z * z), 2 * (x * y + w * z)), axis=1)
+    left = np.stack((-front[:, 1], front[:, 0]), axis=1)
+    along = np.stack((np.vecdot(front, ahead), np.vecdot(left, ahead)), axis=1)
+    side: Ints = np.argmax(np.concatenate((along, -along), axis=1), axis=1)
+    return side
+
+
+def seen_along(ahead: Floats, side: Ints, qpos: Floats, qvel: Floats) -> Floats:
+    """Ant's posture and velocities ``[n, 27]`` in a frame whose x axis is ``ahead``, if ``side`` were its front."""
+    joints, speeds = turned_legs(qpos[:, 7:], side), turned_legs(qvel[:, 6:], side)
+    orientation = _turned(qpos[:, 3:7], ahead, side)
+    velocity, rotation = _along(qvel[:, :2], ahead), _along(qvel[:, 3:5], QUARTERS[side])
+    parts = (qpos[:, 2:3], orientation, joints, velocity, qvel[:, 2:3], rotation, qvel[:, 5:6], speeds)
+    return np.concatenate(parts, axis=1)
+
+
+def turned_legs(joints: Floats, side: Ints) -> Floats:
+    """Values of hip and ankle of legs 1 to 4 ``[n, 8]``, for an ant of which ``side`` is the front."""
+    legs = joints.reshape(-1, 4, 2) * BENDS
+    order = (np.arange(4) + side[:, None]) % 4
+    turned: Floats = np.take_along_axis(legs, order[:, :, None], axis=1) * BENDS
+    return turned.reshape(joints.shape)
+
+
+def _along(vectors: Floats, axis: Floats) -> Floats:
+    """Vectors ``[n, 2]`` in a frame whose x axis is the unit vector ``axis`` ``[n, 2]``."""
+    (x, y), (c, s) = vectors.T, axis.T
+    return np.stack((c * x + s * y, c * y - s * x), axis=1)
+
+
+def _turned(orientation: Floats, ahead: Floats, side: Ints) -> Floats:
+    """Quaternions ``[n, 4]`` in a frame whose x axis is ``ahead``, of a body turned by ``side`` quarters."""
+    w, x, y, z = orientation.T
+    (cosine, sine) = ahead.T
+    c, s = np.sqrt((1 + cosine).clip(0) / 2), np.copysign(np.sqrt((1 - cosine).clip(0) / 2), sine)
+    w, x, y, z = c * w + s * z, c * x + s * y, c * y - s * x, c * z - s * w
+    c, s = HALVES[side].T
+    turned = np.stack((w * c - z * s, x * c + y * s, y * c - x * s, z * c + w * s), axis=1)
+    upright: Floats = np.copysign(1.0, turned[:, :1]) * turned  # a quaternion and its negative are one orientation
+    return upright
+
+
+class AntMazeEnv(MazeEnv):
+    """``tiltyard/AntMaze-v0`` and its other layouts."""
+
+    lanes_class = AntMaze
+
+
+class AntMazeVectorEnv(MazeVectorEnv):
+    """``tiltyard/AntMaze-v0`` and its other layouts, native vector."""
+
+    lanes_class = AntMaze
