@@ -1,18 +1,19 @@
 """MuJoCo tasks as lanes: one block of states, stepped by a persistent pool of threads, bit-equal to ``mj_step``.
 
-Why not ``mujoco.rollout``: it takes warm-start accelerations but does not give them back (its state output is
-``mjSTATE_FULLPHYSICS``, which leaves ``qacc_warmstart`` out, and one ``MjData`` serves many trajectories), so a task
-that pauses after each action for the next one loses them, and its trajectories leave Gymnasium's after a few steps.
-Here a lane is a row of ``mjSTATE_INTEGRATION``, everything that decides the next step, and a thread carries lanes in
-and out of its own ``MjData`` around ``mj_step(nstep=frame_skip)``, which runs without the interpreter lock. What a task
-needs of the ``MjData`` besides, contact forces say, that thread reads before it takes the next lane.
+Why not ``mujoco.rollout`` (looked at again in MuJoCo 3.11): it takes warm-start accelerations but does not give them
+back (its outputs are ``mjSTATE_FULLPHYSICS``, which leaves ``qacc_warmstart`` out, and sensors, none of which measures
+it; and one ``MjData`` serves many trajectories), so a task that pauses after each action for the next one loses them,
+and its trajectories leave Gymnasium's after a few steps. Here a lane is a row of ``mjSTATE_INTEGRATION``, everything
+that decides the next step, and a thread carries blocks of lanes in and out of its own ``MjData`` around ``mj_step``, in
+:mod:`.native` without the interpreter. What a task needs of the ``MjData`` besides, contact forces say, that thread
+reads before it takes the next lane.
 """
 
 import os
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -27,13 +28,14 @@ from ... import unknown
 from ..core import Bools, Floats, Info, Ints, Lanes
 from ..errors import InvalidAction
 from ..seeding import check_split, problem_rng
+from .native import STATE, Carrier, safe, warnings_of
 from .physics import scale_physics
 from .render import View, open_view
 
-STATE = mujoco.mjtState.mjSTATE_INTEGRATION.value
 HUGE = 1e10  # MuJoCo's own limit (mjMAXVAL): beyond it a simulation counts as unstable
 TOLERANCE = 1e-6  # float32 rounding of an agent that clips to the space
 LANES_PER_THREAD = 4  # fewer are not worth waking another thread for
+BLOCKS_PER_THREAD = 8  # small blocks even out lanes that take longer, each costs a turn at the interpreter lock
 
 
 def model_path(xml_file: str) -> Path:
@@ -157,18 +159,30 @@ class MujocoLanes(Lanes):
         self._ctrl = self._state[:, _columns(model, mujoco.mjtState.mjSTATE_CTRL)]
         self.first_qpos: Floats = self.qpos.copy()  # of the current episodes
         self.unstable: Bools = np.zeros(n, np.bool_)
+        self.unstable_episodes: Ints = np.zeros(n, np.int64)  # that ended so in each lane, ever
+        self._unsound: Bools = np.zeros(n, np.bool_)  # lanes of which MuJoCo warned in the last step
         self._streams: list[tuple[int, int, np.random.Generator] | None] = [None] * n
+
+    def sources(self, data: mujoco.MjData) -> tuple[Floats, ...]:
+        """Arrays of ``data``, each in one piece, of which the task keeps copies as its readings (none here).
+
+        Taken after a step, with ``mj_rnePostConstraint`` done as Gymnasium does, and after a reset with ``mj_forward``
+        done. Readings are a part of the lane's state and restored with it. ``model`` is there when this is first asked,
+        what a subclass sets after ``super().__init__`` is not.
+        """
+        return ()
 
     def count_readings(self) -> int:
         """How many numbers a lane :meth:`read` keeps; ``model`` is there when this is asked."""
-        return 0
+        return sum(source.size for source in self.sources(self._data[0]))
 
     def read(self, data: mujoco.MjData, readings: Floats) -> None:
         """Writes what the task needs of ``data`` beyond the state (contact forces, places of bodies) to ``readings``.
 
-        Called by the thread that stepped the lane, with ``mj_rnePostConstraint`` done as Gymnasium does after a step,
-        and after a reset with ``mj_forward`` done. Readings are a part of the lane's state and restored with it.
+        A task that must compute something for it overrides this and :meth:`count_readings`; copies of ``data``'s own
+        arrays are :meth:`sources`, which are taken without the interpreter. Called by the thread that stepped the lane.
         """
+        readings[:] = np.concatenate([source.ravel() for source in self.sources(data)])
 
     def part(self, part: mujoco.mjtState) -> Floats:
         """One part of every lane's state, ``[n, size]``: a view."""
@@ -256,36 +270,68 @@ class MujocoLanes(Lanes):
         """See :meth:`Lanes.advance`. A lane whose physics blow up stays in its last sound state and terminates."""
         before = self._state.copy()
         self.command(actions, active)
-        self._simulate(np.flatnonzero(active).tolist())
+        self._unsound.fill(False)
+        self._simulate(np.flatnonzero(active))
         self.unstable = self.unstable & ~active
-        if not np.abs(self._motion).max() < HUGE:  # so written that NaN counts as huge
-            self.unstable |= ~(np.abs(self._motion) < HUGE).all(axis=1)
-            self._state[self.unstable] = before[self.unstable]
+        broken = self._broken()
+        if broken.any():
+            self._state[broken] = before[broken]
+            self.unstable |= broken
+            self.unstable_episodes += broken
         reward, terminated = self.score(actions, before[:, self._qpos_columns])
         return reward, terminated | self.unstable
 
-    def _simulate(self, lanes: list[int]) -> None:
-        queue = iter(lanes)  # shared: each thread takes the next lane when it has finished its last
-        helpers = min(len(self._data), len(lanes) // LANES_PER_THREAD) - 1
-        waits = [self._pool.submit(self._drain, queue, data) for data in self._data[1 : 1 + helpers] if self._pool]
-        self._drain(queue, self._data[0])
+    def _broken(self) -> Bools:
+        """Lanes whose last step made MuJoCo warn, or left a number that is huge or none."""
+        # So written that NaN counts as huge, and the usual case costs two passes.
+        if np.abs(self._motion).max() < HUGE and np.isfinite(self._state.sum()):
+            return self._unsound
+        sound: Bools = (np.abs(self._motion) < HUGE).all(axis=1) & np.isfinite(self._state).all(axis=1)
+        return self._unsound | ~sound
+
+    def _simulate(self, lanes: Ints) -> None:
+        threads = max(1, min(len(self._data), len(lanes) // LANES_PER_THREAD))
+        size = len(lanes) if threads == 1 else -(-len(lanes) // (threads * BLOCKS_PER_THREAD))
+        # Shared: each thread takes the next block when it has finished its last.
+        queue = iter([lanes[start : start + size] for start in range(0, len(lanes), size or 1)])
+        waits = [self._pool.submit(self._drain, queue, thread) for thread in range(1, threads) if self._pool]
+        self._drain(queue, 0)
         for wait in waits:
             wait.result()
 
-    def _drain(self, queue: Iterator[int], data: mujoco.MjData) -> None:
-        model, rows, nstep = self.model, self._rows, self.frame_skip
-        readings = self.readings if self.readings.shape[1] else None
-        for lane in queue:
+    def _drain(self, queue: Iterator[Ints], thread: int) -> None:
+        carrier = self._carriers[thread]
+        for lanes in queue:
+            if carrier is not None:
+                carrier.carry(self._state, lanes, self.frame_skip, self._unsound)
+            else:
+                self._step_in_python(lanes.tolist(), self._data[thread])
+
+    @cached_property
+    def _carriers(self) -> list[Carrier | None]:
+        """One a thread; none for tasks that compute their readings, and for models short of memory."""
+        if type(self).read is not MujocoLanes.read or not safe(self.model):
+            return [None] * len(self._data)
+        return [Carrier(self.model, data, self.sources(data)) for data in self._data]
+
+    def _step_in_python(self, lanes: list[int], data: mujoco.MjData) -> None:
+        model, rows, nstep, warnings = self.model, self._rows, self.frame_skip, warnings_of(data)
+        for lane in lanes:
+            before = warnings.sum()
             mujoco.mj_setState(model, data, rows[lane], STATE)
             mujoco.mj_step(model, data, nstep=nstep)
             mujoco.mj_getState(model, data, rows[lane], STATE)
-            if readings is not None:
+            if self.readings.shape[1]:
                 mujoco.mj_rnePostConstraint(model, data)
-                self.read(data, readings[lane])
+                self.read(data, self.readings[lane])
+            self._unsound[lane] = warnings.sum() != before
 
     def step_info(self) -> Info:
-        """See :meth:`Lanes.step_info`; ``unstable`` says that the physics blew up and ended the episode."""
-        return {"unstable": self.unstable.copy()}
+        """See :meth:`Lanes.step_info`.
+
+        ``unstable`` says that the physics blew up and ended the episode, ``unstable_episodes`` how often they did.
+        """
+        return {"unstable": self.unstable.copy(), "unstable_episodes": self.unstable_episodes.copy()}
 
     def render(self, lane: int = 0) -> npt.NDArray[np.uint8]:
         """An RGB frame ``[height, width, 3]`` of one lane; :mod:`.render` says by what it is drawn."""
