@@ -28,7 +28,7 @@ from ... import unknown
 from ..core import Bools, Floats, Info, Ints, Lanes
 from ..errors import InvalidAction
 from ..seeding import check_split, problem_rng
-from .native import STATE, Carrier, safe, warnings_of
+from .native import STATE, Carrier, mark_unsound, safe, warnings_of
 from .physics import scale_physics
 from .render import View, open_view
 
@@ -155,6 +155,7 @@ class MujocoLanes(Lanes):
         self.qpos: Floats = self._state[:, qpos]
         self.qvel: Floats = self._state[:, qvel]
         self._qpos_columns = qpos
+        self._motion_columns = qpos.start, qvel.stop
         self._motion = self._state[:, qpos.start : qvel.stop]  # both
         self._ctrl = self._state[:, _columns(model, mujoco.mjtState.mjSTATE_CTRL)]
         self.first_qpos: Floats = self.qpos.copy()  # of the current episodes
@@ -264,7 +265,7 @@ class MujocoLanes(Lanes):
 
     def command(self, actions: npt.NDArray[np.floating], active: Bools) -> None:
         """Writes the active lanes' actions into their states before the physics; here they are the motors' controls."""
-        self._ctrl[active] = actions[active]
+        np.copyto(self._ctrl, actions, where=active[:, None])
 
     def advance(self, actions: npt.NDArray[np.floating], active: Bools) -> tuple[Floats, Bools]:
         """See :meth:`Lanes.advance`. A lane whose physics blow up stays in its last sound state and terminates."""
@@ -273,21 +274,14 @@ class MujocoLanes(Lanes):
         self._unsound.fill(False)
         self._simulate(np.flatnonzero(active))
         self.unstable = self.unstable & ~active
-        broken = self._broken()
-        if broken.any():
+        mark_unsound(self._state, *self._motion_columns, HUGE, self._unsound)
+        if self._unsound.any():
+            broken = self._unsound & active
             self._state[broken] = before[broken]
             self.unstable |= broken
             self.unstable_episodes += broken
         reward, terminated = self.score(actions, before[:, self._qpos_columns])
         return reward, terminated | self.unstable
-
-    def _broken(self) -> Bools:
-        """Lanes whose last step made MuJoCo warn, or left a number that is huge or none."""
-        # So written that NaN counts as huge, and the usual case costs two passes.
-        if np.abs(self._motion).max() < HUGE and np.isfinite(self._state.sum()):
-            return self._unsound
-        sound: Bools = (np.abs(self._motion) < HUGE).all(axis=1) & np.isfinite(self._state).all(axis=1)
-        return self._unsound | ~sound
 
     def _simulate(self, lanes: Ints) -> None:
         threads = max(1, min(len(self._data), len(lanes) // LANES_PER_THREAD))

@@ -60,6 +60,18 @@ def _carry(model, data, state, lanes, steps, signature, size, sources, warnings,
                 row += sources[i, 1]
 
 
+@njit(nogil=True, cache=True)
+def mark_unsound(state, first, last, limit, unsound):  # type: ignore[no-untyped-def]
+    """Sets ``unsound`` where a row holds an infinity or NaN, or ``limit`` or more in columns ``[first, last)``."""
+    for lane in range(len(state)):
+        for i in range(first, last):
+            if not abs(state[lane, i]) < limit:
+                unsound[lane] = True
+        for i in range(state.shape[1]):
+            if not np.isfinite(state[lane, i]):
+                unsound[lane] = True
+
+
 def safe(model: mujoco.MjModel) -> bool:
     """Whether ``model`` has memory enough for :class:`Carrier`."""
     return bool(model.narena >= AMPLE)
