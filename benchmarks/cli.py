@@ -19,7 +19,7 @@ from .. import MissingExtra, __version__, unknown
 from . import commands
 from .dataset_commands import Dataset
 from .race import RaceIncomplete
-from .runs import Run
+from .runs import FinishedRun, Run
 
 MISTAKES = (KeyError, ValueError, TypeError, OSError, RuntimeError, MissingExtra)
 """What the library raises, in one sentence, for things a user can set right."""
@@ -196,26 +196,57 @@ class Leaderboard:
     """folder of the page"""
 
     def run(self) -> int:
-        """Reads the finished runs, leaves out what must not be pooled, says so, and shows the rest."""
-        from .evaluation import is_tuning
+        """Shows the finished runs that may be pooled."""
         from .leaderboard import print_leaderboard, write_page
-        from .runs import VersionWarning, load_runs, one_version
 
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", VersionWarning)
-            runs = load_runs(self.runs)
-        reported = [run for run in runs if not is_tuning(run.run.seed)]
-        kept, others = one_version(reported)
-        for run in others:
-            told = ", ".join(f"{name} {version}" for name, version in run.versions.items())
-            print(f"left out, of other versions: {run.folder} ({told})", file=sys.stderr)
-        if len(reported) < len(runs):
-            print(f"left out: {len(runs) - len(reported)} tuning runs (seeds from 10000 on)", file=sys.stderr)
-        if not kept:
-            raise ValueError(f"{self.runs} holds no finished run to show: run tiltyard race smoke --out {self.runs}")
+        kept = _reported(self.runs)
         print_leaderboard(kept)
         print(f"wrote {write_page(kept, self.out)}")
         return 0
+
+
+@dataclass
+class Report:
+    """Writes what a suite's race found: tables with intervals and odds, and learning curves, as a Markdown page."""
+
+    suite: tyro.conf.Positional[str]
+    """name of a suite that has comparisons, such as control-v1"""
+    runs: Path = Path("runs")
+    """folder of run folders"""
+    out: Path = Path("report")
+    """folder of the page and its figures"""
+
+    def run(self) -> int:
+        """Reads the finished runs, writes the page, and says which runs of the suite are still missing."""
+        from .leaderboard.report import missing, write_report
+        from .suites import find
+
+        suite = find(self.suite)
+        kept = _reported(self.runs)
+        for task, count in missing(suite, kept).items():
+            print(f"not finished: {count} runs of {task}", file=sys.stderr)
+        print(f"wrote {write_report(suite, kept, self.out, command=f'tiltyard race {suite.name} --out {self.runs}')}")
+        return 0
+
+
+def _reported(folder: Path) -> list[FinishedRun]:
+    """The finished runs under ``folder``, but for those that must not be pooled, which are told."""
+    from .evaluation import is_tuning
+    from .runs import VersionWarning, load_runs, one_version
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", VersionWarning)
+        runs = load_runs(folder)
+    reported = [run for run in runs if not is_tuning(run.run.seed)]
+    kept, others = one_version(reported)
+    for run in others:
+        told = ", ".join(f"{name} {version}" for name, version in run.versions.items())
+        print(f"left out, of other versions: {run.folder} ({told})", file=sys.stderr)
+    if len(reported) < len(runs):
+        print(f"left out: {len(runs) - len(reported)} tuning runs (seeds from 10000 on)", file=sys.stderr)
+    if not kept:
+        raise ValueError(f"{folder} holds no finished run to show: run tiltyard race smoke --out {folder}")
+    return kept
 
 
 @dataclass
@@ -234,7 +265,8 @@ class Claim:
 
 
 COMMANDS: dict[str, type[Any]] = {
-    command.__name__.lower(): command for command in (List, Train, Evaluate, Play, Race, Leaderboard, Claim, Dataset)
+    command.__name__.lower(): command
+    for command in (List, Train, Evaluate, Play, Race, Leaderboard, Report, Claim, Dataset)
 }
 
 

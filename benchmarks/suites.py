@@ -63,6 +63,23 @@ class Recipe:
 
 
 @dataclass(frozen=True)
+class Comparison:
+    """Agents that a suite's report sets side by side.
+
+    Attributes:
+        title: of the comparison.
+        tasks: as :attr:`Run.task` has them.
+        reference: the agent that all are compared with, by the name the leaderboard gives it.
+        agents: by the same names; all that ran every task, if none are named.
+    """
+
+    title: str
+    tasks: tuple[str, ...]
+    reference: str
+    agents: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Suite:
     """A named set of tasks and the seeds every agent runs with."""
 
@@ -72,6 +89,8 @@ class Suite:
     seeds: tuple[int, ...]
     datasets: Mapping[str, Recipe] = field(default_factory=dict, hash=False)
     """What a race makes first, where it is not there: recipes by id."""
+    comparisons: tuple[Comparison, ...] = ()
+    """What its report shows."""
 
     @property
     def agents(self) -> tuple[str, ...]:
@@ -174,6 +193,10 @@ def _onward(updates: int, steps: int, seconds: Mapping[str, float]) -> tuple[Ent
 
 _FINE_TUNERS = {"iql": 80, "awac": 90, "cal-ql": 250, "f-dvl-recoil": 80, "serl": 200}
 
+_RUNNERS = tuple(f"tiltyard/{name}-v5" for name in ("Hopper", "HalfCheetah", "Walker2d", "Ant"))
+_SPARSE = ("tiltyard/PointMaze-v0", "tiltyard/PegInsertion-v0")
+_FULL = "sac, policy_kwargs={'net_arch': [256, 256]}"
+
 CONTROL = Suite(
     "control-v1",
     "Locomotion and two sparse tasks: online, offline, and offline to online; about eight core hours",
@@ -220,6 +243,30 @@ CONTROL = Suite(
         "tiltyard/pointmaze/demonstrations-v0": Recipe("tiltyard/PointMaze-v0", "expert", {"episodes": 20}),
         "tiltyard/peginsertion/demonstrations-v0": Recipe("tiltyard/PegInsertion-v0", "expert", {"episodes": 20}),
     },
+    comparisons=(
+        Comparison("Online, four runners", _RUNNERS, "sb3-sac"),
+        Comparison("Online, two runners and more agents", _RUNNERS[:2], "sb3-sac"),
+        Comparison("Online, sparse rewards", _SPARSE, "sb3-sac"),
+        Comparison(
+            "Compiled bf16 beside fp32",
+            _RUNNERS[1:2],
+            _FULL,
+            (_FULL, _FULL.replace("policy", "compiled=True, matmul_precision=bf16, policy")),
+        ),
+        Comparison(
+            "Offline",
+            (*(f"{env_id} from medium-v0" for env_id in _RUNNERS[:2]), f"{_SPARSE[0]} from random-50-expert-50-v0"),
+            "bc",
+        ),
+        Comparison(
+            "Offline to online",
+            (
+                f"{_RUNNERS[0]} from medium-v0, then online",
+                *(f"{env_id} from demonstrations-v0, then online" for env_id in _SPARSE),
+            ),
+            "iql",
+        ),
+    ),
 )
 
 SUITES: tuple[Suite, ...] = (SMOKE, CONTROL)

@@ -1,0 +1,185 @@
+"""A suite's results as one Markdown page and its figures, for ``docs/results``: tables, odds, learning curves.
+
+A suite says which agents it sets side by side, on which tasks and against whom: its :class:`~..suites.Comparison`s.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..runs import FinishedRun
+from ..statistics import MIN_RUNS, Scores, improvement_interval, probability_of_improvement, score_matrix
+from ..suites import Comparison, Suite
+from .board import Board, Metric, Result, Section, leaderboard
+from .groups import short
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.typing import ColorType
+
+COLUMNS = 3  # figures beside each other
+
+
+def write_report(suite: Suite, runs: Iterable[FinishedRun], out: str | Path, *, command: str) -> Path:
+    """Writes ``README.md`` and a figure a comparison into ``out``; returns the page's path.
+
+    Args:
+        suite: whose comparisons are shown; agents and tasks without finished runs are left out, and said.
+        runs: finished runs; those of other tasks are ignored.
+        out: a folder.
+        command: what made the runs.
+
+    Raises:
+        ValueError: a suite without comparisons, or no run of any.
+    """
+    folder, runs = Path(out), list(runs)
+    wanted = {task for comparison in suite.comparisons for task in comparison.tasks}
+    runs = [run for run in runs if run.run.task in wanted]
+    if not runs:
+        raise ValueError(f"suite {suite.name} has nothing to report: it has no comparison with a finished run")
+    folder.mkdir(parents=True, exist_ok=True)
+    board = leaderboard(runs, rng=np.random.default_rng(0))
+    lines = [*_head(suite, runs, board, command)]
+    for comparison in suite.comparisons:
+        mine = _chosen(comparison, runs, board)
+        if mine:
+            lines += _compared(comparison, leaderboard(mine, rng=np.random.default_rng(0)), folder)
+    page = folder / "README.md"
+    page.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return page
+
+
+def _head(suite: Suite, runs: Sequence[FinishedRun], board: Board, command: str) -> list[str]:
+    hours = sum(run.wall_seconds for run in runs) / 3600
+    hardware = ", ".join(sorted({run.hardware for run in runs}))
+    versions = {name: version for run in runs for name, version in run.versions.items()}
+    return [
+        f"# {suite.name}",
+        "",
+        f"Command: `{command}`  ",
+        f"{len(runs)} runs, {hours:.1f} hours of computing, a thread a run; {hardware}.  ",
+        "Versions: " + ", ".join(f"{name} {version}" for name, version in versions.items()) + ".",
+        "",
+        f"Scores are normalised: 0 is a random policy, 1 the scripted expert. Brackets are {board.level:.0%} "
+        "stratified bootstrap intervals over runs. P is the probability that a run of the agent outscores one of the "
+        "reference on the same task; an interval with 0.5 in it does not tell them apart. Where every run of one beats "
+        "every run of the other a bootstrap has nothing to resample, and P has no interval.",
+        "",
+        *(f"- {note}." for note in board.notes),
+        *(f"- Not finished: {count} runs of {task}." for task, count in missing(suite, runs).items()),
+    ]
+
+
+def _chosen(comparison: Comparison, runs: Sequence[FinishedRun], board: Board) -> list[FinishedRun]:
+    """The comparison's runs: of its tasks, and of its agents or else of those that ran all of its tasks."""
+    ran: dict[str, set[str]] = {}
+    for result in board.results:
+        ran.setdefault(result.agent, set()).add(result.task)
+    names = comparison.agents or tuple(name for name, tasks in ran.items() if tasks.issuperset(comparison.tasks))
+    kept = {id(run) for result in board.results if result.agent in names for run in result.runs}
+    return [run for run in runs if id(run) in kept and run.run.task in comparison.tasks]
+
+
+def _compared(comparison: Comparison, board: Board, folder: Path) -> list[str]:
+    """One comparison: its table over all tasks, its table a task, its figure."""
+    section = next(section for section in board.sections if set(section.tasks) == set(comparison.tasks))
+    figure = folder / (comparison.title.lower().replace(",", "").replace(" ", "-") + ".png")
+    draw_curves(board, figure)
+    return [
+        "",
+        f"## {comparison.title}",
+        "",
+        *_overall(comparison, section, board),
+        "",
+        *_by_task(comparison, board),
+        "",
+        f"![Learning curves]({figure.name})",
+    ]
+
+
+def _overall(comparison: Comparison, section: Section, board: Board) -> list[str]:
+    lines = [f"| agent | IQM | mean | P(beats {comparison.reference}) | | runs a task |", "|---|---|---|---|---|---|"]
+    for standing in section.standings:
+        odds = _odds(board, standing.agent, comparison.reference, section.tasks)
+        cells = [standing.agent, f"{standing.metrics['iqm']:.3f}", f"{standing.metrics['mean']:.3f}"]
+        lines.append(f"| {' | '.join([*cells, *_told(odds), str(standing.runs)])} |")
+    return lines
+
+
+def _by_task(comparison: Comparison, board: Board) -> list[str]:
+    lines = [f"| task | agent | mean return | success | P(beats {comparison.reference}) | | length |", "|---" * 7 + "|"]
+    for result in board.results:
+        odds = _odds(board, result.agent, comparison.reference, (result.task,))
+        cells = [short(result.task), result.agent, f"{result.score:,.2f}", f"{result.success:.0%}", *_told(odds)]
+        lines.append(f"| {' | '.join([*cells, result.runs[0].run.length])} |")
+    return lines
+
+
+def _odds(board: Board, agent: str, reference: str, tasks: Sequence[str]) -> Metric | None:
+    """P that the agent beats the reference on these tasks; None for the reference itself."""
+    sides = [_scores(board, name, tasks) for name in (agent, reference)]
+    if agent == reference or any(side is None for side in sides):
+        return None
+    mine, theirs = (side for side in sides if side is not None)
+    if min(len(mine.runs), len(theirs.runs)) < MIN_RUNS:
+        return Metric(probability_of_improvement(mine, theirs), None)
+    found = improvement_interval(mine, theirs, rng=np.random.default_rng(0), level=board.level)
+    return Metric(found.estimate, found if found.high > found.low else None)
+
+
+def _scores(board: Board, agent: str, tasks: Sequence[str]) -> Scores | None:
+    runs = {result.task: result.runs for result in board.results if result.agent == agent and result.task in tasks}
+    if set(runs) != set(tasks):
+        return None
+    return score_matrix({task: [run.normalised for run in found] for task, found in runs.items()})
+
+
+def _told(odds: Metric | None) -> list[str]:
+    """P in a cell, and in the next what it says."""
+    if odds is None:
+        return ["", ""]
+    if odds.interval is None:
+        return [f"{odds.value:.2f}", "every run" if odds.value in (0.0, 1.0) else "too few runs"]
+    low, high = odds.interval.low, odds.interval.high
+    return [f"{odds:.2f}", "better" if low > 0.5 else "worse" if high < 0.5 else "not told apart"]
+
+
+def draw_curves(board: Board, path: str | Path) -> None:
+    """Learning curves of all results, an axis a task, as one PNG: means over runs and their pointwise intervals."""
+    from matplotlib import colormaps
+    from matplotlib.figure import Figure
+
+    tasks = list(dict.fromkeys(result.task for result in board.results))
+    agents = sorted({result.agent for result in board.results})
+    colours = {agent: colormaps["tab20"]((2 * i) % 20 + i // 10) for i, agent in enumerate(agents)}
+    rows, columns = math.ceil(len(tasks) / COLUMNS), min(len(tasks), COLUMNS)
+    figure = Figure(figsize=(5.2 * columns, 3.6 * rows + 0.3 * math.ceil(len(agents) / 3)), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False).ravel()
+    for ax, task in zip(axes, tasks, strict=False):
+        mine = [result for result in board.results if result.task == task]
+        for result in mine:
+            _draw(ax, result, colours[result.agent])
+        offline = all(result.runs[0].run.track == "offline" for result in mine)
+        ax.set(title=short(task), xlabel="updates" if offline else "environment steps", ylabel="normalised return")
+        ax.axhline(0, color="0.8", linewidth=0.8, zorder=0)
+    for ax in axes[len(tasks) :]:
+        ax.set_axis_off()
+    found = {label: line for ax in axes for line, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+    figure.legend(found.values(), found.keys(), loc="outside lower center", ncols=3, frameon=False, fontsize=8)
+    figure.savefig(path, dpi=110)
+
+
+def _draw(ax: "Axes", result: Result, colour: "ColorType") -> None:
+    ax.plot(result.steps, result.curve, color=colour, label=result.agent, linewidth=1.6)
+    if result.curve_band is not None:
+        ax.fill_between(result.steps, result.curve_band.low, result.curve_band.high, color=colour, alpha=0.15, lw=0)
+
+
+def missing(suite: Suite, runs: Iterable[FinishedRun]) -> Counter[str]:
+    """Runs of the suite that are not finished, counted by task."""
+    done = {run.run.name for run in runs}
+    return Counter(run.task for run in suite.runs() if run.name not in done)

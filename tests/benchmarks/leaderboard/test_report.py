@@ -1,0 +1,73 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from tiltyard.benchmarks.leaderboard.report import missing, write_report
+from tiltyard.benchmarks.runs import FinishedRun
+from tiltyard.benchmarks.suites import SUITES, Comparison, Entry, Suite, Task
+
+MakeRun = Callable[..., FinishedRun]
+HOPPER, CHEETAH = "tiltyard/Hopper-v5", "tiltyard/HalfCheetah-v5"
+SUITE = Suite(
+    "mine",
+    "",
+    tasks=tuple(Task(task, (Entry("sac", 20_000, 1), Entry("td3", 20_000, 1))) for task in (HOPPER, CHEETAH)),
+    seeds=(0, 1, 2),
+    comparisons=(Comparison("Both, side by side", (HOPPER, CHEETAH), "td3"),),
+)
+
+
+@pytest.fixture
+def runs(make_run: MakeRun) -> list[FinishedRun]:
+    levels = {(HOPPER, "sac"): 0.5, (HOPPER, "td3"): 0.5, (CHEETAH, "sac"): 0.9, (CHEETAH, "td3"): 0.2}
+    found = [make_run(*key, seed, level) for key, level in levels.items() for seed in range(3)]
+    return [*found, *(make_run(HOPPER, "bc", seed, 0.1) for seed in range(3))]
+
+
+def rows_of(page: Path, agent: str) -> list[list[str]]:
+    lines = [line.strip("| ").split(" | ") for line in page.read_text().splitlines() if line.startswith("|")]
+    return [line for line in lines if agent in line[:2]]
+
+
+def test_odds_and_verdicts_stand_in_the_tables(runs: list[FinishedRun], tmp_path: Path) -> None:
+    page = write_report(SUITE, runs, tmp_path, command="tiltyard race mine")
+    overall, *by_task = rows_of(page, "sac")
+    hopper = sorted(run.normalised for run in runs if (run.run.env_id, run.run.agent) == (HOPPER, "sac"))
+    rivals = sorted(run.normalised for run in runs if (run.run.env_id, run.run.agent) == (HOPPER, "td3"))
+    wins = sum(mine > other for mine in hopper for other in rivals) / 9
+    assert overall[3].startswith(f"{(1 + wins) / 2:.2f}")  # every run on HalfCheetah beats every run there
+    assert {row[0]: row[5] for row in by_task}["HalfCheetah-v5"] == "every run"
+    assert not rows_of(page, "bc")  # it ran one of the two tasks
+    assert "`tiltyard race mine`" in page.read_text()
+    assert "Not finished" not in page.read_text()
+
+
+def test_the_figure_is_drawn(runs: list[FinishedRun], tmp_path: Path) -> None:
+    write_report(SUITE, runs, tmp_path, command="")
+    figure = Image.open(tmp_path / "both-side-by-side.png")
+    assert figure.width > figure.height > 300
+    assert len(figure.convert("RGB").getcolors(100_000) or []) > 50
+
+
+def test_runs_that_are_not_finished_are_counted(runs: list[FinishedRun], tmp_path: Path) -> None:
+    some = [run for run in runs if run.run.seed < 2]
+    assert missing(SUITE, some) == {HOPPER: 2, CHEETAH: 2}
+    assert (
+        "- Not finished: 2 runs of tiltyard/Hopper-v5." in write_report(SUITE, some, tmp_path, command="").read_text()
+    )
+
+
+def test_a_suite_without_finished_comparisons_says_so(runs: list[FinishedRun], tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="suite smoke has nothing to report"):
+        write_report(SUITES[0], runs, tmp_path, command="")
+
+
+@pytest.mark.parametrize("suite", [suite for suite in SUITES if suite.comparisons], ids=lambda suite: suite.name)
+def test_comparisons_name_tasks_and_agents_of_their_suite(suite: Suite) -> None:
+    tasks = {run.task for run in suite.runs()}
+    for comparison in suite.comparisons:
+        assert tasks.issuperset(comparison.tasks)
+        agents = {run.agent for run in suite.runs() if run.task in comparison.tasks}
+        assert agents.issuperset(name.partition(",")[0] for name in (comparison.reference, *comparison.agents))
