@@ -147,6 +147,17 @@ ROWS: tuple[Row, ...] = (
         expert_success=1.0,
     ),
     Row(
+        "tiltyard/BoardInsertion-v0",
+        "tiltyard.envs.robotics.board_insertion:BoardInsertionEnv",
+        "tiltyard.envs.robotics.board_insertion:BoardInsertionVectorEnv",
+        domain="robotics",
+        summary="The arm puts a chip's two rows of pins into a circuit board that is turned (SERL's PCB insertion)",
+        max_episode_steps=100,
+        random_score=0.0,  # all three over 200 test episodes, as above
+        expert_score=1.0,
+        expert_success=1.0,
+    ),
+    Row(
         "tiltyard/PointMaze-v0",
         "tiltyard.envs.robotics.maze:PointMazeEnv",
         "tiltyard.envs.robotics.maze:PointMazeVectorEnv",

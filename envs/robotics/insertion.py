@@ -47,7 +47,7 @@ class Insertion(ArmLanes):
     opening: ClassVar[float]
     """Metres between the fingers that hold the part."""
     inside: ClassVar[float]
-    """Half the part's least width at the tip, metres."""
+    """A tip below the rim and nearer than this to where the hole seems is in the hole, metres."""
     board_yaw_limit: ClassVar[float] = 0.0
     """Most turn of the board either way, radians."""
     most_clearance: ClassVar[float] = 0.01
@@ -85,7 +85,7 @@ class Insertion(ArmLanes):
         return yaw
 
     def from_rim(self, sensor: str) -> Floats:
-        """A place that a sensor of the model tells, from the middle of the hole's rim along the base's axes, ``[n, 3]``."""
+        """A place that a sensor tells, from the middle of the hole's rim, along the base's axes, ``[n, 3]`` metres."""
         return self.sensed(sensor) - self._board - (0, 0, self.rim / 2)
 
     def tip(self) -> Floats:
