@@ -155,11 +155,19 @@ SMOKE = Suite(
 _SMALL = {"policy_kwargs": {"net_arch": [128, 128]}, "learning_rate": 1e-3}
 _LARGE = {"policy_kwargs": {"net_arch": [256, 256]}, "learning_rate": 1e-3}  # where bf16 pays
 _EXACT = {"gradient_steps": -1}  # an update a step, where a row says otherwise
+_ALL_RATES = {  # some agents have a slower one of their own for a part
+    "dsac-t": {"ent_coef_learning_rate": 1e-3},
+    "cql": {"actor_learning_rate": 1e-3},
+    "cal-ql": {"actor_learning_rate": 1e-3},
+}
 
 
 def _online(steps: int, seconds: Mapping[str, float], params: Mapping[str, Any] = _SMALL) -> tuple[Entry, ...]:
     """One entry an agent; ``seconds`` are of 10,000 steps."""
-    return tuple(Entry(agent, steps, steps / 10_000 * cost, {**params, **_EXACT}) for agent, cost in seconds.items())
+    return tuple(
+        Entry(agent, steps, steps / 10_000 * cost, {**params, **_EXACT, **_ALL_RATES.get(agent, {})})
+        for agent, cost in seconds.items()
+    )
 
 
 _RACERS = {"sac": 40, "td3": 32, "dsac-t": 57, "sb3-sac": 62, "sb3-td3": 45}
@@ -167,8 +175,11 @@ _WITH_MORE = {**_RACERS, "hl-gauss": 85, "tqc": 105}
 _STREAM = Entry("stream-x", 60_000, 40)
 
 
-def _offline(updates: int, seconds: Mapping[str, float], params: Mapping[str, Any]) -> tuple[Entry, ...]:
-    return tuple(Entry(agent, 0, cost, {"offline_steps": updates, **params}) for agent, cost in seconds.items())
+def _offline(updates: int, seconds: Mapping[str, float]) -> tuple[Entry, ...]:
+    return tuple(
+        Entry(agent, 0, cost, {"offline_steps": updates, **_SMALL, **_ALL_RATES.get(agent, {})})
+        for agent, cost in seconds.items()
+    )
 
 
 _LEARNERS = {
@@ -186,7 +197,12 @@ _LEARNERS = {
 def _onward(updates: int, steps: int, seconds: Mapping[str, float]) -> tuple[Entry, ...]:
     """Offline, then online; RLPD needs no updates before its first step."""
     return tuple(
-        Entry(agent, steps, cost, {**_SMALL, "offline_steps": 0 if agent == "serl" else updates})
+        Entry(
+            agent,
+            steps,
+            cost,
+            {**_SMALL, **_ALL_RATES.get(agent, {}), "offline_steps": 0 if agent == "serl" else updates},
+        )
         for agent, cost in seconds.items()
     )
 
@@ -217,7 +233,7 @@ CONTROL = Suite(
         Task("tiltyard/PointMaze-v0", _online(15_000, {"sac": 40, "sb3-sac": 62}), eval_episodes=50),
         Task("tiltyard/PegInsertion-v0", _online(10_000, {"sac": 40, "sb3-sac": 65}), eval_episodes=50),
         *(
-            Task(env_id, _offline(10_000, _LEARNERS, _SMALL), eval_episodes=20, eval_points=4, dataset=dataset)
+            Task(env_id, _offline(10_000, _LEARNERS), eval_episodes=20, eval_points=4, dataset=dataset)
             for env_id, dataset in (
                 ("tiltyard/Hopper-v5", "tiltyard/hopper/medium-v0"),
                 ("tiltyard/HalfCheetah-v5", "tiltyard/halfcheetah/medium-v0"),
