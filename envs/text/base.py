@@ -1,7 +1,8 @@
-"""One-turn text tasks: a question is the observation, the answer is the action, and then the episode is over.
+"""Text tasks, and the one-turn kind: a question is the observation, the answer the action, and the episode is over.
 
-A task says how to make problems, how to word them, how to grade a batch of answers and how its expert answers them;
-:class:`TextLanes` makes an environment of it. Two named terms add up to the reward:
+:class:`ProblemLanes` is what all text tasks share. A one-turn task says how to make problems, how to word them, how to
+grade a batch of answers and how its expert answers them; :class:`TextLanes` makes an environment of it (several turns:
+:mod:`.dialogue`). Two named terms add up to the reward of one turn:
 
 * ``correct``: 1 if the last ``<answer>...</answer>`` solves the problem, else 0;
 * ``format``: 0 if there is an answer that can be read, else -0.1.
@@ -11,16 +12,18 @@ A solved problem earns 1, a wrong answer 0, no readable answer -0.1: nothing but
 
 import string
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import blake2b
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Text
 
+from ... import unknown
 from ..core import Bools, Floats, Info, Ints, Lanes
 from ..errors import InvalidAction
-from ..seeding import check_split
+from ..seeding import Split, check_split, in_test_split, problem_rng
 
 CHARSET = "\n" + string.printable[:95]  # newline and printable ASCII
 OPEN, CLOSE = "<answer>", "</answer>"
@@ -28,6 +31,7 @@ FORMAT_PENALTY = -0.1
 MESSAGES = ("There is no <answer>...</answer> that can be read.", "The answer is wrong.", "The answer is right.")
 
 Problem = TypeVar("Problem")
+Level = TypeVar("Level")
 
 
 class Demonstrations(NamedTuple):
@@ -35,6 +39,51 @@ class Demonstrations(NamedTuple):
 
     prompts: list[str]
     answers: list[str]
+
+
+class Conversation(NamedTuple):
+    """An episode in words: what ``reset`` shows, then each utterance and what the environment said to it."""
+
+    prompt: str
+    utterances: list[str]
+    messages: list[str]
+
+
+def level_of(level: object, levels: Mapping[int, Level]) -> Level:
+    """The numbers behind a level; ``ValueError`` for one that does not exist."""
+    if isinstance(level, bool) or not isinstance(level, int) or level not in levels:
+        raise ValueError(unknown("level", level, map(str, levels)))
+    return levels[level]
+
+
+def draw_problems(
+    split: Split,
+    seeds: npt.ArrayLike,
+    episodes: npt.ArrayLike,
+    draw: Callable[[np.random.Generator], Problem],
+    identity: Callable[[Problem], str],
+) -> list[Problem]:
+    """One problem a seed and episode, each drawn anew until it belongs to the split.
+
+    Args:
+        split: "train" or "test".
+        seeds: ``[n]`` non-negative integers.
+        episodes: ``[n]`` non-negative integers.
+        draw: makes a problem.
+        identity: what a problem says, alike for problems that are the same; a hash of it decides the split for ever.
+    """
+    found = []
+    for seed, episode in zip(np.asarray(seeds).tolist(), np.asarray(episodes).tolist(), strict=True):
+        rng = problem_rng(split, seed, episode)
+        problem = draw(rng)
+        while bool(in_test_split(_hash(identity(problem)))) != (split == "test"):
+            problem = draw(rng)
+        found.append(problem)
+    return found
+
+
+def _hash(text: str) -> int:
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
 
 
 def last_answer(text: str) -> str | None:
@@ -50,12 +99,104 @@ def last_answer(text: str) -> str | None:
     return None if start < 0 else text[start + len(OPEN) : text.index(CLOSE, start)]
 
 
-class TextLanes(Lanes, Generic[Problem]):
+class ProblemLanes(Lanes, Generic[Problem]):
+    """``n`` lanes of any text task: problems by seed, told in words; strings in, strings out.
+
+    Actions longer than the action space's ``max_length`` or with other characters are judged like any other text, so
+    that no model's output can stop a run, but no task accepts such characters in an answer.
+
+    Args:
+        num_envs: number of lanes.
+        split: "train" or "test"; no problem is in both.
+        render_mode: None or "rgb_array".
+        observation_length: characters of the longest observation.
+        answer_length: characters of the longest action that the action space samples.
+        charset: characters of observations and sampled actions.
+    """
+
+    def __init__(
+        self,
+        num_envs: int,
+        *,
+        split: str,
+        render_mode: str | None,
+        observation_length: int,
+        answer_length: int,
+        charset: str = CHARSET,
+    ) -> None:
+        super().__init__(num_envs, render_mode)
+        self.split = check_split(split)
+        self.observation_space = Text(observation_length, min_length=0, charset=charset)
+        self.action_space = Text(answer_length, min_length=0, charset=charset)
+        self._problems: list[Any] = [None] * num_envs
+
+    @abstractmethod
+    def problems(self, seeds: npt.ArrayLike, episodes: npt.ArrayLike) -> Sequence[Problem]:
+        """The ``episodes[j]``-th problem (from 0) after ``reset(seed=seeds[j])``, for all j; the same for ever."""
+
+    @abstractmethod
+    def prompt(self, problem: Problem) -> str:
+        """The question in words."""
+
+    @abstractmethod
+    def describe(self, problems: Sequence[Problem]) -> Info:
+        """Columns ``[n]`` that name the problems, for the reset info."""
+
+    @abstractmethod
+    def conversations(
+        self,
+        seeds: npt.ArrayLike,
+        *,
+        noise: float = 0.0,
+        rng: np.random.Generator | None = None,
+        episodes: npt.ArrayLike | None = None,
+    ) -> list[Conversation]:
+        """The expert's whole episodes, for a supervised warm start of any text task, of one turn or of several.
+
+        Args:
+            seeds: ``[n]``; the problems of this environment's split.
+            noise: the probability, independent for each problem, that the episode looks like the expert's but fails.
+            rng: draws which episodes fail and how; needed if ``noise`` is above 0.
+            episodes: ``[n]`` episodes of those seeds (default: 0, the one that the seeded reset starts).
+
+        Raises:
+            ValueError: ``noise`` outside 0 to 1, or above 0 without ``rng``.
+        """
+
+    def check(self, actions: Any) -> list[str]:
+        """Accepts any strings, one a lane; whether they make sense is for the task to say."""
+        if isinstance(actions, str) or not hasattr(actions, "__len__") or len(actions) != self.num_envs:
+            raise InvalidAction(f"one string a lane is needed: expected {self.num_envs} strings, got {actions!r:.200}")
+        for action in actions:
+            if not isinstance(action, str):
+                raise InvalidAction(f"an action is a string, got {type(action).__name__}: {action!r:.200}")
+        return list(actions)
+
+    def reset_info(self) -> Info:
+        """The problem of each lane."""
+        return self.describe(self._problems)
+
+    def _to_demonstrate(
+        self,
+        seeds: npt.ArrayLike,
+        noise: float,
+        rng: np.random.Generator | None,
+        episodes: npt.ArrayLike | None,
+    ) -> tuple[Sequence[Problem], list[bool]]:
+        """The problems of demonstrations, and which of them are to mislead."""
+        if not 0.0 <= noise <= 1.0:
+            raise ValueError(f"noise is a probability from 0 to 1, got {noise}")
+        if noise > 0 and rng is None:
+            raise ValueError("noise above 0 needs rng, a numpy.random.Generator")
+        seeds = np.asarray(seeds, np.int64)
+        problems = self.problems(seeds, np.zeros_like(seeds) if episodes is None else episodes)
+        return problems, [False] * len(problems) if rng is None else (rng.random(len(problems)) < noise).tolist()
+
+
+class TextLanes(ProblemLanes[Problem]):
     """``n`` lanes of a one-turn text task.
 
-    Observations are the question and, after the answer, one of :data:`MESSAGES`. Actions are strings; those longer than
-    the action space's ``max_length`` or with other characters are graded like any other text, so that no model's
-    output can stop a run, but no task accepts such characters in an answer.
+    Observations are the question and, after the answer, one of :data:`MESSAGES`.
 
     Args:
         num_envs: number of lanes.
@@ -76,23 +217,18 @@ class TextLanes(Lanes, Generic[Problem]):
         answer_length: int,
         charset: str = CHARSET,
     ) -> None:
-        super().__init__(num_envs, render_mode)
-        self.split = check_split(split)
-        self.observation_space = Text(max(question_length, *map(len, MESSAGES)), min_length=0, charset=charset)
-        self.action_space = Text(answer_length, min_length=0, charset=charset)
-        self._problems: list[Any] = [None] * num_envs
+        super().__init__(
+            num_envs,
+            split=split,
+            render_mode=render_mode,
+            observation_length=max(question_length, *map(len, MESSAGES)),
+            answer_length=answer_length,
+            charset=charset,
+        )
         self._shown = [""] * num_envs
         self._actions = [""] * num_envs
         self._correct = np.zeros(num_envs, np.bool_)
         self._readable = np.zeros(num_envs, np.bool_)
-
-    @abstractmethod
-    def problems(self, seeds: npt.ArrayLike, episodes: npt.ArrayLike) -> Sequence[Problem]:
-        """The ``episodes[j]``-th problem (from 0) after ``reset(seed=seeds[j])``, for all j; the same for ever."""
-
-    @abstractmethod
-    def prompt(self, problem: Problem) -> str:
-        """The question in words."""
 
     @abstractmethod
     def grade(self, texts: Sequence[str], problems: Sequence[Problem]) -> tuple[Bools, Bools]:
@@ -105,10 +241,6 @@ class TextLanes(Lanes, Generic[Problem]):
     @abstractmethod
     def mislead(self, problem: Problem, rng: np.random.Generator) -> str:
         """A text like the expert's that ends in a readable but wrong answer."""
-
-    @abstractmethod
-    def describe(self, problems: Sequence[Problem]) -> Info:
-        """Columns ``[n]`` that name the problems, for the reset info."""
 
     def demonstrations(
         self,
@@ -130,18 +262,30 @@ class TextLanes(Lanes, Generic[Problem]):
         Raises:
             ValueError: ``noise`` outside 0 to 1, or above 0 without ``rng``.
         """
-        if not 0.0 <= noise <= 1.0:
-            raise ValueError(f"noise is a probability from 0 to 1, got {noise}")
-        if noise > 0 and rng is None:
-            raise ValueError("noise above 0 needs rng, a numpy.random.Generator")
-        seeds = np.asarray(seeds, np.int64)
-        problems = self.problems(seeds, np.zeros_like(seeds) if episodes is None else episodes)
-        wrong = [False] * len(problems) if rng is None else (rng.random(len(problems)) < noise).tolist()
+        problems, wrong = self._to_demonstrate(seeds, noise, rng, episodes)
         answers = [
             self.mislead(problem, rng) if bad and rng is not None else self.solve(problem)
             for problem, bad in zip(problems, wrong, strict=True)
         ]
         return Demonstrations([self.prompt(problem) for problem in problems], answers)
+
+    def conversations(
+        self,
+        seeds: npt.ArrayLike,
+        *,
+        noise: float = 0.0,
+        rng: np.random.Generator | None = None,
+        episodes: npt.ArrayLike | None = None,
+    ) -> list[Conversation]:
+        """:meth:`demonstrations` with their verdicts, as conversations of one turn."""
+        shown = self.demonstrations(seeds, noise=noise, rng=rng, episodes=episodes)
+        keys = np.asarray(seeds, np.int64)
+        problems = self.problems(keys, np.zeros_like(keys) if episodes is None else episodes)
+        correct, readable = self.grade(shown.answers, problems)
+        return [
+            Conversation(prompt, [answer], [MESSAGES[verdict]])
+            for prompt, answer, verdict in zip(*shown, (correct.astype(int) + readable).tolist(), strict=True)
+        ]
 
     def begin(self, lanes: Ints, seeds: Ints, episodes: Ints) -> None:
         """Asks the questions of new problems on ``lanes``."""
@@ -149,15 +293,6 @@ class TextLanes(Lanes, Generic[Problem]):
             self._problems[lane] = problem
             self._shown[lane] = self.prompt(problem)
             self._actions[lane] = ""
-
-    def check(self, actions: Any) -> list[str]:
-        """Accepts any strings, one a lane; whether they make sense is for :meth:`grade` to say."""
-        if isinstance(actions, str) or not hasattr(actions, "__len__") or len(actions) != self.num_envs:
-            raise InvalidAction(f"one string a lane is needed: expected {self.num_envs} strings, got {actions!r:.200}")
-        for action in actions:
-            if not isinstance(action, str):
-                raise InvalidAction(f"an action is a string, got {type(action).__name__}: {action!r:.200}")
-        return list(actions)
 
     def advance(self, actions: list[str], active: Bools) -> tuple[Floats, Bools]:
         """Grades the answers; every answered lane's episode ends."""
@@ -174,10 +309,6 @@ class TextLanes(Lanes, Generic[Problem]):
     def observe(self) -> tuple[str, ...]:
         """The question of each lane, or the verdict where it has been answered."""
         return tuple(self._shown)
-
-    def reset_info(self) -> Info:
-        """The problem of each lane."""
-        return self.describe(self._problems)
 
     def step_info(self) -> Info:
         """``success`` and the two terms whose sum is the reward."""
