@@ -147,6 +147,17 @@ ROWS: tuple[Row, ...] = (
         expert_success=1.0,
     ),
     Row(
+        "tiltyard/DrawerDoor-v0",
+        "tiltyard.envs.robotics.drawer_door:DrawerDoorEnv",
+        "tiltyard.envs.robotics.drawer_door:DrawerDoorVectorEnv",
+        domain="robotics",
+        summary="An arm opens or closes the drawer or the door of a cabinet by its handle, as the goal says",
+        max_episode_steps=100,
+        random_score=0.0,  # all three over 200 test episodes, seeds 10000 on: `play` of tests/contracts/test_envs.py
+        expert_score=1.0,
+        expert_success=1.0,
+    ),
+    Row(
         "tiltyard/BoardInsertion-v0",
         "tiltyard.envs.robotics.board_insertion:BoardInsertionEnv",
         "tiltyard.envs.robotics.board_insertion:BoardInsertionVectorEnv",

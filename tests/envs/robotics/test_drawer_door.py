@@ -1,0 +1,269 @@
+"""Drawer and door: their handles' places and the catch by hand, contact that moves them, and what is no success."""
+
+from typing import Any
+
+import gymnasium
+import mujoco
+import numpy as np
+import pytest
+
+from tiltyard.envs.robotics.drawer_door import GOALS, DrawerDoor
+
+ID = "tiltyard/DrawerDoor-v0"
+
+
+def started(n: int = 1, seed: int = 0, **kwargs: Any) -> DrawerDoor:
+    lanes = DrawerDoor(n, **kwargs)
+    lanes.begin(np.arange(n), np.arange(seed, seed + n), np.zeros(n, int))
+    return lanes
+
+
+def opened(goal: str, drawer: float, door: float) -> DrawerDoor:
+    """One lane with that goal, its parts this far open, as if they had been so from the start."""
+    lanes = started(goals=[goal])
+    lanes.first[0] = lanes.qpos[0, lanes._places] = drawer, door
+    lanes._read_first(0)
+    return lanes
+
+
+def act(lanes: DrawerDoor, action: Any, steps: int = 1) -> None:
+    for _ in range(steps):
+        lanes.advance(np.tile(np.array(action, np.float32), (lanes.num_envs, 1)), np.ones(lanes.num_envs, bool))
+
+
+def solve(lanes: DrawerDoor, steps: int = 100) -> np.ndarray:
+    """The step at which the expert solves each lane, 0 where it does not."""
+    active, ends = np.ones(lanes.num_envs, bool), np.zeros(lanes.num_envs, int)
+    for step in range(1, steps + 1):
+        _, terminated = lanes.advance(lanes.expert_actions(), active)
+        ends[active & terminated] = step
+        active &= ~terminated
+    return ends
+
+
+def pulled(joint: str, start: float, force: float) -> float:
+    """Where a part rests that was ``start`` open; a force (N or N m) on its joint grows to this in 2 s, stays 1 s."""
+    lanes = started()
+    model, data = lanes.model, mujoco.MjData(lanes.model)
+    mujoco.mj_setState(model, data, lanes._rows[0], mujoco.mjtState.mjSTATE_INTEGRATION)
+    for name in ("drawer", "door"):
+        data.joint(name).qpos[0] = start if name == joint else 0.0
+    for share in np.minimum(np.linspace(0.0, 1.5, 75), 1.0):
+        data.joint(joint).qfrc_applied[0] = share * force
+        mujoco.mj_step(model, data, nstep=10)
+    return float(data.joint(joint).qpos[0])
+
+
+@pytest.mark.parametrize(
+    ("goal", "drawer", "door", "success"),
+    [
+        ("open drawer", 0.101, 0.0, True),
+        ("open drawer", 0.099, 0.0, False),  # 12 cm, 2 cm either way
+        ("close drawer", 0.009, 0.8, True),
+        ("close drawer", 0.011, 0.8, False),
+        ("open door", 0.1, 0.951, True),
+        ("open door", 0.1, 0.949, False),  # 1.1 rad, 0.15 either way
+        ("open door", 0.1, 1.251, False),  # too far
+        ("close door", 0.0, 0.059, True),
+        ("close door", 0.0, 0.061, False),
+    ],
+)
+def test_success_is_the_joint_within_its_tolerance(goal: str, drawer: float, door: float, success: bool) -> None:
+    lanes = opened(goal, drawer, door)
+    reward, terminated = lanes.score(np.zeros((1, 5)), lanes.qpos)
+    info = lanes.step_info()
+    assert (reward[0], terminated[0], info["success"][0]) == (float(success), success, success)
+    assert info["reward_terms"]["moved"][0] == reward[0]
+
+
+@pytest.mark.parametrize(("door", "success"), [(0.14, True), (0.16, False)])
+def test_no_success_while_the_other_part_is_not_where_it_was(door: float, success: bool) -> None:
+    lanes = opened("open drawer", 0.12, 0.0)
+    lanes.qpos[0, lanes._places[1]] = door
+    assert lanes.solved()[0] == success
+    assert lanes.step_info()["disturbed"][0] != success
+    assert lanes.observe()[0, 31] == pytest.approx(door / 0.15, rel=1e-5)
+
+
+def test_handles_by_hand() -> None:
+    lanes = opened("open drawer", 0.05, 0.0)
+    lanes._cabinet[0], lanes._cabinet_turn[0] = (0.6, 0.02, 0), (1, 0, 0, 0)
+    # 3 cm and the 5 cm it is open before the front, 9.5 cm right of the middle
+    np.testing.assert_allclose(lanes.handle(np.array([0.05]))[0], (0.52, -0.075, 0.09, 0), atol=1e-12)
+    lanes = opened("open door", 0.0, np.pi / 2)
+    lanes._cabinet[0], lanes._cabinet_turn[0] = (0.6, 0.02, 0), (1, 0, 0, 0)
+    # At a right angle: 13.5 cm before the hinge (0.606, 0.205) and 3.6 cm further out, the fingers turned with it
+    np.testing.assert_allclose(lanes.handle(np.array([np.pi / 2]))[0], (0.471, 0.241, 0.15, -np.pi / 2), atol=1e-12)
+
+
+def test_handles_are_where_the_model_has_them() -> None:
+    lanes = started(40, nthread=1)
+    door = lanes._table[lanes.goal, 0] == 1
+    sites = np.where(door[:, None], lanes.sensed("door_grip"), lanes.sensed("drawer_grip"))
+    np.testing.assert_allclose(lanes.handle(lanes._now())[:, :3], sites, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("joint", "start", "force", "low", "high"),
+    [
+        # The catch is strongest 6 mm from its middle: 11.7 mm long, 2000 N/m (15.5 - 11.7) mm x 6 / 11.7 = 3.95 N,
+        # and friction is 1.5 N: 5.45 N hold the drawer; the door 3.95 N x 0.17 m + 0.06 N m = 0.73 N m.
+        ("drawer", 0.0, 5.2, 0.0, 0.01),
+        ("drawer", 0.0, 5.7, 0.138, 0.142),
+        ("door", 0.0, 0.70, 0.0, 0.06),
+        ("door", 0.0, 0.76, 1.39, 1.41),
+        ("drawer", 0.006, 0.0, -0.001, 0.003),  # it falls shut
+        ("drawer", 0.09, 0.0, 0.0899, 0.0901),  # beyond the catch it stays
+        ("drawer", 0.09, -1.3, 0.085, 0.0901),  # MuJoCo's dry friction creeps, by 1 or 2 mm a second
+        ("drawer", 0.09, -5.7, -0.001, 0.001),  # pushed, it passes the catch
+        ("door", 0.8, 0.0, 0.799, 0.801),
+    ],
+)
+def test_catch_and_friction_by_hand(joint: str, start: float, force: float, low: float, high: float) -> None:
+    assert low <= pulled(joint, start, force) <= high
+
+
+@pytest.mark.parametrize("goal", GOALS)
+def test_expert_solves_each_goal_by_contact(goal: str) -> None:
+    lanes = started(6, seed=30, goals=[goal], split="test")
+    assert (lanes.goal == list(GOALS).index(goal)).all()
+    assert (lanes.disturbance() == 0).all()
+    ends = solve(lanes)
+    assert (ends > 5).all()
+    assert (ends < 70).all()
+    assert not lanes.unstable.any()
+
+
+def test_grip_on_the_handle_is_firm_and_still() -> None:
+    lanes = opened("close drawer", 0.1, 0.0)
+    lanes.place(0, lanes.handle(np.array([0.1]))[0, :3] + (0, 0.005, 0), lanes.turn()[0], opening=0.05)
+    lanes._read_first(0)
+    act(lanes, (0, 0, 0, 0, -1), 5)
+    widths = []
+    for _ in range(10):
+        act(lanes, (0, 0, 0, 0, -1))
+        widths.append(lanes.opening()[0])
+    assert np.abs(np.array(widths) - 0.012).max() < 3e-4  # the neck is 12 mm thick
+    assert np.ptp(widths) < 1e-5
+
+
+def test_handle_slips_out_of_fingers_that_stay_open() -> None:
+    lanes = started(4, goals=["open drawer"])
+    for _ in range(60):
+        actions = lanes.expert_actions()
+        held = np.abs(lanes._way(lanes._now())[:, :3]).max(axis=1) < 0.01
+        actions[held, :2] = (-1, 0)
+        actions[:, 4] = 1  # 8 cm apart, almost three times the knob
+        lanes.advance(actions, np.ones(4, bool))
+    assert lanes.places()[:, 0].max() < 0.02
+
+
+def test_closed_fingers_push_the_drawer_shut_but_cannot_pull_it() -> None:
+    for way, wanted in ((1, 0.0), (-1, 0.1)):
+        lanes = opened("close drawer", 0.1, 0.0)
+        lanes._cabinet_turn[0] = 1, 0, 0, 0
+        knob = lanes.handle(np.array([0.1]))[0, :3] - (0.05, 0, 0)
+        lanes.place(0, knob, 0.0, opening=0.0)
+        lanes._read_first(0)
+        act(lanes, (way, 0, 0, 0, -1), 15)
+        assert lanes.places()[0, 0] == pytest.approx(wanted, abs=0.01)
+
+
+def deepest_overlap(lanes: DrawerDoor) -> float:
+    """Metres by which any two bodies overlap now."""
+    data, worst = mujoco.MjData(lanes.model), 0.0
+    for row in lanes._rows:
+        mujoco.mj_setState(lanes.model, data, row, mujoco.mjtState.mjSTATE_INTEGRATION)
+        mujoco.mj_fwdPosition(lanes.model, data)
+        worst = max(worst, -min(data.contact.dist, default=0.0))
+    return worst
+
+
+def test_rough_play_neither_tunnels_nor_breaks_the_cabinet_and_comes_to_rest() -> None:
+    lanes, rng, deepest = started(6, seed=5, nthread=1), np.random.default_rng(0), 0.0
+    for step in range(50):
+        rough = rng.choice([-1.0, 1.0], (6, 5))
+        rough[:, 0], rough[:, 2] = 1, -1
+        lanes.advance(np.where(step < 10, lanes.expert_actions(), rough).astype(np.float32), np.ones(6, bool))
+        deepest = max(deepest, deepest_overlap(lanes))
+        assert not lanes.unstable.any()
+        assert (lanes.places() > (-0.002, -0.02)).all()
+        assert (lanes.places() < (0.142, 1.42)).all()
+    assert deepest < 0.005  # where the gripper snaps shut, on a neck 12 mm thick
+    act(lanes, (0, 0, 0, 0, 1), 15)
+    assert deepest_overlap(lanes) < 5e-4
+    assert np.abs(lanes.qvel[:, :8]).max() < 0.01
+    assert not any(warning.number for warning in lanes._data[0].warning)
+
+
+def test_problems_fill_their_ranges_and_are_named() -> None:
+    lanes = started(400, nthread=1)
+    info = lanes.reset_info()
+    assert {info["goal"].count(goal) > 70 for goal in GOALS} == {True}
+    np.testing.assert_allclose(info["cabinet"].min(axis=0), (0.55, -0.05, -0.15), atol=0.003)
+    np.testing.assert_allclose(info["cabinet"].max(axis=0), (0.60, 0.05, 0.15), atol=0.003)
+    for part, low, high in (("drawer", 0.08, 0.13), ("door", 0.6, 1.1)):
+        places, goals = info[part], np.array(info["goal"])
+        assert (places[goals == f"open {part}"] == 0).all()
+        assert places[goals == f"close {part}"].min() == pytest.approx(low, abs=0.02 * high)
+        assert places.max() == pytest.approx(high, abs=0.02 * high)
+        other = ~np.isin(goals, [f"open {part}", f"close {part}"])
+        assert 0.4 < (places[other] == 0).mean() < 0.6
+
+
+def test_observation_units_by_hand() -> None:
+    lanes = started(4)
+    act(lanes, (0.5, -1.0, -0.2, 0.4, 1.0), 3)
+    seen = lanes.observe().astype(float)
+    assert lanes.observation_space.contains(lanes.observe()[0])
+    tool = seen[:, 28:31] * 0.1 + (0.5, 0, 0.2)
+    np.testing.assert_allclose(tool, lanes.sensed("position"), atol=1e-7)
+    np.testing.assert_allclose(tool + seen[:, :3] * 0.1, lanes.handle(lanes._now())[:, :3], atol=1e-6)
+    np.testing.assert_allclose(seen[:, 3] + seen[:, 6], lanes.handle(lanes._now())[:, 3], atol=1e-6)
+    np.testing.assert_allclose(seen[:, 13:16] * 10, lanes.force(), atol=1e-5)
+    np.testing.assert_allclose(seen[:, 23] * 0.01, 0.08, atol=0.004)
+    np.testing.assert_allclose(seen[:, [24, 26]] * (0.1, 1.0), lanes.places(), atol=1e-6)
+    np.testing.assert_array_equal(seen[:, 35:].argmax(axis=1), lanes.goal)
+    np.testing.assert_array_equal(seen[:, 35:].sum(axis=1), 1)
+
+
+def test_episode_ends_when_solved_and_is_paid_once() -> None:
+    env = gymnasium.make(ID, split="test", goals=("open door",))
+    _, problem = env.reset(seed=3)
+    assert set(problem) == {"goal", "cabinet", "drawer", "door"}
+    assert problem["goal"] == "open door"
+    rewards, terminated, truncated = [], False, False
+    while not (terminated or truncated):
+        _, reward, terminated, truncated, info = env.step(env.unwrapped.expert().predict(None)[0])
+        rewards.append(reward)
+    assert terminated
+    assert info["success"]
+    assert info["door"] >= 0.95
+    assert rewards == [0.0] * (len(rewards) - 1) + [1.0]
+
+
+def test_snapshot_goes_on_bit_for_bit() -> None:
+    lanes = started(2)
+    act(lanes, (0.3, 0.1, -1, 0.2, -1), 4)
+    lanes.restore(1, lanes.snapshot(0))
+    for _ in range(4):
+        act(lanes, (0.8, 0.3, -1, 0, 1))
+        seen = lanes.observe()
+        np.testing.assert_array_equal(seen[0], seen[1])
+
+
+@pytest.mark.parametrize(
+    ("keywords", "said"),
+    [
+        ({"goals": ("open draw",)}, "unknown goal 'open draw'; did you mean 'open drawer'"),
+        ({"goals": ()}, "goals must name at least one"),
+        ({"step_length": 0.0}, "step_length"),
+    ],
+)
+def test_wrong_keywords_are_refused(keywords: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        started(**keywords)
+
+
+def test_one_goal_may_be_given_by_name() -> None:
+    assert started(3, goals="close door").reset_info()["goal"] == ["close door"] * 3
