@@ -26,23 +26,41 @@ class Rollouts:
     length: Tensor  # [B] int64: tokens written
     entropy: Tensor  # [B, T] nats, of the distribution that each token was drawn from
     info: dict[str, Any] = field(default_factory=dict)  # columns [B]: "success" (bool), and what a method adds
+    # What only methods read whose row says so in ``needs``; None elsewhere.
+    values: Tensor | None = None  # [B, T] a critic's estimate of the return, before the token at each position
+    baseline: Tensor | None = None  # [B] what a row's reward is compared with, made without that reward
+    step_reward: Tensor | None = None  # [B, T] reward of each turn on its last written token, 0 elsewhere
+    state: Tensor | None = (
+        None  # [B, T] int64: the environment's state in which a token's turn began, equal if the same
+    )
 
     def __len__(self) -> int:
         return len(self.tokens)
+
+    def need(self, name: str) -> Tensor:
+        """The column ``name``.
+
+        Raises:
+            ValueError: it is None.
+        """
+        column: Tensor | None = getattr(self, name)
+        if column is None:
+            raise ValueError(f"this objective reads rollouts.{name}, which is None: see what its row needs")
+        return column
 
     def take(self, rows: Tensor) -> "Rollouts":
         """The answers ``rows`` (int64 indices or a bool mask), cut to the longest of them."""
         index = rows.nonzero()[:, 0] if rows.dtype == torch.bool else rows
         used = (self.mask[index].any(0)).nonzero()
         stop = int(used[-1]) + 1 if len(used) else 0
-        wide = {name: getattr(self, name)[index, :stop] for name in _WIDE}
-        tall = {name: getattr(self, name)[index] for name in ("reward", "group", "seed", "length")}
-        reference = None if self.logp_ref is None else self.logp_ref[index, :stop]
+        wide = {name: self.need(name)[index, :stop] for name in _WIDE if getattr(self, name) is not None}
+        tall = {name: self.need(name)[index] for name in _TALL if getattr(self, name) is not None}
         info = {name: column[index] for name, column in self.info.items()}
-        return replace(self, **wide, **tall, logp_ref=reference, info=info)
+        return replace(self, **wide, **tall, info=info)
 
 
-_WIDE = ("tokens", "mask", "logp_old", "turn", "entropy")
+_WIDE = ("tokens", "mask", "logp_old", "logp_ref", "turn", "entropy", "values", "step_reward", "state")
+_TALL = ("reward", "group", "seed", "length", "baseline")
 
 
 def join(parts: list[Rollouts]) -> Rollouts:
@@ -51,19 +69,16 @@ def join(parts: list[Rollouts]) -> Rollouts:
         return parts[0]
     longest = max(part.tokens.shape[1] for part in parts)
 
-    def wide(name: str) -> Tensor:
+    def joined(name: str) -> Tensor | None:
         columns = [getattr(part, name) for part in parts]
-        return torch.cat([torch.nn.functional.pad(column, (0, longest - column.shape[1])) for column in columns])
+        if any(column is None for column in columns):
+            return None
+        if name in _WIDE:
+            columns = [torch.nn.functional.pad(column, (0, longest - column.shape[1])) for column in columns]
+        return torch.cat(columns)
 
-    def tall(name: str) -> Tensor:
-        return torch.cat([getattr(part, name) for part in parts])
-
-    reference = None if any(part.logp_ref is None for part in parts) else wide("logp_ref")
     info = {name: torch.cat([part.info[name] for part in parts]) for name in parts[0].info}
-    columns = {name: wide(name) for name in _WIDE} | {
-        name: tall(name) for name in ("reward", "group", "seed", "length")
-    }
-    return Rollouts(**columns, logp_ref=reference, info=info)
+    return replace(parts[0], **{name: joined(name) for name in (*_WIDE, *_TALL)}, info=info)
 
 
 @dataclass(frozen=True)

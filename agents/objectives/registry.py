@@ -26,6 +26,8 @@ class Objective:
     params: dict[str, Any]
     silent_at_zero: bool
     """Answers of advantage 0 have no gradient."""
+    needs: frozenset[str]
+    """What it reads besides answers and rewards; names of :data:`~tiltyard.agents.objectives.row.NEEDS`."""
 
     def __call__(self, rollouts: Rollouts, policy_out: PolicyOut) -> tuple[Tensor, dict[str, Tensor]]:
         """The loss of a whole batch, one number to descend, and the loss's metrics."""
@@ -56,7 +58,8 @@ def load(handle: str, **params: Any) -> Objective:
         for function, names in zip(functions, takes, strict=True)
     )
     silent = row.silent_at_zero and not params.get("kl_coef")
-    return Objective(handle, advantage, loss, aggregate, params, silent)
+    needs = frozenset(row.needs) | ({"logp_ref"} if params.get("kl_coef") else set())
+    return Objective(handle, advantage, loss, aggregate, params, silent, needs)
 
 
 def _resolve(entry: str) -> Callable[..., Any]:

@@ -7,6 +7,17 @@ from typing import Any, Literal
 HERE = "tiltyard.agents.objectives."
 """Begins the entry point of a function of this package."""
 
+NEEDS = {
+    "logp_ref": "log-probabilities under a reference policy, Rollouts.logp_ref",
+    "values": "a critic, Rollouts.values",
+    "greedy": "the reward of the greedy answer to each row's problem, Rollouts.baseline",
+    "tracker": "a running estimate of the success at each row's problem, Rollouts.baseline",
+    "steps": "a reward for each turn, Rollouts.step_reward",
+    "states": "the state in which each turn began, Rollouts.state",
+    "groups": "all answers to a problem in one gradient step and one piece of it, for a loss that pairs them",
+}
+"""What a method may ask a trainer for, in words."""
+
 
 @dataclass(frozen=True)
 class Row:
@@ -21,7 +32,8 @@ class Row:
         params: the paper's values; each goes to whichever of the three functions takes it.
         silent_at_zero: an answer of advantage 0 has no gradient (but for a KL penalty), and so need not be computed.
         dead_groups: what the paper says of a group whose answers all earned the same: its gradient is 0 ("silent"), or
-            it may teach something ("learns").
+            it teaches something ("learns"), or only where all failed ("failures").
+        needs: what it reads besides answers and rewards, names of :data:`NEEDS`; a trainer supplies them or refuses.
     """
 
     handle: str
@@ -31,4 +43,5 @@ class Row:
     aggregate: str = HERE + "ops:sequence_mean"
     params: Mapping[str, Any] = field(default_factory=dict)
     silent_at_zero: bool = True
-    dead_groups: Literal["silent", "learns"] = "silent"
+    dead_groups: Literal["silent", "learns", "failures"] = "silent"
+    needs: tuple[str, ...] = ()

@@ -6,21 +6,24 @@ import pytest
 import torch
 
 from tiltyard.agents.language.rollouts import PolicyOut, Rollouts
-from tiltyard.agents.objectives.catalogue import ROWS
+from tiltyard.agents.objectives.catalogue import ROWS, find
+from tiltyard.agents.objectives.ops import turn_ends
 from tiltyard.agents.objectives.registry import load
+from tiltyard.agents.objectives.row import NEEDS
 
 REWARDS, GROUPS = [1.0, 0.0, -0.1, 1.0, 0.0, 0.0, 1.0, 0.0], [0, 0, 0, 0, 5, 5, 5, 5]
 every_row = pytest.mark.parametrize("handle", [row.handle for row in ROWS])
 
 
 def batch(rewards: list[float], *, seed: int = 0, steps: int = 6) -> Rollouts:
-    """Random answers: two prompt tokens, then 1 to ``steps`` tokens, then padding."""
+    """Random answers of one turn: two prompt tokens, then 1 to ``steps`` tokens, then padding. No column is missing."""
     generator = torch.Generator().manual_seed(seed)
     n, width = len(rewards), steps + 2
     lengths = torch.randint(1, steps, (n,), generator=generator)
     columns = torch.arange(width)
     mask = (columns >= 2) & (columns < 2 + lengths[:, None])
     logp_old = -torch.rand(n, width, generator=generator) * mask
+    turn = torch.zeros(n, width, dtype=torch.int64)
     return Rollouts(
         tokens=torch.randint(4, 100, (n, width), generator=generator),
         mask=mask,
@@ -29,11 +32,24 @@ def batch(rewards: list[float], *, seed: int = 0, steps: int = 6) -> Rollouts:
         reward=torch.tensor(rewards),
         group=torch.tensor(GROUPS),
         seed=torch.tensor(GROUPS),
-        turn=torch.zeros(n, width, dtype=torch.int64),
+        turn=turn,
         length=lengths,
         entropy=torch.rand(n, width, generator=generator) * mask,
         info={"success": torch.tensor(rewards) > 0},
+        values=0.1 * torch.rand(n, width, generator=generator) * mask,
+        baseline=torch.full((n,), 0.25),
+        step_reward=turn_ends(turn, mask) * torch.tensor(rewards)[:, None],
+        state=torch.tensor(GROUPS)[:, None].expand(n, width).clone(),
     )
+
+
+WIDE = ("tokens", "logp_old", "logp_ref", "turn", "entropy", "values", "step_reward", "state")
+
+
+def permuted(rollouts: Rollouts, order: torch.Tensor) -> Rollouts:
+    columns = {name: getattr(rollouts, name) for name in rollouts.__dataclass_fields__ if name != "info"}
+    info = {name: column[order] for name, column in rollouts.info.items()}
+    return Rollouts(**{name: column[order] for name, column in columns.items()}, info=info)
 
 
 def policy_out(rollouts: Rollouts) -> PolicyOut:
@@ -63,8 +79,9 @@ def test_a_better_answer_is_made_likelier(handle):
     out = PolicyOut(rollouts.logp_old.clone().requires_grad_(), rollouts.entropy)
     rollouts = replace(rollouts, logp_ref=rollouts.logp_old)
     _, gradient = loss_and_gradient(handle, rollouts, out)
-    assert (gradient[0][rollouts.mask[0]] < 0).all()  # descent raises the best of the first group
-    assert (gradient[2][rollouts.mask[2]] > 0).all()  # and lowers its worst
+    assert (gradient[0] <= 0).all()  # descent raises the best of the first group
+    assert (gradient[2] >= 0).all()  # and lowers its worst
+    assert (gradient[0].sum() < 0) | (gradient[2].sum() > 0)
 
 
 @every_row
@@ -80,15 +97,17 @@ def test_garbage_outside_the_mask_changes_nothing(handle, garbage):
     rollouts = batch(REWARDS)
     clean = loss_and_gradient(handle, rollouts, policy_out(rollouts))
     outside = ~rollouts.mask
+    columns = {name: getattr(rollouts, name) for name in WIDE}
     spoilt = replace(
         rollouts,
-        tokens=rollouts.tokens.masked_fill(outside, 99),
-        logp_old=rollouts.logp_old.masked_fill(outside, garbage),
-        logp_ref=rollouts.logp_ref.masked_fill(outside, garbage),
-        entropy=rollouts.entropy.masked_fill(outside, garbage),
+        **{
+            name: column.masked_fill(outside, garbage if column.is_floating_point() else 99)
+            for name, column in columns.items()
+        },
     )
     moved = policy_out(rollouts)
-    out = PolicyOut(moved.logp.detach().masked_fill(outside, garbage).requires_grad_(), moved.entropy)
+    out = PolicyOut(*(column.detach().masked_fill(outside, garbage) for column in (moved.logp, moved.entropy)))
+    out.logp.requires_grad_()
     loss, gradient = loss_and_gradient(handle, spoilt, out)
     assert torch.equal(loss, clean[0])
     assert torch.equal(gradient, clean[1])
@@ -101,35 +120,81 @@ def test_the_order_of_rows_does_not_matter(handle):
     order = torch.tensor([5, 2, 7, 0, 3, 6, 1, 4])
     moved = policy_out(rollouts)
     out = PolicyOut(moved.logp.detach()[order].requires_grad_(), moved.entropy[order])
-    columns = {name: getattr(rollouts, name)[order] for name in rollouts.__dataclass_fields__ if name != "info"}
-    other_loss, other_gradient = loss_and_gradient(handle, Rollouts(**columns), out)
+    other_loss, other_gradient = loss_and_gradient(handle, permuted(rollouts, order), out)
     assert torch.allclose(other_loss, loss, atol=1e-6)
     assert torch.allclose(other_gradient, gradient[order], atol=1e-6)
 
 
 @every_row
-@pytest.mark.parametrize("reward", [0.0, 1.0, -0.1])
-def test_equal_rewards_teach_nothing(handle, reward):
-    rollouts = batch([reward] * len(GROUPS))
-    params = {} if load(handle).silent_at_zero else {"kl_coef": 0.0}
-    assert load(handle, **params).silent_at_zero
-    _, gradient = loss_and_gradient(handle, rollouts, policy_out(rollouts), **params)
-    assert (gradient == 0).all()
+def test_a_group_of_equal_rewards_teaches_what_the_paper_says(handle):
+    """Beside a group that is mixed; without KL penalties, whose pull to the reference never stops."""
+    taught = {}
+    params = {"kl_coef": 0.0} if "kl_coef" in load(handle).params else {}
+    for reward in (-0.1, 0.0, 1.0):
+        rollouts = batch([reward] * 4 + [0.0, 0.0, 1.0, 0.0])
+        fresh = PolicyOut(rollouts.logp_old.clone().requires_grad_(), rollouts.entropy)
+        taught[reward] = bool((loss_and_gradient(handle, rollouts, fresh, **params)[1][:4] != 0).any())
+    says = find(handle).dead_groups
+    assert any(taught.values()) == (says != "silent")
+    assert not (says == "failures" and taught[1.0])
+
+
+@every_row
+def test_an_answer_without_advantage_has_no_gradient_where_the_row_says_so(handle):
+    rollouts = batch(REWARDS)
+    objective = load(handle, **({"kl_coef": 0.0} if "kl_coef" in load(handle).params else {}))
+    advantage, out = objective.advantage(rollouts), policy_out(rollouts)
+    advantage = torch.where(
+        torch.tensor([1, 1, 0, 1, 0, 1, 1, 1]).bool().view(-1, *[1] * (advantage.dim() - 1)), advantage, 0
+    )
+    per_token, _ = objective.loss(rollouts, advantage, out)
+    (per_token * objective.aggregate(rollouts.mask))[rollouts.mask].sum().backward()
+    assert objective.silent_at_zero == bool((out.logp.grad[[2, 4]] == 0).all())
+
+
+@every_row
+def test_a_column_that_is_not_there_is_named(handle):
+    """What a row needs and the rollouts lack is one clear sentence; what it does not declare, it does not read."""
+    rollouts, needs = batch(REWARDS), load(handle).needs
+    assert needs <= set(NEEDS)
+    reads = {"values": "values", "greedy": "baseline", "tracker": "baseline", "steps": "step_reward", "states": "state"}
+    bare = replace(rollouts, values=None, baseline=None, step_reward=None, state=None, logp_ref=None)
+    wanted = {need: reads[need] for need in needs if need in reads} | (
+        {"logp_ref": "logp_ref"} if "logp_ref" in needs else {}
+    )
+    given = {column: getattr(rollouts, column) for column in wanted.values()}
+    load(handle)(replace(bare, **given), policy_out(rollouts))
+    for column in wanted.values():
+        with pytest.raises(ValueError, match=column):
+            load(handle)(replace(bare, **{**given, column: None}), policy_out(rollouts))
+
+
+@every_row
+def test_unknown_parameters_are_refused(handle):
+    with pytest.raises(TypeError, match="unknown parameter 'clip_hihg'"):
+        load(handle, clip_hihg=0.1)
 
 
 @every_row
 def test_pieces_of_a_batch_add_up(handle):
-    """A trainer may cut a batch: weights times tokens, summed over the pieces, is the loss of the whole."""
+    """A trainer may cut a batch: weights times tokens, summed over the pieces, is the loss of the whole.
+
+    Anywhere, or between groups where the row says so; answers without advantage may be left out.
+    """
     rollouts = batch(REWARDS)
     out, objective = policy_out(rollouts), load(handle)
     whole, _ = objective(rollouts, out)
     advantage, weights = objective.advantage(rollouts), objective.aggregate(rollouts.mask)
     total = torch.zeros(())
-    for rows in (torch.tensor([0, 3, 4]), torch.tensor([1, 2, 5, 6, 7])):
+    cut = ([0, 1, 2, 3], [4, 5, 6, 7]) if "groups" in objective.needs else ([0, 3, 4], [1, 2, 5, 6, 7])
+    for rows in map(torch.tensor, cut):
+        if objective.silent_at_zero:
+            rows = rows[(advantage[rows] != 0).flatten(1).any(1) if advantage.dim() > 1 else advantage[rows] != 0]
         part = rollouts.take(rows)
         width = part.tokens.shape[1]
         piece = PolicyOut(out.logp[rows, :width], out.entropy[rows, :width])
-        per_token, _ = objective.loss(part, advantage[rows], piece)
+        own = advantage[rows] if advantage.dim() == 1 else advantage[rows, :width]
+        per_token, _ = objective.loss(part, own, piece)
         total = total + (per_token * weights[rows, :width])[part.mask].sum()
     assert torch.allclose(total, whole, atol=1e-6)
 
@@ -137,7 +202,8 @@ def test_pieces_of_a_batch_add_up(handle):
 @every_row
 def test_inputs_are_left_as_they_were(handle):
     rollouts = batch(REWARDS)
-    before = {name: getattr(rollouts, name).clone() for name in ("logp_old", "logp_ref", "reward", "mask", "group")}
+    names = ("mask", "reward", "group", "length", "baseline", *WIDE)
+    before = {name: getattr(rollouts, name).clone() for name in names}
     load(handle)(rollouts, policy_out(rollouts))
     assert all(torch.equal(getattr(rollouts, name), value) for name, value in before.items())
 

@@ -35,4 +35,34 @@ ROWS: tuple[Row, ...] = (
         aggregate=HERE + "ops:sequence_sum",
         dead_groups="learns",  # the baseline is the batch's
     ),
+    Row(
+        "ppo",
+        "Proximal Policy Optimization Algorithms (2017)",
+        advantage=HERE + "advantages.gae:gae",
+        aggregate=HERE + "ops:token_mean",
+        params={"gamma": 1.0, "gae_lambda": 0.95},
+        dead_groups="learns",  # the baseline is a critic's
+        needs=("values",),
+    ),
+    Row(
+        "gspo",
+        "Group Sequence Policy Optimization (2025)",
+        loss=HERE + "losses.gspo:gspo",
+        params={"clip_low": 3e-4, "clip_high": 4e-4},
+    ),
+    Row(
+        "cispo",
+        "MiniMax-M1: Scaling Test-Time Compute Efficiently with Lightning Attention (2025)",
+        loss=HERE + "losses.cispo:cispo",
+        aggregate=HERE + "ops:token_mean",
+    ),
+    Row(
+        "reinforce-plus-plus",
+        "REINFORCE++: An Efficient RLHF Algorithm with Robustness to Both Prompt and Reward Models (2025)",
+        advantage=HERE + "advantages.token_whitened:token_whitened",
+        aggregate=HERE + "ops:token_mean",
+        params={"reward_kl_coef": 0.01},
+        dead_groups="learns",  # mean and deviation are the batch's
+        needs=("logp_ref",),
+    ),
 )
