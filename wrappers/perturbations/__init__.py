@@ -1,0 +1,1 @@
+"""Perturbations: what robots meet that simulators leave out. Each is seeded by ``reset`` and repeats bit for bit."""
