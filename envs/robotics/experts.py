@@ -49,7 +49,7 @@ def expert_file(name: str) -> Path:
 
 @cache
 def load_expert(name: str) -> LinearPolicy:
-    """The expert of a model ("half_cheetah", "hopper", "walker2d", "ant")."""
+    """The expert of a model ("half_cheetah", "hopper", "walker2d", "ant", "swimmer")."""
     stored = json.loads(expert_file(name).read_text())
     return LinearPolicy(np.array(stored["weights"]), np.array(stored["bias"]))
 

@@ -27,6 +27,7 @@ from .ant import Ant
 from .experts import Array, LinearPolicy, save_expert
 from .locomotion import Runner, Walker2d
 from .search import FIRST_SEED, JUDGES, play
+from .swimmer import Swimmer
 
 KEPT = 0.25  # share of the samples that the distribution moves to
 CLOCK = 4  # columns of the view, its last
@@ -102,7 +103,7 @@ class Body:
             weights[row, [*self.even]] += motor.sigma * felt[: len(self.even)]
             weights[row, [*self.odd]] += motor.sigma * motor.side * felt[len(self.even) :]
             weights[row, motor.joint] -= kp
-            weights[row, postures + 1 + motor.joint] -= kd
+            weights[row, view - CLOCK - postures + motor.joint] -= kd  # joints are the last of both
         return LinearPolicy(weights, bias)
 
 
@@ -151,6 +152,21 @@ BODIES: dict[str, Body] = {
         spread=0.03,
         floor=0.015,
     ),
+    # An eel's wave: the hind joint an eighth of a stride after the fore one, both leaning against the heading.
+    "swimmer": Body(
+        Swimmer,
+        {},
+        (Motor(0, 1, 1.0, 1.0), Motor(1, 2, 1.0, 1.0)),
+        even=(0,),  # heading
+        odd=(),
+        start=((0, 1.6, 0, 0, 0, 1.5), (0, 0.92, -0.84, 0, 0, 1.5)),
+        gains=(4.5, 0.4),
+        limit=1000,
+        growth=900,
+        episodes=1,
+        spread=0.1,
+        floor=0.02,
+    ),
 }
 
 
@@ -158,7 +174,7 @@ class Search:
     """One search: a normal distribution over a gait's numbers, and the lanes its samples are played in.
 
     Args:
-        task: "ant" or "walker2d".
+        task: "ant", "swimmer" or "walker2d".
         seed: of the samples.
         samples: gaits a generation.
     """

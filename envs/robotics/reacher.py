@@ -53,7 +53,11 @@ class Reacher(MujocoLanes):
         **simulation: Any,
     ) -> None:
         super().__init__(
-            num_envs, xml_file=xml_file, frame_skip=frame_skip, default_camera_config=default_camera_config, **simulation
+            num_envs,
+            xml_file=xml_file,
+            frame_skip=frame_skip,
+            default_camera_config=default_camera_config,
+            **simulation,
         )
         self.reward_dist_weight = reward_dist_weight
         self.reward_control_weight = reward_control_weight

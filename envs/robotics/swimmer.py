@@ -28,8 +28,9 @@ class Swimmer(Runner):
         **simulation: see :class:`MujocoLanes`.
     """
 
-    success_distance = 3.0
+    success_distance = 5.0
     expert_name = "swimmer"
+    expert_hertz = 0.7
     places = 2
 
     def __init__(
