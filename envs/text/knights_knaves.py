@@ -1,0 +1,277 @@
+"""Knights and knaves: knights always tell the truth, knaves always lie; who is what follows from what they say.
+
+=====  ======  ==============================================
+level  people  what they say
+=====  ======  ==============================================
+1      3       who somebody is; whether two are alike
+2      3       the same, and two such facts joined by and, or
+3      4       the same, and joined by if
+4      5       the same, and how many of all are knights
+5      6       the same
+6      8       the same
+=====  ======  ==============================================
+
+Everyone makes one statement. A solver goes through all :math:`2^n` possibilities, and only puzzles with exactly one
+solution are asked. A puzzle (its statements, whatever the names) belongs to one split for ever.
+
+Source of the puzzle: Smullyan, What Is the Name of This Book? (1978), chapter 3.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..core import BatchedVectorEnv, Bools, Info, SingleEnv
+from ..seeding import Split
+from .base import CLOSE, OPEN, TextLanes, draw_problems, last_answer, level_of
+
+NAMES = ("Ann", "Bob", "Cid", "Dan", "Eve", "Fay", "Gus", "Hal", "Ida", "Jim", "Kay", "Lee", "Max", "Ned", "Ola", "Pat")
+KINDS = ("knave", "knight")
+RULES = (
+    " Knights always tell the truth, knaves always lie. Think as long as you need, then say who is what, "
+    "as in <answer>Ann knight, Bob knave</answer>."
+)
+
+_PART = re.compile(r"([a-z]{3}) (?:is )?(?:a )?(knight|knave)")
+
+
+class Level(NamedTuple):
+    """How hard: how many people, and the forms that their statements take."""
+
+    people: int
+    forms: tuple[str, ...]
+
+
+_SIMPLE = ("is", "alike")
+_JOINED = (*_SIMPLE, "and", "or")
+LEVELS: dict[int, Level] = {
+    1: Level(3, _SIMPLE),
+    2: Level(3, _JOINED),
+    3: Level(4, (*_JOINED, "if")),
+    4: Level(5, (*_JOINED, "if", "count")),
+    5: Level(6, (*_JOINED, "if", "count")),
+    6: Level(8, (*_JOINED, "if", "count")),
+}
+
+
+class Statement(NamedTuple):
+    """What one person says.
+
+    Attributes:
+        form: "is" (one person's kind), "alike" (whether two are of one kind), "and", "or", "if" (of two persons' kinds)
+            or "count" (how many of all are knights).
+        people: whom it is about, by number; nobody for "count".
+        value: for each of them whether a knight is meant; whether they are alike; or how many knights there are.
+    """
+
+    form: str
+    people: tuple[int, ...]
+    value: tuple[int, ...]
+
+    def truth(self, knights: Bools) -> Bools:
+        """Whether it holds; ``knights`` ``[..., people]`` says who is one, the result is ``[...]``."""
+        if self.form == "count":
+            counted: Bools = knights.sum(-1) == self.value[0]
+            return counted
+        if self.form == "alike":
+            return (knights[..., self.people[0]] == knights[..., self.people[1]]) == bool(self.value[0])
+        facts = [knights[..., person] == bool(kind) for person, kind in zip(self.people, self.value, strict=True)]
+        if self.form == "and":
+            return facts[0] & facts[1]
+        if self.form == "or":
+            return facts[0] | facts[1]
+        return ~facts[0] | facts[1] if self.form == "if" else facts[0]
+
+    def said(self, names: Sequence[str]) -> str:
+        """The statement in words."""
+        if self.form == "count":
+            return f"exactly {self.value[0]} of us are knights"
+        who = [names[person] for person in self.people]
+        if self.form == "alike":
+            return f"{who[0]} and {who[1]} {'are alike' if self.value[0] else 'differ'}"
+        facts = [f"{name} is a {KINDS[kind]}" for name, kind in zip(who, self.value, strict=True)]
+        if self.form == "if":
+            return f"if {facts[0]} then {facts[1]}"
+        return f" {self.form} ".join(facts)
+
+
+class Problem(NamedTuple):
+    """One puzzle: the people in the order they speak, what each says, and who is a knight."""
+
+    names: tuple[str, ...]
+    statements: tuple[Statement, ...]
+    knights: tuple[bool, ...]
+
+
+@cache
+def _possibilities(people: int) -> Bools:
+    """All ``[2**people, people]`` ways to be knights or not; everybody a knight first, the last person varying most."""
+    return (np.arange(2**people)[:, None] >> np.arange(people)[::-1]) % 2 == 0
+
+
+def solutions(statements: Sequence[Statement]) -> list[tuple[bool, ...]]:
+    """Every way the speakers can be knights or knaves so that exactly the knights' statements hold."""
+    knights = _possibilities(len(statements))
+    truths = np.stack([statement.truth(knights) for statement in statements], -1)
+    return [tuple(row) for row in knights[(truths == knights).all(-1)].tolist()]
+
+
+def draw(rng: np.random.Generator, level: Level) -> Problem:
+    """A puzzle of a level with exactly one solution, of either split."""
+    while True:
+        statements = tuple(_statement(rng, level, speaker) for speaker in range(level.people))
+        found = solutions(statements)
+        if len(found) == 1:
+            names = tuple(NAMES[i] for i in rng.permutation(len(NAMES))[: level.people].tolist())
+            return Problem(names, statements, found[0])
+
+
+def _statement(rng: np.random.Generator, level: Level, speaker: int) -> Statement:
+    form = level.forms[int(rng.integers(len(level.forms)))]
+    if form == "count":
+        return Statement(form, (), (int(rng.integers(level.people + 1)),))
+    a, b = rng.permutation(level.people)[:2].tolist()
+    kinds = tuple(rng.integers(2, size=2).tolist())
+    if form == "is":  # nobody speaks about themselves alone: "I am a knight" says nothing, and no one is who lies so
+        return Statement(form, (b if a == speaker else a,), kinds[:1])
+    return Statement(form, (a, b), kinds[:1] if form == "alike" else kinds)
+
+
+def _identity(problem: Problem) -> str:
+    return " ".join(f"{s.form}{s.people}{s.value}" for s in problem.statements)
+
+
+def _search(problem: Problem, deaf_to: int | None = None) -> tuple[str, tuple[bool, ...] | None]:
+    """Depth first, knights first: the notes taken, and the first possibility that nobody contradicts.
+
+    Each note is an initial with + (a knight) or - (a knave). ``x`` follows when somebody's statement about people who
+    have all been settled contradicts what that speaker is. ``deaf_to`` names a speaker whose words are not looked at.
+    """
+    n, notes, settled = len(problem.names), "", np.zeros(len(problem.names), np.bool_)
+    last = [max([speaker, *(s.people or range(n))]) for speaker, s in enumerate(problem.statements)]
+
+    def contradicted(depth: int) -> bool:
+        return any(
+            last[speaker] == depth and speaker != deaf_to and bool(statement.truth(settled)) != bool(settled[speaker])
+            for speaker, statement in enumerate(problem.statements)
+        )
+
+    depth, knight = 0, True
+    while True:
+        settled[depth] = knight
+        notes += f"{problem.names[depth][0]}{'+' if knight else '-'}"
+        if not contradicted(depth):
+            if depth == n - 1:
+                return notes, tuple(settled.tolist())
+            depth, knight = depth + 1, True
+            continue
+        notes += "x"
+        while depth >= 0 and not settled[depth]:
+            depth -= 1
+        if depth < 0:
+            return notes, None
+        knight = False
+
+
+def _answer(names: Sequence[str], knights: Sequence[bool]) -> str:
+    told = ", ".join(f"{name} {KINDS[knight]}" for name, knight in zip(names, knights, strict=True))
+    return f"{OPEN}{told}{CLOSE}"
+
+
+def _read(text: str, names: Sequence[str]) -> tuple[bool, ...] | None:
+    """Who an answer says is a knight; None unless it says so of each person once, and of no one else."""
+    answer = (last_answer(text) or "").strip().lower()
+    parts = [_PART.fullmatch(part) for part in re.split(r"\s*,\s*|\s+and\s+", answer)] if len(answer) < 500 else []
+    said = {part[1]: part[2] == "knight" for part in parts if part is not None}
+    if len(parts) != len(names) or said.keys() != {name.lower() for name in names}:
+        return None
+    return tuple(said[name.lower()] for name in names)
+
+
+class KnightsKnaves(TextLanes[Problem]):
+    """The lanes of knights and knaves. ``info["people"]`` and ``info["knights"]`` at reset name the problem.
+
+    The expert supposes one person after the other a knight (``+``), notes a contradiction (``x``), and then tries a
+    knave (``-``)::
+
+        Dan: Eve is a knave. Eve: Dan and Gus are alike. Gus: Dan is a knave.
+        D+E+xE-G+xG-xD-E+G+xG-<answer>Dan knave, Eve knight, Gus knave</answer>
+
+    The misleading texts of :meth:`demonstrations` search in the same way, but are deaf to one speaker.
+
+    Args:
+        num_envs: number of lanes.
+        level: 1 (three people, simple statements) to 6 (eight people), see the table above.
+        instructions: the question also states the rules, for language models that have not been trained on the task.
+        split: "train" or "test".
+        render_mode: None or "rgb_array".
+    """
+
+    def __init__(
+        self,
+        num_envs: int,
+        *,
+        level: int = 1,
+        instructions: bool = False,
+        split: Split = "train",
+        render_mode: str | None = None,
+    ) -> None:
+        self._shape = level_of(level, LEVELS)
+        super().__init__(num_envs, split=split, render_mode=render_mode, question_length=768, answer_length=1600)
+        self.level = level
+        self._rules = RULES if instructions else ""
+
+    def problems(self, seeds: npt.ArrayLike, episodes: npt.ArrayLike) -> list[Problem]:
+        """Puzzles of the level with one solution, of this split."""
+        return draw_problems(self.split, seeds, episodes, lambda rng: draw(rng, self._shape), _identity)
+
+    def prompt(self, problem: Problem) -> str:
+        """Everybody's statement."""
+        told = [
+            f"{name}: {statement.said(problem.names)}."
+            for name, statement in zip(problem.names, problem.statements, strict=True)
+        ]
+        return " ".join(told) + self._rules
+
+    def grade(self, texts: Sequence[str], problems: Sequence[Problem]) -> tuple[Bools, Bools]:
+        """Everybody's kind must be right; in any order, each once, as ``Ann knight`` or ``Ann is a knight``."""
+        read = [_read(text, problem.names) for text, problem in zip(texts, problems, strict=True)]
+        right = [answer == problem.knights for answer, problem in zip(read, problems, strict=True)]
+        return np.array(right, np.bool_), np.array([answer is not None for answer in read], np.bool_)
+
+    def solve(self, problem: Problem) -> str:
+        """The search up to the solution."""
+        return _search(problem)[0] + _answer(problem.names, problem.knights)
+
+    def mislead(self, problem: Problem, rng: np.random.Generator) -> str:
+        """The search of somebody deaf to one speaker; where that is no loss, one person's kind is mistaken."""
+        for speaker in rng.permutation(len(problem.names)).tolist():
+            notes, found = _search(problem, deaf_to=speaker)
+            if found is not None and found != problem.knights:
+                return notes + _answer(problem.names, found)
+        mistaken = int(rng.integers(len(problem.names)))
+        kinds = [knight != (i == mistaken) for i, knight in enumerate(problem.knights)]
+        return _search(problem)[0] + _answer(problem.names, kinds)
+
+    def describe(self, problems: Sequence[Problem]) -> Info:
+        """``people`` (names in the order they speak) and ``knights`` (True for knights, in that order)."""
+        return {
+            "people": [problem.names for problem in problems],
+            "knights": [problem.knights for problem in problems],
+        }
+
+
+class KnightsKnavesEnv(SingleEnv):
+    """``tiltyard/KnightsKnaves-v0``; keywords as :class:`KnightsKnaves`."""
+
+    lanes_class = KnightsKnaves
+
+
+class KnightsKnavesVectorEnv(BatchedVectorEnv):
+    """``tiltyard/KnightsKnaves-v0`` as a native vector; keywords as :class:`KnightsKnaves`."""
+
+    lanes_class = KnightsKnaves
