@@ -92,7 +92,7 @@ class Reacher(MujocoLanes):
         return self.readings[:, :3] - self.readings[:, 3:]
 
     def observe(self) -> Floats:
-        """Cosines and sines of the joints' angles, the target, their velocities, x and y of :attr:`miss`: ``[n, 10]``."""
+        """Cosines and sines of the joints' angles, the target, angular velocities, x and y of :attr:`miss`."""
         angles = np.ascontiguousarray(self.qpos[:, :2])
         parts = np.cos(angles), np.sin(angles), self.qpos[:, 2:], self.qvel[:, :2], self.miss[:, :2]
         return np.concatenate(parts, axis=1)

@@ -61,6 +61,13 @@ def test_clock_of_the_view_by_hand() -> None:
     np.testing.assert_allclose(lanes.expert_view()[:, 27:], expected, atol=1e-12)
 
 
+FELT = {  # where positions are their columns in qpos, and velocities 100 and their columns in qvel
+    "ant": [5, 100, 104, 6, 105],  # quaternion's y, forward speed, pitching; quaternion's z, turning
+    "walker2d": [2, 10, 10, 10],  # lean, forward and upward speed, leaning; it sees velocities cut to 10
+    "swimmer": [2],  # heading
+}
+
+
 @pytest.mark.parametrize("task", BODIES)
 def test_columns_that_are_felt_are_what_they_are_called(task: str) -> None:
     body = BODIES[task]
@@ -73,9 +80,7 @@ def test_columns_that_are_felt_are_what_they_are_called(task: str) -> None:
         assert mujoco_joint(lanes, motor.joint + lanes.places) == driven
     lanes.qpos[0], lanes.qvel[0] = np.arange(lanes.model.nq), 100 + np.arange(lanes.model.nv)
     felt = lanes.expert_view()[0, [*body.even, *body.odd]].tolist()
-    lean, forward, up, turning = (2, 10, 10, 10) if task == "walker2d" else (5, 100, 104, 105)
-    expected = [lean, forward, up, turning] if task == "walker2d" else [lean, forward, up, 6, turning]
-    assert felt == expected  # Walker2d sees its velocities cut to 10
+    assert felt == FELT[task]
 
 
 def mujoco_joint(lanes: Ant | Walker2d, column: int) -> str:
