@@ -9,7 +9,7 @@ _EXPORTS = {
     "ALPGMM": ".curricula.alp_gmm",
     "ActionDelay": ".perturbations.action_delay",
     "AutonomousPractice": ".practice",
-    "ClassifierReward": ".rewards.success_classifier",
+    "ClassifierReward": ".rewards.classifier_reward",
     "ObservationNoise": ".perturbations.observation_noise",
     "ObserveTask": ".practice",
     "PotentialShaping": ".rewards.potential_shaping",

@@ -1,0 +1,165 @@
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.spaces import Box, Discrete
+from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode
+from gymnasium.wrappers import TimeLimit
+
+from tiltyard.agents import make
+from tiltyard.wrappers import PotentialShaping, VectorPotentialShaping, published_potential, to_sb3
+
+MAZE, PEG = "tiltyard/PointMaze-v0", "tiltyard/PegInsertion-v0"
+
+
+class Corridor(gymnasium.Env[Any, Any]):
+    """Places 0, 1, 2 and the goal 3, which pays 1; action 1 goes on, 0 stays."""
+
+    def __init__(self) -> None:
+        self.observation_space, self.action_space, self.place = Box(0, 3, (1,), np.float64), Discrete(2), 0
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.place = 0
+        return np.array([0.0]), {}
+
+    def step(self, action: Any) -> Any:
+        self.place += int(action)
+        there = self.place == 3
+        terms = {"reward_terms": {"goal": float(there)}, "success": there}
+        return np.array([float(self.place)]), float(there), there, False, terms
+
+
+def ahead(seen: Any) -> Any:
+    return seen[..., 0] - 4.0  # -4, -3, -2, (-1 at the goal, where it does not count)
+
+
+def rewards(env: Any, actions: list[int]) -> list[float]:
+    env.reset()
+    return [float(env.step(action)[1]) for action in actions]
+
+
+def test_shaping_is_the_discounted_change_by_hand() -> None:
+    env = PotentialShaping(Corridor(), ahead, gamma=0.5)
+    # 0.5 * -3 + 4 = 2.5; staying: 0.5 * -3 + 3 = 1.5; 0.5 * -2 + 3 = 2; at the goal 0.5 * 0 + 2, and the reward of 1.
+    assert rewards(env, [1, 0, 1, 1]) == [2.5, 1.5, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("actions", [[1, 1, 1], [0, 1, 0, 1, 1], [0] * 7 + [1, 1, 1]])
+def test_whatever_is_done_the_sum_of_shaping_is_the_first_potential(actions: list[int]) -> None:
+    for gamma in (0.5, 0.9, 1.0):
+        shaped = rewards(PotentialShaping(Corridor(), ahead, gamma=gamma), actions)
+        plain = rewards(Corridor(), actions)
+        gained = sum(gamma**t * (one - other) for t, (one, other) in enumerate(zip(shaped, plain, strict=True)))
+        assert gained == pytest.approx(4.0)  # minus the potential of place 0
+
+
+def test_policies_rank_as_before() -> None:
+    plans = [[1, 1, 1], [0, 1, 1, 1], [1, 0, 0, 1, 1]]
+
+    def ranking(env: Any) -> list[float]:
+        return [sum(0.9**t * reward for t, reward in enumerate(rewards(env, plan))) for plan in plans]
+
+    plain, shaped = ranking(Corridor()), ranking(PotentialShaping(Corridor(), ahead, gamma=0.9))
+    assert np.subtract(shaped, plain) == pytest.approx([4.0] * 3)
+
+
+def test_a_time_limit_keeps_the_last_potential() -> None:
+    env = PotentialShaping(TimeLimit(Corridor(), 2), ahead, gamma=0.5)
+    # Cut at place 2: 0.5 * -2 + 3; the agent bootstraps from there.
+    assert rewards(env, [1, 1]) == [2.5, 2.0]
+
+
+def test_the_true_reward_and_the_terms_stay_known() -> None:
+    env = PotentialShaping(Corridor(), ahead, gamma=0.5, weight=2.0)
+    env.reset()
+    _, reward, _, _, info = env.step(1)
+    assert info["true_reward"] == 0.0
+    assert info["reward_terms"] == {"goal": 0.0, "shaping": 5.0}
+    assert reward == sum(info["reward_terms"].values())
+
+
+def test_a_maze_publishes_the_way_around_its_walls() -> None:
+    env = gymnasium.make(MAZE)
+    # In the U, from the middle of one end to that of the other: 2 across, 2 back and 2 down between the arms.
+    seen, _ = env.reset(options={"start": (-1.0, 1.0), "goal": (-1.0, -1.0)})
+    assert published_potential(env)(seen) == pytest.approx(-6.0)
+    goals = gymnasium.make(MAZE, goal_conditioned=True)
+    seen, _ = goals.reset(options={"start": (-1.0, 1.0), "goal": (-1.0, -1.0)})
+    assert published_potential(goals)(seen) == pytest.approx(-6.0)
+    ant = gymnasium.make("tiltyard/AntMaze-v0")
+    seen, _ = ant.reset(seed=0, options={"start": (-4.0, 4.0), "goal": (-4.0, -4.0)})
+    assert published_potential(ant)(seen) == pytest.approx(-24.0, abs=0.1)
+
+
+@pytest.mark.parametrize("env_id", [PEG, "tiltyard/BoardInsertion-v0"])
+def test_insertion_publishes_how_far_the_tip_is_from_the_hole(env_id: str) -> None:
+    env = gymnasium.make(env_id)
+    seen, _ = env.reset(seed=0)
+    tip = env.unwrapped.lanes.tip()[0]  # type: ignore[attr-defined]
+    assert published_potential(env)(seen) == pytest.approx(-np.hypot(*tip[:2]) - tip[2], abs=1e-6)
+
+
+@pytest.mark.parametrize("env_id", [MAZE, PEG])
+def test_experts_climb_the_published_potential(env_id: str) -> None:
+    env = PotentialShaping(gymnasium.make(env_id), gamma=1.0)
+    env.reset(seed=0)
+    expert, shaping, terminated = env.unwrapped.expert(), 0.0, False  # type: ignore[attr-defined]
+    first = env._before
+    while not terminated:
+        action, _ = expert.predict(None)
+        _, reward, terminated, truncated, info = env.step(action)
+        shaping += reward - info["true_reward"]
+        assert not truncated
+    assert shaping == pytest.approx(-first)
+    assert first < -0.02
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_a_lane_is_paid_what_it_would_be_alone(mode: AutoresetMode) -> None:
+    env = VectorPotentialShaping(
+        gymnasium.make_vec(MAZE, 3, "vector_entry_point", max_episode_steps=9, autoreset_mode=mode), gamma=0.9
+    )
+    env.reset(seed=3)
+    paid: list[list[float]] = [[], [], []]
+    rng, begun = np.random.default_rng(0), np.zeros(3, bool)
+    actions = rng.uniform(-1, 1, (40, 2)).astype(np.float32)
+    while min(len(lane) for lane in paid) < 30:
+        batch = np.array([actions[len(lane) % 40] for lane in paid])
+        _, rewards, terminated, truncated, info = env.step(batch)
+        assert rewards == pytest.approx(info["true_reward"] + info["shaping"])
+        for lane in range(3):
+            if not begun[lane]:
+                paid[lane].append(float(rewards[lane]))
+        ended = terminated | truncated
+        begun = ended if mode == AutoresetMode.NEXT_STEP else begun
+        if mode == AutoresetMode.DISABLED and ended.any():
+            env.reset(options={"reset_mask": ended})
+    for lane in range(3):
+        alone = PotentialShaping(gymnasium.make(MAZE, max_episode_steps=9), gamma=0.9)
+        alone.reset(seed=3 + lane)
+        for step in range(30):
+            _, reward, terminated, truncated, _ = alone.step(actions[step])
+            assert paid[lane][step] == pytest.approx(reward, abs=1e-12)
+            if terminated or truncated:
+                alone.reset()
+
+
+def test_agents_train_on_shaped_vectors_and_the_contract_is_kept() -> None:
+    native = gymnasium.make_vec(MAZE, 2, "vector_entry_point")
+    make("sac", to_sb3(VectorPotentialShaping(native)), seed=0, learning_starts=10, device="cpu").learn(40)
+    check_env(PotentialShaping(gymnasium.make(MAZE)), skip_render_check=True)
+
+
+def test_bad_settings_are_refused() -> None:
+    with pytest.raises(TypeError, match="has no potential of its own"):
+        PotentialShaping(gymnasium.make("tiltyard/Hopper-v5"))
+    for gamma in (0.0, 1.1, np.nan):
+        with pytest.raises(ValueError, match="gamma is the agent's discount"):
+            PotentialShaping(Corridor(), ahead, gamma=gamma)
+    with pytest.raises(ValueError, match="weight must be finite"):
+        PotentialShaping(Corridor(), ahead, weight=np.inf)
+    with pytest.raises(ValueError, match="a potential must be finite"):
+        PotentialShaping(Corridor(), lambda seen: np.nan).reset()

@@ -1,0 +1,175 @@
+r"""Hints for sparse tasks that leave the best policy as it is: the change of a potential, added to the reward.
+
+    env = PotentialShaping(gymnasium.make("tiltyard/PointMaze-v0"), gamma=0.99)  # the maze's own: the way still to go
+    env = PotentialShaping(env, lambda seen: -abs(float(seen[0])), gamma=0.99)  # or one of yours
+
+With :math:`F = \gamma \Phi(s') - \Phi(s)` an episode's discounted sum of F is :math:`-\Phi(s_0)`, whatever was done in
+it, so that all policies rank as before (Ng, Harada and Russell, Policy Invariance under Reward Transformations, 1999,
+theorem 1). This asks for two things which are easily got wrong: the agent must discount by the same ``gamma``, and the
+potential of a state in which an episode *terminates* counts as 0 (Grzes, Reward Shaping in Episodic Reinforcement
+Learning, 2017). At a time limit the last state keeps its potential, as agents bootstrap there.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium.spaces import Dict
+from gymnasium.utils import RecordConstructorArgs
+from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
+
+from ...envs.core import BatchedVectorEnv, SingleEnv
+
+Info = dict[str, Any]
+Floats = npt.NDArray[np.float64]
+Potential = Callable[[Any], Any]
+
+
+class PotentialShaping(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
+    """Adds the discounted change of a potential to the reward; ``info["true_reward"]`` keeps the environment's.
+
+    Where the environment tells ``reward_terms``, the term ``shaping`` is among them.
+
+    Args:
+        env: to be shaped.
+        potential: function of an observation; None for the environment's own, see :func:`published_potential`.
+        gamma: the agent's discount.
+        weight: what the potential is multiplied by: one unit of it should be worth less than success.
+
+    Raises:
+        TypeError: no potential is given, and the environment has none of its own.
+        ValueError: ``gamma`` is not in (0, 1], ``weight`` is not finite, or later a potential is not.
+    """
+
+    def __init__(
+        self,
+        env: gymnasium.Env[Any, Any],
+        potential: Potential | None = None,
+        *,
+        gamma: float = 0.99,
+        weight: float = 1.0,
+    ) -> None:
+        RecordConstructorArgs.__init__(self, _disable_deepcopy=True, potential=potential, gamma=gamma, weight=weight)
+        super().__init__(env)
+        _check(gamma, weight)
+        self.potential = published_potential(env) if potential is None else potential
+        self.gamma, self.weight = gamma, weight
+        self._before = 0.0
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
+        """Resets."""
+        observation, info = self.env.reset(seed=seed, options=options)
+        self._before = self._worth(observation)
+        return observation, info
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
+        """Steps and shapes."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        after = 0.0 if terminated else self._worth(observation)
+        shaping = self.gamma * after - self._before
+        self._before = after
+        info = {**info, "true_reward": reward}
+        if "reward_terms" in info:
+            info["reward_terms"] = {**info["reward_terms"], "shaping": shaping}
+        return observation, float(reward) + shaping, terminated, truncated, info
+
+    def _worth(self, observation: Any) -> float:
+        return float(_finite(self.weight * np.asarray(self.potential(observation), np.float64)))
+
+
+class VectorPotentialShaping(VectorWrapper[Any, Any, Any]):
+    """:class:`PotentialShaping` of all lanes of a vector, in any autoreset mode.
+
+    Args:
+        env: to be shaped.
+        potential: function of a batch of observations ``[n, ...]`` that returns ``[n]``; None for the environment's.
+        gamma: see :class:`PotentialShaping`.
+        weight: likewise.
+    """
+
+    def __init__(
+        self,
+        env: VectorEnv[Any, Any, Any],
+        potential: Potential | None = None,
+        *,
+        gamma: float = 0.99,
+        weight: float = 1.0,
+    ) -> None:
+        super().__init__(env)
+        _check(gamma, weight)
+        self.potential = published_potential(env) if potential is None else potential
+        self.gamma, self.weight = gamma, weight
+        self._before: Floats = np.zeros(env.num_envs)
+        self._ended = np.zeros(env.num_envs, np.bool_)
+
+    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
+        """Resets."""
+        observations, info = self.env.reset(seed=seed, options=options)
+        self._before = self._worths(observations)
+        self._ended[:] = False
+        return observations, info
+
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, Info]:
+        """Steps and shapes."""
+        observations, rewards, terminated, truncated, info = self.env.step(actions)
+        worths = self._worths(observations)
+        after = worths.copy()
+        if "final_obs" in info:
+            lanes = np.flatnonzero(info["_final_obs"])
+            after[lanes] = self._worths(_stacked([info["final_obs"][lane] for lane in lanes]))
+        shaping = self.gamma * np.where(terminated, 0.0, after) - self._before
+        if self.env.metadata.get("autoreset_mode") == AutoresetMode.NEXT_STEP:
+            shaping[self._ended] = 0.0  # they spent this step on their reset
+        self._before, self._ended = worths, np.logical_or(terminated, truncated)
+        everywhere = np.ones(self.num_envs, np.bool_)
+        told = {**info, "shaping": shaping, "_shaping": everywhere, "true_reward": rewards, "_true_reward": everywhere}
+        return observations, rewards + shaping, terminated, truncated, told
+
+    def _worths(self, observations: Any) -> Floats:
+        return _finite(self.weight * np.asarray(self.potential(observations), np.float64))
+
+
+def published_potential(env: gymnasium.Env[Any, Any] | VectorEnv[Any, Any, Any]) -> Potential:
+    """The potential that an environment of ours has of its own, a function of one observation or of a batch.
+
+    Of mazes: minus the metres to the goal around the walls. Of insertion: minus the metres that the part's tip is above
+    the hole's rim and aside from its middle.
+
+    Raises:
+        TypeError: it has none.
+    """
+    from ...envs.robotics.insertion import UNITS, Insertion
+    from ...envs.robotics.maze import MazeLanes
+
+    bare: Any = env.unwrapped
+    lanes = bare.lanes if isinstance(bare, SingleEnv | BatchedVectorEnv) else None
+    if isinstance(lanes, MazeLanes):
+        maze = lanes.maze
+        if isinstance(lanes.observation_space, Dict):
+            return lambda seen: -maze.path_length(seen["achieved_goal"], seen["desired_goal"])
+        return lambda seen: -maze.path_length(seen[..., :2], seen[..., -2:])
+    if isinstance(lanes, Insertion):
+        unit = UNITS[0]
+        return lambda seen: -unit * (np.linalg.norm(seen[..., :2], axis=-1) + seen[..., 2])
+    raise TypeError(f"{bare} has no potential of its own: give one, a function of its observations")
+
+
+def _check(gamma: float, weight: float) -> None:
+    if not 0 < gamma <= 1:
+        raise ValueError(f"gamma is the agent's discount, in (0, 1], got {gamma}")
+    if not np.isfinite(weight):
+        raise ValueError(f"weight must be finite, got {weight}")
+
+
+def _finite(worths: Floats) -> Floats:
+    if not np.isfinite(worths).all():
+        raise ValueError(f"a potential must be finite, got {worths.tolist()}")
+    return worths
+
+
+def _stacked(rows: list[Any]) -> Any:
+    if isinstance(rows[0], Mapping):
+        return {name: _stacked([row[name] for row in rows]) for name in rows[0]}
+    return np.stack(rows)
