@@ -169,6 +169,17 @@ ROWS: tuple[Row, ...] = (
         expert_success=1.0,
     ),
     Row(
+        "tiltyard/ObjectRelocation-v0",
+        "tiltyard.envs.robotics.object_relocation:ObjectRelocationEnv",
+        "tiltyard.envs.robotics.object_relocation:ObjectRelocationVectorEnv",
+        domain="robotics",
+        summary="The arm takes a block from one bin into the other over a wall, and back: a pair that needs no resets",
+        max_episode_steps=100,
+        random_score=0.0,  # all three over 200 test episodes, as above
+        expert_score=1.0,
+        expert_success=1.0,
+    ),
+    Row(
         "tiltyard/PointMaze-v0",
         "tiltyard.envs.robotics.maze:PointMazeEnv",
         "tiltyard.envs.robotics.maze:PointMazeVectorEnv",
@@ -201,6 +212,41 @@ ROWS: tuple[Row, ...] = (
         random_score=0.0,  # over 500 test episodes, as above
         expert_score=1.0,  # over 400 test episodes, as above
         expert_success=1.0,
+        kwargs={"layout": "large"},
+    ),
+    Row(
+        "tiltyard/AntMaze-v0",
+        "tiltyard.envs.robotics.ant_maze:AntMazeEnv",
+        "tiltyard.envs.robotics.ant_maze:AntMazeVectorEnv",
+        domain="robotics",
+        summary="An ant to be walked through a U to a goal, which alone is rewarded (D4RL's AntMaze)",
+        max_episode_steps=700,
+        random_score=0.0,  # over 30 test episodes, and the expert over 200, seeds 10000 on
+        expert_score=0.98,
+        expert_success=0.98,
+    ),
+    Row(
+        "tiltyard/AntMazeMedium-v0",
+        "tiltyard.envs.robotics.ant_maze:AntMazeEnv",
+        "tiltyard.envs.robotics.ant_maze:AntMazeVectorEnv",
+        domain="robotics",
+        summary="AntMaze in D4RL's medium maze",
+        max_episode_steps=1000,
+        random_score=0.0,
+        expert_score=0.98,  # over 100 test episodes, as above
+        expert_success=0.98,
+        kwargs={"layout": "medium"},
+    ),
+    Row(
+        "tiltyard/AntMazeLarge-v0",
+        "tiltyard.envs.robotics.ant_maze:AntMazeEnv",
+        "tiltyard.envs.robotics.ant_maze:AntMazeVectorEnv",
+        domain="robotics",
+        summary="AntMaze in D4RL's large maze",
+        max_episode_steps=1000,
+        random_score=0.0,
+        expert_score=0.94,  # over 100 test episodes, as above
+        expert_success=0.94,
         kwargs={"layout": "large"},
     ),
 )

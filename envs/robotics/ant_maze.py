@@ -22,6 +22,8 @@ from .experts import clock, load_expert
 from .maze import MazeEnv, MazeLanes, MazeVectorEnv
 
 LATE = 0.7  # share of the line between two cells' middles that the expert heads for
+RADIUS = 0.5  # metres between torso and goal that count as reached
+MARKS = (("zone", RADIUS, 0.01, "0.95 0.75 0.55 1"), ("goal", 0.2, 0.02, "0.85 0.2 0.15 1"))  # size, height, colour
 QUARTERS = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])  # cosine and sine of 0 to 3 quarter turns
 HALVES = np.array([[1.0, 0.0], [math.sqrt(0.5), math.sqrt(0.5)], [0.0, 1.0], [-math.sqrt(0.5), math.sqrt(0.5)]])
 BENDS = np.array([[1.0, 1.0], [1.0, -1.0], [1.0, -1.0], [1.0, 1.0]])  # of hip and ankle of legs 1 to 4
@@ -48,7 +50,7 @@ class AntMaze(MazeLanes):
 
     body = "ant"
     body_radius = 0.9  # with straight legs, as an episode begins, it covers 0.88 m along x and y
-    success_radius = 0.5
+    success_radius = RADIUS
     scale = 4.0
     wall_top = 2.0
     hidden = 2
@@ -60,23 +62,19 @@ class AntMaze(MazeLanes):
     def build_model(self, xml_file: str) -> mujoco.MjModel:
         """See :meth:`MujocoLanes.build_model`: the ant in the layout's walls, and the goal, which nothing can touch.
 
-        The first body holds the walls, so that a camera that looks at the first body looks at the middle of the maze.
-        The goal is no part of ``qpos``: more degrees of freedom would change the solver's rounding.
+        The first body is nothing but the middle of the maze, as that is where a camera looks. The goal is no part of
+        ``qpos``, and the walls are the world's: more degrees of freedom or bodies to touch would change rounding.
         """
         root = ElementTree.parse(model_path(xml_file)).getroot()
         world = root.find("worldbody")
         assert world is not None
-        walls, goal = (ElementTree.Element("body", {"name": name}) for name in ("maze", "goal"))
-        self.maze.add_walls(walls, middle=self.wall_top / 2, half=self.wall_top / 2)
-        goal.set("mocap", "true")
-        for name, size, height, colour in (
-            ("zone", 0.5, 0.01, "0.95 0.75 0.55 1"),
-            ("goal", 0.2, 0.02, "0.85 0.2 0.15 1"),
-        ):
+        self.maze.add_walls(world, middle=self.wall_top / 2, half=self.wall_top / 2)
+        goal = ElementTree.SubElement(world, "body", {"name": "goal", "mocap": "true"})
+        for name, size, height, colour in MARKS:
             look = {"type": "cylinder", "size": f"{size} 0.005", "pos": f"0 0 {height}", "rgba": colour}
             ElementTree.SubElement(goal, "geom", {"name": name, "contype": "0", "conaffinity": "0", **look})
-        world.insert(0, walls)
-        world.append(goal)
+        world.insert(0, ElementTree.Element("body", {"name": "maze"}))
+        _repaint(root)
         return mujoco.MjModel.from_xml_string(ElementTree.tostring(root, encoding="unicode"))
 
     def _places_in_state(self) -> tuple[Floats, Floats]:
@@ -108,6 +106,21 @@ class AntMaze(MazeLanes):
         )
         torques = load_expert("ant").act(view).astype(np.float64)
         return turned_legs(torques[:, LEGS], -side)[:, MOTORS].astype(np.float32)
+
+
+def _repaint(root: ElementTree.Element) -> None:
+    """The colours of the ball's maze, in an even light: seen from above, Ant's own floor is all that one sees."""
+    world, body, floor = (root.find(path) for path in ("worldbody", "default/geom", "worldbody/geom[@type='plane']"))
+    assert world is not None
+    assert body is not None
+    assert floor is not None
+    for light in world.findall("light"):
+        world.remove(light)
+    del floor.attrib["material"]
+    floor.set("rgba", "0.93 0.91 0.86 1")
+    body.set("rgba", "0.13 0.45 0.85 1")
+    even = {"ambient": "0.45 0.45 0.45", "diffuse": "0.45 0.45 0.45", "specular": "0 0 0"}
+    ElementTree.SubElement(ElementTree.SubElement(root, "visual"), "headlight", even)
 
 
 def nearest_side(qpos: Floats, ahead: Floats) -> Ints:

@@ -1,4 +1,4 @@
-"""A view from above of a flat MuJoCo model in plain Pillow, for machines without OpenGL."""
+"""A view from above of a MuJoCo model in a plane, in plain Pillow, for machines without OpenGL."""
 
 import mujoco
 import numpy as np
@@ -12,9 +12,9 @@ SAMPLES = 2  # pixels drawn a pixel shown, each way
 
 
 class TopView:
-    """Looks down along z, x to the right and y up, at all boxes, and at the outlines of round geoms as discs.
+    """Looks down along z, x to the right and y up, at all boxes, and at the outlines of round geoms and capsules.
 
-    Geoms lie over each other in the order of their tops. The frame holds the boxes of the model's first state.
+    Geoms lie over each other in the order of their tops in the model's first state, whose boxes the frame holds.
 
     Args:
         model: the model; its geoms' own colours are used.
@@ -35,7 +35,8 @@ class TopView:
         high = (start.geom_xpos[boxes] + model.geom_size[boxes]).max(axis=0)[:2] + MARGIN
         self._scale = float(np.min(self._size / (high - low)))  # pixels a metre
         self._middle = (low + high) / 2
-        top = start.geom_xpos[:, 2] + model.geom_aabb[:, 5]
+        capsules = model.geom_type == mujoco.mjtGeom.mjGEOM_CAPSULE
+        top = start.geom_xpos[:, 2] + np.where(capsules, model.geom_size[:, 0], model.geom_aabb[:, 5])
         self._order = shown[np.argsort(top[shown], kind="stable")]
 
     def frame(self, data: mujoco.MjData) -> npt.NDArray[np.uint8]:
@@ -47,13 +48,25 @@ class TopView:
         return np.asarray(image.resize((self._size[0] // SAMPLES, self._size[1] // SAMPLES), Image.Resampling.LANCZOS))
 
     def _draw_geom(self, draw: ImageDraw.ImageDraw, data: mujoco.MjData, geom: int) -> None:
-        box = self._model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_BOX
-        half = self._model.geom_size[geom][[0, 1] if box else [0, 0]] * self._scale
-        middle = np.asarray(self._size) / 2 + (data.geom_xpos[geom][:2] - self._middle) * (self._scale, -self._scale)
+        kind, size = self._model.geom_type[geom], self._model.geom_size[geom]
         red, green, blue = (int(255 * part) for part in self._model.geom_rgba[geom][:3])
-        corners = (*(middle - half), *(middle + half))
-        shape = draw.rectangle if box else draw.ellipse
-        shape(corners, fill=(red, green, blue), outline=(red, green, blue) if box else EDGE, width=SAMPLES)
+        middle, colour = data.geom_xpos[geom][:2], (red, green, blue)
+        if kind == mujoco.mjtGeom.mjGEOM_BOX:
+            draw.rectangle(
+                (*self._pixel(middle + (-size[0], size[1])), *self._pixel(middle + (size[0], -size[1]))), colour
+            )
+            return
+        long = kind == mujoco.mjtGeom.mjGEOM_CAPSULE
+        half = data.geom_xmat[geom].reshape(3, 3)[:2, 2] * size[1] if long else np.zeros(2)
+        ends, radius = [self._pixel(middle + way * half) for way in (-1, 1)], size[0] * self._scale
+        for fill, wide in ((EDGE, radius), (colour, max(radius - SAMPLES, radius / 2))):
+            draw.line((*ends[0], *ends[1]), fill=fill, width=round(2 * wide))
+            for x, y in ends:
+                draw.ellipse((x - wide, y - wide, x + wide, y + wide), fill=fill)
+
+    def _pixel(self, place: npt.NDArray[np.float64]) -> tuple[float, float]:
+        x, y = np.asarray(self._size) / 2 + (place - self._middle) * (self._scale, -self._scale)
+        return float(x), float(y)
 
     def close(self) -> None:
         """Nothing to free."""
