@@ -18,7 +18,53 @@ from .locomotion import Runner
 ANT_CAMERA: Mapping[str, Any] = {"distance": 4.0}
 
 
-class Ant(Runner):
+class Roamer(Runner):
+    """A runner that is free to move in space. Its speed is that of a point, which :meth:`read` keeps first: x and y.
+
+    Reward: that of :class:`Runner`, with the speed of that point, and what a task adds.
+    """
+
+    places = 2
+
+    def __init__(self, num_envs: int, *, healthy_reward: float, terminate_when_unhealthy: bool, **runner: Any) -> None:
+        super().__init__(num_envs, **runner)
+        self.healthy_reward = healthy_reward
+        self.terminate_when_unhealthy = terminate_when_unhealthy
+        self.y_velocity: Floats = np.zeros(num_envs)
+        self._before: Floats = self.readings[:, :2]
+
+    def healthy(self) -> Bools:
+        """Whether the body is held as it should be."""
+        raise NotImplementedError
+
+    def fallen(self) -> Bools:
+        """Not healthy."""
+        return ~self.healthy()
+
+    def advance(self, actions: npt.NDArray[np.floating], active: Bools) -> tuple[Floats, Bools]:
+        """See :meth:`MujocoLanes.advance`."""
+        self._before = self.readings[:, :2].copy()
+        return super().advance(actions, active)
+
+    def place(self) -> Info:
+        """Where the body is on the floor, and how far from where the model stands."""
+        plane = self.qpos[:, :2]
+        distance = np.sqrt(np.vecdot(plane, plane))
+        return {"x_position": plane[:, 0].copy(), "y_position": plane[:, 1].copy(), "distance_from_origin": distance}
+
+    def step_info(self) -> Info:
+        """See :meth:`Runner.step_info`."""
+        return {**super().step_info(), "y_velocity": self.y_velocity}
+
+    def measure(self) -> tuple[Floats, Floats, Bools]:
+        """Takes the speeds of the last step; ``reward_forward`` and ``reward_survive`` ``[n]``, and who is healthy."""
+        self.x_velocity, self.y_velocity = ((self.readings[:, :2] - self._before) / self.dt).T.copy()
+        healthy = self.healthy() & ~self.unstable
+        survive: Floats = healthy.astype(np.float64) * self.healthy_reward
+        return self.x_velocity * self.forward_reward_weight, survive, healthy
+
+
+class Ant(Roamer):
     """A ball on four legs of two joints each, eight motors, free to move in space; the episode ends when it falls.
 
     Reward: that of :class:`Runner`, with the speed of ``main_body``, + ``reward_survive`` (while healthy) +
@@ -46,7 +92,6 @@ class Ant(Runner):
     success_distance = 25.0
     expert_name = "ant"
     expert_hertz = 2.2
-    places = 2
 
     def __init__(
         self,
@@ -77,17 +122,15 @@ class Ant(Runner):
             ctrl_cost_weight=ctrl_cost_weight,
             reset_noise_scale=reset_noise_scale,
             exclude_current_positions_from_observation=exclude_current_positions_from_observation,
+            healthy_reward=healthy_reward,
+            terminate_when_unhealthy=terminate_when_unhealthy,
             **simulation,
         )
         self.contact_cost_weight = contact_cost_weight
-        self.healthy_reward = healthy_reward
-        self.terminate_when_unhealthy = terminate_when_unhealthy
         self.healthy_z_range = healthy_z_range
         self.contact_force_range = contact_force_range
         self.include_cfrc_ext_in_observation = include_cfrc_ext_in_observation
         self._main_body = self.model.body(main_body).id
-        self.y_velocity: Floats = np.zeros(num_envs)
-        self._before: Floats = self.readings[:, :2]
         self.observation_space = Box(-np.inf, np.inf, self.observe().shape[1:], np.float64)
 
     def draw(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
@@ -122,22 +165,10 @@ class Ant(Runner):
         sound: Bools = np.isfinite(self._motion).all(axis=1)
         return sound & (low <= z) & (z <= high)
 
-    def fallen(self) -> Bools:
-        """Not healthy."""
-        return ~self.healthy()
-
-    def advance(self, actions: npt.NDArray[np.floating], active: Bools) -> tuple[Floats, Bools]:
-        """See :meth:`MujocoLanes.advance`."""
-        self._before = self.readings[:, :2].copy()
-        return super().advance(actions, active)
-
     def score(self, actions: npt.NDArray[np.floating], qpos_before: Floats) -> tuple[Floats, Bools]:
         """See :meth:`MujocoLanes.score`."""
         super().score(actions, qpos_before)
-        self.x_velocity, self.y_velocity = ((self.readings[:, :2] - self._before) / self.dt).T.copy()
-        healthy = self.healthy() & ~self.unstable
-        forward = self.x_velocity * self.forward_reward_weight
-        survive: Floats = healthy.astype(np.float64) * self.healthy_reward
+        forward, survive, healthy = self.measure()
         contact = self.contact_cost_weight * np.sum(np.square(self.contact_forces), axis=1)
         control = self.terms["reward_ctrl"]
         self.terms = {
@@ -147,16 +178,6 @@ class Ant(Runner):
             "reward_survive": survive,
         }
         return forward + survive - (contact - control), ~healthy & self.terminate_when_unhealthy
-
-    def place(self) -> Info:
-        """Where the body is on the floor, and how far from where the model stands."""
-        plane = self.qpos[:, :2]
-        distance = np.sqrt(np.vecdot(plane, plane))
-        return {"x_position": plane[:, 0].copy(), "y_position": plane[:, 1].copy(), "distance_from_origin": distance}
-
-    def step_info(self) -> Info:
-        """See :meth:`Runner.step_info`."""
-        return {**super().step_info(), "y_velocity": self.y_velocity}
 
 
 class AntEnv(SingleEnv):
