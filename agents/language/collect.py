@@ -1,7 +1,7 @@
 """Answers from an environment: groups of them to the same problem, through guidance, as :class:`Rollouts`."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,11 +9,15 @@ import torch
 from stable_baselines3.common.vec_env import VecEnv
 from torch import Tensor
 
-from ...wrappers.seams import Guidance, Problem, Prompt
+from ...wrappers.seams import Curriculum, Guidance, Problem, Prompt, Reward
+from ..objectives.ops import turn_ends
 from .policy import TextPolicy
-from .rollouts import Rollouts
+from .rollouts import Rollouts, join
 from .tokenizer import Tokens, pad_right
 from .warm_start import expert_lanes
+
+MAX_ROUNDS = 8
+"""Batches sampled at most to fill one, where a curriculum throws answers away."""
 
 OnStep = Callable[[list[dict[str, Any]]], bool]
 """Told of every environment step with the infos of its answers; False stops the training."""
@@ -53,13 +57,21 @@ class Collector:
         guidance: may change prompts and ask for further rounds.
         group_size: answers to each problem.
         on_step: called after each environment step.
+        greedy: also grade the greedy answer to each problem, for ``Rollouts.baseline``.
     """
 
     def __init__(
-        self, venv: VecEnv, policy: TextPolicy, guidance: Guidance, *, group_size: int, on_step: OnStep
+        self,
+        venv: VecEnv,
+        policy: TextPolicy,
+        guidance: Guidance,
+        *,
+        group_size: int,
+        on_step: OnStep,
+        greedy: bool = False,
     ) -> None:
         self.venv, self.policy, self.guidance = venv, policy, guidance
-        self.group_size, self.on_step = group_size, on_step
+        self.group_size, self.on_step, self.greedy = group_size, on_step, greedy
 
     def collect(self, seeds: Sequence[int]) -> Rollouts:
         """``group_size`` answers to each of the problems ``seeds``; group numbers are positions in ``seeds``.
@@ -81,7 +93,12 @@ class Collector:
             for i in changed:
                 history[i].append(_share(groups[i]))
         rows = [(i, answer) for i in range(len(problems)) for answer in groups[i]]
-        return assemble(rows, seeds, self.policy.device)
+        rollouts = assemble(rows, seeds, self.policy.device)
+        if not self.greedy:
+            return rollouts
+        best = self._answer_all(problems, prompts, range(len(problems)), deterministic=True)
+        rewards = rollouts.reward.new_tensor([best[i][0].reward for i in range(len(problems))])
+        return replace(rollouts, baseline=rewards[rollouts.group])
 
     def _problems(self, seeds: Sequence[int]) -> list[Problem]:
         problems = []
@@ -105,20 +122,27 @@ class Collector:
         return list(questions[: len(seeds)])
 
     def _answer_all(
-        self, problems: Sequence[Problem], prompts: Sequence[Prompt], which: Sequence[int]
+        self,
+        problems: Sequence[Problem],
+        prompts: Sequence[Prompt],
+        which: Sequence[int],
+        *,
+        deterministic: bool = False,
     ) -> dict[int, list[Answer]]:
+        """``group_size`` answers to each of ``which``, or the one that is greedy."""
         groups: dict[int, list[Answer]] = {i: [] for i in which}
-        rows = [i for i in which for _ in range(self.group_size)]
+        rows = [i for i in which for _ in range(1 if deterministic else self.group_size)]
         for chunk in _chunks(rows, self.venv.num_envs):
             self._reset([problems[i].seed for i in chunk])
-            for i, answer in zip(chunk, self._answer([prompts[i] for i in chunk]), strict=True):
+            answers = self._answer([prompts[i] for i in chunk], deterministic=deterministic)
+            for i, answer in zip(chunk, answers, strict=True):
                 groups[i].append(answer)
         return groups
 
-    def _answer(self, prompts: Sequence[Prompt]) -> Iterator[Answer]:
+    def _answer(self, prompts: Sequence[Prompt], *, deterministic: bool) -> Iterator[Answer]:
         """Writes and grades one answer a prompt, on the problems just reset."""
         tokens = [self.policy.tokenizer.prompt(*prompt) for prompt in prompts]
-        written = self.policy.write(tokens)
+        written = self.policy.write(tokens, deterministic=deterministic)
         texts = [prompt.answer_start + text for prompt, text in zip(prompts, self.policy.texts(written), strict=True)]
         actions = np.array([*texts, *[""] * (self.venv.num_envs - len(texts))], dtype=object)
         _, rewards, dones, infos = self.venv.step(actions)
@@ -131,6 +155,44 @@ class Collector:
             own = [column[row, :length] for column in columns]
             success = bool(infos[row].get("is_success", infos[row].get("success", rewards[row] > 0)))
             yield Answer(tokens[row], own[0], own[1], own[2], float(rewards[row]), success)
+
+
+def fill(
+    collector: Collector, curriculum: Curriculum, rewards: Reward, n_groups: int, rng: np.random.Generator
+) -> Rollouts | None:
+    """A batch of ``n_groups`` groups that the curriculum keeps, sampled in at most ``MAX_ROUNDS`` rounds.
+
+    Returns:
+        Answers with shaped rewards, fewer groups if the rounds ran out; None where nothing was kept.
+
+    Raises:
+        StopTraining: the collector's ``on_step`` said so.
+        ValueError: rewards that are not numbers, or not one for each answer.
+    """
+    parts: list[Rollouts] = []
+    groups = 0
+    for turn in range(MAX_ROUNDS):
+        missing = n_groups - groups
+        if missing <= 0:
+            break
+        rollouts = collector.collect(curriculum.sample(missing, rng))
+        rollouts = replace(rollouts, group=rollouts.group + turn * n_groups)
+        rollouts = replace(rollouts, reward=_checked(rewards.shape(rollouts), len(rollouts)))
+        curriculum.update(rollouts)
+        kept = curriculum.keep(rollouts)
+        if kept.any():
+            parts.append(rollouts if kept.all() else rollouts.take(kept))
+            groups += len(torch.unique(parts[-1].group))
+    return join(parts) if parts else None
+
+
+def _checked(reward: Tensor, n: int) -> Tensor:
+    if reward.shape != (n,):
+        raise ValueError(f"rewards must be one number for each of the {n} answers, got the shape {tuple(reward.shape)}")
+    if not reward.isfinite().all():
+        row = int((~reward.isfinite()).nonzero()[0])
+        raise ValueError(f"the reward of answer {row} is {float(reward[row])}: rewards must be finite numbers")
+    return reward
 
 
 def assemble(rows: Sequence[tuple[int, Answer]], seeds: Sequence[int], device: torch.device) -> Rollouts:
@@ -158,6 +220,21 @@ def assemble(rows: Sequence[tuple[int, Answer]], seeds: Sequence[int], device: t
         entropy=tensor(entropy),
         info={"success": tensor([answer.success for _, answer in rows])},
     )
+
+
+def by_turns(rollouts: Rollouts) -> Rollouts:
+    """The same with a reward and a state for each turn, where a turn is all there is: the episode's, and the problem's.
+
+    Raises:
+        ValueError: several turns whose rewards or states were not collected.
+    """
+    if rollouts.step_reward is not None and rollouts.state is not None:
+        return rollouts
+    if (rollouts.turn * rollouts.mask).any():
+        raise ValueError("this method reads rewards and states of turns, which were not collected with these episodes")
+    ends = turn_ends(rollouts.turn, rollouts.mask)
+    state = rollouts.seed[:, None].expand(rollouts.mask.shape)
+    return replace(rollouts, step_reward=ends * rollouts.reward[:, None], state=state)
 
 
 def _share(answers: Sequence[Answer]) -> float:

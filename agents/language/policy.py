@@ -114,13 +114,16 @@ class TextPolicy(BasePolicy):
         answers = self.texts(self.write(prompts, deterministic=deterministic))
         return (answers[0] if alone else np.array(answers, dtype=object)), state
 
-    def evaluate(self, tokens: Tensor, mask: Tensor, network: Transformer | None = None) -> PolicyOut:
+    def evaluate(
+        self, tokens: Tensor, mask: Tensor, network: Transformer | None = None, *, vocabulary_mean: bool = False
+    ) -> PolicyOut:
         """Log-probabilities and entropies of the tokens in ``mask``, given what stands to their left; with gradients.
 
         Args:
             tokens: ``[B, T]`` int64, padded on the right.
             mask: ``[B, T]`` bool, never True in the first column.
             network: another one than the policy's own.
+            vocabulary_mean: also the mean log-probability of all tokens that can be written.
 
         Returns:
             ``[B, T]`` each, 0 outside the mask.
@@ -132,7 +135,10 @@ class TextPolicy(BasePolicy):
         logp, entropy = (torch.zeros(mask.shape, dtype=logps.dtype, device=logps.device) for _ in range(2))
         logp = logp.index_put((rows, columns), logps.gather(-1, tokens[mask][:, None])[:, 0])
         entropy = entropy.index_put((rows, columns), -(logps.exp() * logps).sum(-1))
-        return PolicyOut(logp, entropy)
+        if not vocabulary_mean:
+            return PolicyOut(logp, entropy)
+        mean = logps.detach()[:, network.forbidden == 0].mean(-1)
+        return PolicyOut(logp, entropy, torch.zeros_like(logp).index_put((rows, columns), mean))
 
     def forward(self, tokens: Tensor, mask: Tensor) -> PolicyOut:
         """See :meth:`evaluate`."""

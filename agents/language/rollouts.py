@@ -27,12 +27,11 @@ class Rollouts:
     entropy: Tensor  # [B, T] nats, of the distribution that each token was drawn from
     info: dict[str, Any] = field(default_factory=dict)  # columns [B]: "success" (bool), and what a method adds
     # What only methods read whose row says so in ``needs``; None elsewhere.
+    logp_mean_old: Tensor | None = None  # [B, T] mean log-probability of all tokens, where logp_old is that of one
     values: Tensor | None = None  # [B, T] a critic's estimate of the return, before the token at each position
     baseline: Tensor | None = None  # [B] what a row's reward is compared with, made without that reward
     step_reward: Tensor | None = None  # [B, T] reward of each turn on its last written token, 0 elsewhere
-    state: Tensor | None = (
-        None  # [B, T] int64: the environment's state in which a token's turn began, equal if the same
-    )
+    state: Tensor | None = None  # [B, T] int64: the state in which a token's turn began; equal numbers, equal states
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -59,7 +58,7 @@ class Rollouts:
         return replace(self, **wide, **tall, info=info)
 
 
-_WIDE = ("tokens", "mask", "logp_old", "logp_ref", "turn", "entropy", "values", "step_reward", "state")
+_WIDE = ("tokens", "mask", "logp_old", "logp_ref", "turn", "entropy", "logp_mean_old", "values", "step_reward", "state")
 _TALL = ("reward", "group", "seed", "length", "baseline")
 
 
@@ -69,7 +68,7 @@ def join(parts: list[Rollouts]) -> Rollouts:
         return parts[0]
     longest = max(part.tokens.shape[1] for part in parts)
 
-    def joined(name: str) -> Tensor | None:
+    def joined(name: str) -> Any:
         columns = [getattr(part, name) for part in parts]
         if any(column is None for column in columns):
             return None
@@ -83,7 +82,8 @@ def join(parts: list[Rollouts]) -> Rollouts:
 
 @dataclass(frozen=True)
 class PolicyOut:
-    """What the policy being trained says now about the same tokens; gradients flow through both."""
+    """What the policy being trained says now about the same tokens; gradients flow through the first two."""
 
     logp: Tensor  # [B, T]
     entropy: Tensor  # [B, T] nats
+    logp_mean: Tensor | None = None  # [B, T] mean log-probability of all tokens at each position; no gradient

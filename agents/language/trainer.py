@@ -25,23 +25,19 @@ from ...wrappers.rewards.catalogue import load as load_reward
 from ...wrappers.seams import Choice, Curriculum, Guidance, Reward
 from ...wrappers.spaces import sb3_env, to_sb3
 from ..checkpoint import SafeCheckpoint
-from ..objectives.catalogue import ROWS
+from ..objectives.advantages.gae import raw_gae
 from ..objectives.ops import group_std, masked_mean
 from ..objectives.registry import Objective
-from ..objectives.registry import load as load_objective
-from .collect import Collector, StopTraining
+from .collect import Collector, StopTraining, by_turns, fill
+from .critic import RATE, Critic
+from .methods import objective_of
 from .policy import TextPolicy
 from .pretrained import PRETRAINED
-from .rollouts import Rollouts, join
+from .rollouts import Rollouts
+from .tracker import Tracker
 from .transformer import SIZES
-from .update import imitation_step, policy_gradient_step, reference_logp
+from .update import imitation_step, logp_of, minibatches, policy_gradient_step, reference_logp, vocabulary_means
 from .warm_start import demonstration_batches, warm_start_rate
-
-SUPERVISED = "sft"
-"""The method that learns from demonstrations alone: what policy gradients have to beat."""
-
-MAX_ROUNDS = 8
-"""Batches sampled at most to fill one, where a curriculum throws answers away."""
 
 Self = TypeVar("Self", bound="PolicyGradient")
 
@@ -51,11 +47,12 @@ class PolicyGradient(SafeCheckpoint, BaseAlgorithm):
 
     One iteration samples ``prompts_per_batch`` problems of the train split from the agent's own seed, answers each
     ``group_size`` times, and takes ``n_epochs`` passes of gradient steps on the method's loss. A method is five parts:
-    ``method`` names the advantage and the loss, and there are ``curriculum``, ``guidance`` and ``rewards``.
+    ``method`` names the advantage and the loss, and there are ``curriculum``, ``guidance`` and ``rewards``. What the
+    method needs besides answers (a critic, greedy answers, a reference, ...) is made here.
 
-    ``total_timesteps`` counts answers graded by the environment, those to problems that a curriculum threw away and to
-    hinted prompts included. Demonstrations of the warm start are not among them; with ``method="sft"``, which only goes
-    on learning from demonstrations, each demonstration counts as one.
+    ``total_timesteps`` counts answers graded by the environment, those to problems that a curriculum threw away, to
+    hinted prompts and the greedy ones of ``"remax"`` included. Demonstrations of the warm start are not; with
+    ``method="sft"``, which only goes on learning from demonstrations, each demonstration counts as one.
 
     Args:
         policy: ``"transformer-1m"`` and the other sizes start from nothing; ``"countdown-warm"`` ships with weights.
@@ -153,7 +150,7 @@ class PolicyGradient(SafeCheckpoint, BaseAlgorithm):
         self.policy_name, self.method = policy, method
         given = {"clip_low": clip_low, "clip_high": clip_high, "kl_coef": kl_coef}
         given = {name: value for name, value in given.items() if value is not None} | dict(method_kwargs or {})
-        self.objective = _objective(method, given)
+        self.objective = objective_of(method, given, group_size=group_size)
         self.curriculum, self.guidance = load_curriculum(curriculum), load_guidance(guidance)
         self.rewards = load_reward(rewards)
         self.group_size, self.prompts_per_batch, self.batch_size = group_size, prompts_per_batch, batch_size
@@ -196,7 +193,7 @@ class PolicyGradient(SafeCheckpoint, BaseAlgorithm):
         self.policy = policy.to(self.device)
         if pretrained:
             pretrained.fill(self.policy)
-        self._remember_reference()
+        self._remember_start()
         self.set_random_seed(seed)
 
     def set_random_seed(self, seed: int | None = None) -> None:
@@ -220,7 +217,7 @@ class PolicyGradient(SafeCheckpoint, BaseAlgorithm):
                 tokens, mask = next(batches)
                 losses.append(imitation_step(self.policy, tokens, mask, max_grad_norm=self.max_grad_norm))
             self.policy.optimizer.state.clear()  # what follows has another loss and another scale
-            self._remember_reference()
+            self._remember_start()
         self.warm_started = True
         return [loss.item() for loss in losses]
 
@@ -289,8 +286,7 @@ class PolicyGradient(SafeCheckpoint, BaseAlgorithm):
         size = self.batch_size or len(rollouts)
         seen: list[dict[str, Tensor]] = []
         for _ in range(self.n_epochs):
-            order = torch.from_numpy(self.rng.permutation(len(rollouts))).to(self.device)
-            for rows in torch.split(order, size):
+            for rows in minibatches(rollouts.group, size, self.rng, whole="groups" in objective.needs):
                 part = rollouts.take(rows)
                 own = advantage[rows] if advantage.dim() == 1 else advantage[rows, : part.tokens.shape[1]]
                 metrics = policy_gradient_step(
@@ -307,35 +303,50 @@ class PolicyGradient(SafeCheckpoint, BaseAlgorithm):
         rollouts = self._sample()
         if rollouts is None:  # the curriculum threw everything away
             return
-        if objective.params.get("kl_coef"):
-            rollouts = replace(rollouts, logp_ref=reference_logp(self.policy, self.reference, rollouts))
+        rollouts = self._supplied(rollouts, objective)
         self.logger.record("rollout/answer_tokens", float(rollouts.length.float().mean()))
         self.logger.record("rollout/entropy", float(masked_mean(rollouts.entropy, rollouts.mask)))
         self.logger.record(
             "rollout/mixed_groups", float((group_std(rollouts.reward, rollouts.group) > 0).float().mean())
         )
         self.train(rollouts, objective)
+        if "values" in objective.needs:
+            self._fit_critic(rollouts, objective)
 
     def _sample(self) -> Rollouts | None:
-        """Fills a batch of ``prompts_per_batch`` groups that the curriculum keeps, in at most ``MAX_ROUNDS`` rounds."""
+        """Fills a batch of ``prompts_per_batch`` groups that the curriculum keeps."""
         assert self.env is not None
         self.policy.set_training_mode(False)
-        collector = Collector(self.env, self.policy, self.guidance, group_size=self.group_size, on_step=self._on_step)
-        parts: list[Rollouts] = []
-        groups = 0
-        for turn in range(MAX_ROUNDS):
-            missing = self.prompts_per_batch - groups
-            if missing <= 0:
-                break
-            rollouts = collector.collect(self.curriculum.sample(missing, self.rng))
-            rollouts = replace(rollouts, group=rollouts.group + turn * self.prompts_per_batch)
-            rollouts = replace(rollouts, reward=self.rewards.shape(rollouts))
-            self.curriculum.update(rollouts)
-            kept = self.curriculum.keep(rollouts)
-            if kept.any():
-                parts.append(rollouts if kept.all() else rollouts.take(kept))
-                groups += len(torch.unique(parts[-1].group))
-        return join(parts) if parts else None
+        collector = Collector(
+            self.env,
+            self.policy,
+            self.guidance,
+            group_size=self.group_size,
+            on_step=self._on_step,
+            greedy=self.objective is not None and "greedy" in self.objective.needs,
+        )
+        return fill(collector, self.curriculum, self.rewards, self.prompts_per_batch, self.rng)
+
+    def _supplied(self, rollouts: Rollouts, objective: Objective) -> Rollouts:
+        """The answers with what the method's row needs besides them."""
+        needs = objective.needs
+        if "logp_ref" in needs:
+            rollouts = replace(rollouts, logp_ref=reference_logp(self.policy, self.reference, rollouts))
+        if "logp_mean" in needs:
+            rollouts = replace(rollouts, logp_mean_old=vocabulary_means(self.policy, rollouts))
+        if "values" in needs:
+            rollouts = replace(rollouts, values=self.critic.values(rollouts))
+        if "tracker" in needs:
+            rollouts = replace(rollouts, baseline=self.tracker.read(rollouts))
+            self.tracker.update(rollouts, lambda tokens, mask: logp_of(self.policy, tokens, mask))
+        return by_turns(rollouts) if needs & {"steps", "states"} else rollouts
+
+    def _fit_critic(self, rollouts: Rollouts, objective: Objective) -> None:
+        params = {name: objective.params[name] for name in ("gamma", "gae_lambda") if name in objective.params}
+        returns = raw_gae(rollouts, **params) + rollouts.need("values")
+        rate = RATE * self.policy.optimizer.param_groups[0]["lr"]
+        loss = self.critic.fit(rollouts, returns, learning_rate=rate, max_grad_norm=self.max_grad_norm)
+        self.logger.record("train/value_loss", float(loss))
 
     def _imitate(self, tokens: Tensor, mask: Tensor) -> None:
         """One gradient step on demonstrations, each counted as a timestep."""
@@ -360,21 +371,18 @@ class PolicyGradient(SafeCheckpoint, BaseAlgorithm):
         )
         return ((tokens.to(self.device), mask.to(self.device)) for tokens, mask in batches)
 
-    def _remember_reference(self) -> None:
-        """Keeps the policy as it is now, where a KL penalty needs it."""
-        if self.objective is not None and self.objective.params.get("kl_coef"):
+    def _remember_start(self) -> None:
+        """Makes what begins with the policy as it is now, where the method needs it."""
+        needs = frozenset() if self.objective is None else self.objective.needs
+        if "logp_ref" in needs:
             self.reference = deepcopy(self.policy.network).requires_grad_(False)
+        if "values" in needs:
+            self.critic = Critic(self.policy.network)
+        if "tracker" in needs:
+            self.tracker = Tracker()
 
     def _get_torch_save_params(self) -> tuple[list[str], list[str]]:
-        return ["policy", "policy.optimizer", *(["reference"] if hasattr(self, "reference") else [])], []
-
-
-def _objective(method: str, params: dict[str, Any]) -> Objective | None:
-    """The method's objective, or None for ``"sft"``, which has none and takes no parameters."""
-    if method != SUPERVISED:
-        if method not in [row.handle for row in ROWS]:
-            raise KeyError(unknown("method", method, [SUPERVISED, *(row.handle for row in ROWS)]))
-        return load_objective(method, **params)
-    if params:
-        raise TypeError(f"method 'sft' learns from demonstrations and takes no {' or '.join(sorted(params))}")
-    return None
+        kept = [
+            name for name in ("reference", "critic", "critic.optimizer", "tracker") if hasattr(self, name.split(".")[0])
+        ]
+        return ["policy", "policy.optimizer", *kept], []

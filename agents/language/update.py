@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterator
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from ..objectives.ops import masked_mean, masked_sum, token_mean
+from ..objectives.ops import group_max, masked_mean, masked_sum, token_mean
 from ..objectives.registry import Objective
 from .policy import TextPolicy
 from .rollouts import PolicyOut, Rollouts
@@ -59,7 +60,16 @@ def policy_gradient_step(
         gathered.append((len(piece), metrics))
         return loss
 
-    loss, norm = descend(policy, rollouts.tokens[rows], rollouts.mask[rows], loss_of, max_grad_norm)
+    group = rollouts.group[rows] if "groups" in objective.needs else None
+    loss, norm = descend(
+        policy,
+        rollouts.tokens[rows],
+        rollouts.mask[rows],
+        loss_of,
+        max_grad_norm,
+        group,
+        "logp_mean" in objective.needs,
+    )
     names = gathered[0][1]
     means = {name: sum((n * m[name] for n, m in gathered), torch.zeros(())) / len(rows) for name in names}
     return {**means, "loss": loss, "grad_norm": norm}
@@ -82,16 +92,19 @@ def descend(
     mask: Tensor,
     loss_of: Callable[[Tensor, PolicyOut], Tensor],
     max_grad_norm: float,
+    group: Tensor | None = None,
+    vocabulary_mean: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """One optimiser step on the sum of ``loss_of(rows, policy_out)`` over pieces of the batch.
+    """One optimiser step on the sum of ``loss_of(rows, policy_out)`` over pieces of the batch (see :func:`pieces`).
 
     Returns:
         The loss and the gradient's norm before clipping.
     """
     policy.optimizer.zero_grad()
     total = torch.zeros((), device=tokens.device)
-    for rows, length in pieces(mask):
-        loss = loss_of(rows, policy.evaluate(tokens[rows, :length], mask[rows, :length]))
+    for rows, length in pieces(mask, group=group):
+        out = policy.evaluate(tokens[rows, :length], mask[rows, :length], vocabulary_mean=vocabulary_mean)
+        loss = loss_of(rows, out)
         loss.backward()  # type: ignore[no-untyped-call]
         total += loss.detach()
     norm = torch.nn.utils.clip_grad_norm_(policy.network.parameters(), max_grad_norm)
@@ -99,28 +112,77 @@ def descend(
     return total, norm
 
 
-def pieces(mask: Tensor, budget: int = MICRO_BATCH_TOKENS) -> Iterator[tuple[Tensor, int]]:
+def pieces(mask: Tensor, budget: int = MICRO_BATCH_TOKENS, group: Tensor | None = None) -> Iterator[tuple[Tensor, int]]:
     """Cuts a batch into pieces of similar length: row indices, and the length of the longest of them.
 
     Args:
         mask: ``[B, T]`` bool.
-        budget: rows times length of a piece stays below this (a single longer row is a piece of its own).
+        budget: rows times length of a piece stays below this (a single longer row or group is a piece of its own).
+        group: ``[B]`` int64, rows that must stay together (None: each row for itself).
     """
     columns = torch.arange(1, mask.shape[1] + 1, device=mask.device)
-    lengths, order = (mask * columns).amax(1).sort()
-    start = 0
-    ends = lengths.tolist()
-    for stop in range(1, len(ends) + 1):
-        if stop == len(ends) or (stop + 1 - start) * ends[stop] > budget:
-            yield order[start:stop], ends[stop - 1]
-            start = stop
+    lengths = (mask * columns).amax(1)
+    if group is None:
+        ends, order = lengths.sort()
+        units = list(range(1, len(ends) + 1))
+    else:
+        longest = group_max(lengths, group)
+        order = (longest * len(mask) + torch.unique(group, return_inverse=True)[1]).argsort(stable=True)
+        ends = longest[order]
+        units = ((group[order].diff() != 0).nonzero()[:, 0] + 1).tolist() + [len(mask)]
+    start, last, end = 0, 0, ends.tolist()
+    for stop in units:  # where a piece may end
+        if last > start and (stop - start) * end[stop - 1] > budget:
+            yield order[start:last], end[last - 1]
+            start = last
+        last = stop
+    if last > start:
+        yield order[start:last], end[last - 1]
+
+
+def minibatches(group: Tensor, size: int, rng: np.random.Generator, *, whole: bool) -> Iterator[Tensor]:
+    """Cuts a batch into random parts of ``size`` rows, each row once; the last may be smaller.
+
+    Args:
+        group: ``[B]`` int64.
+        size: rows.
+        rng: shuffles.
+        whole: keep rows of a group together; parts then have at least ``size`` rows, but for the last.
+    """
+    if not whole:
+        yield from torch.split(torch.from_numpy(rng.permutation(len(group))).to(group.device), size)
+        return
+    members = [(group == number).nonzero()[:, 0] for number in torch.unique(group)]
+    part: list[Tensor] = []
+    for i in rng.permutation(len(members)):
+        part.append(members[i])
+        if sum(map(len, part)) >= size:
+            yield torch.cat(part)
+            part = []
+    if part:
+        yield torch.cat(part)
+
+
+def reference_logp(policy: TextPolicy, reference: Transformer, rollouts: Rollouts) -> Tensor:
+    """Log-probabilities ``[B, T]`` of the answers under another network."""
+    return logp_of(policy, rollouts.tokens, rollouts.mask, reference)
 
 
 @torch.no_grad()
-def reference_logp(policy: TextPolicy, reference: Transformer, rollouts: Rollouts) -> Tensor:
-    """Log-probabilities ``[B, T]`` of the answers under another network."""
-    logp = torch.zeros_like(rollouts.logp_old)
-    for rows, length in pieces(rollouts.mask):
-        out = policy.evaluate(rollouts.tokens[rows, :length], rollouts.mask[rows, :length], reference)
-        logp[rows, :length] = out.logp
+def logp_of(policy: TextPolicy, tokens: Tensor, mask: Tensor, network: Transformer | None = None) -> Tensor:
+    """Log-probabilities ``[B, T]`` of the tokens in ``mask`` under ``network`` (None: the policy's own)."""
+    logp = torch.zeros(mask.shape, device=tokens.device)
+    for rows, length in pieces(mask):
+        logp[rows, :length] = policy.evaluate(tokens[rows, :length], mask[rows, :length], network).logp
     return logp
+
+
+@torch.no_grad()
+def vocabulary_means(policy: TextPolicy, rollouts: Rollouts) -> Tensor:
+    """The mean log-probability ``[B, T]`` of all tokens at each position of the answers."""
+    means = torch.zeros_like(rollouts.logp_old)
+    for rows, length in pieces(rollouts.mask):
+        out = policy.evaluate(rollouts.tokens[rows, :length], rollouts.mask[rows, :length], vocabulary_mean=True)
+        assert out.logp_mean is not None
+        means[rows, :length] = out.logp_mean
+    return means

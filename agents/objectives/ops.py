@@ -59,8 +59,11 @@ def group_size(group: Tensor) -> Tensor:
     return size[index]
 
 
-def whiten(values: Tensor, mask: Tensor, epsilon: float = 1e-8) -> Tensor:
-    """(values - mean) / (std + epsilon), both over ``mask`` (n - 1); 0 elsewhere. Equal values become 0."""
+def whiten(values: Tensor, mask: Tensor, epsilon: float = 1e-4) -> Tensor:
+    """(values - mean) / (std + epsilon), both over ``mask`` (n - 1); 0 elsewhere. Equal values become 0.
+
+    ``epsilon`` is larger than rounding in log-probabilities, which would otherwise be all that is left, blown up.
+    """
     centred = torch.where(mask, values - masked_mean(values, mask), 0.0)
     variance = masked_sum(centred.square(), mask) / (mask.sum() - 1).clamp(min=1)
     return centred / (variance.sqrt() + epsilon)

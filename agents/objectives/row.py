@@ -9,6 +9,7 @@ HERE = "tiltyard.agents.objectives."
 
 NEEDS = {
     "logp_ref": "log-probabilities under a reference policy, Rollouts.logp_ref",
+    "logp_mean": "mean log-probabilities over the vocabulary, Rollouts.logp_mean_old and PolicyOut.logp_mean",
     "values": "a critic, Rollouts.values",
     "greedy": "the reward of the greedy answer to each row's problem, Rollouts.baseline",
     "tracker": "a running estimate of the success at each row's problem, Rollouts.baseline",
