@@ -40,10 +40,11 @@ def batch(rewards: list[float], *, seed: int = 0, steps: int = 6) -> Rollouts:
         baseline=torch.full((n,), 0.25),
         step_reward=turn_ends(turn, mask) * torch.tensor(rewards)[:, None],
         state=torch.tensor(GROUPS)[:, None].expand(n, width).clone(),
+        logp_mean_old=(logp_old - 1) * mask,
     )
 
 
-WIDE = ("tokens", "logp_old", "logp_ref", "turn", "entropy", "values", "step_reward", "state")
+WIDE = ("tokens", "logp_old", "logp_ref", "turn", "entropy", "values", "step_reward", "state", "logp_mean_old")
 
 
 def permuted(rollouts: Rollouts, order: torch.Tensor) -> Rollouts:
