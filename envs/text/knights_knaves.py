@@ -75,16 +75,12 @@ class Statement(NamedTuple):
     def truth(self, knights: Bools) -> Bools:
         """Whether it holds; ``knights`` ``[..., people]`` says who is one, the result is ``[...]``."""
         if self.form == "count":
-            counted: Bools = knights.sum(-1) == self.value[0]
-            return counted
+            return np.asarray(knights.sum(-1) == self.value[0])
         if self.form == "alike":
-            return (knights[..., self.people[0]] == knights[..., self.people[1]]) == bool(self.value[0])
+            return np.asarray((knights[..., self.people[0]] == knights[..., self.people[1]]) == bool(self.value[0]))
         facts = [knights[..., person] == bool(kind) for person, kind in zip(self.people, self.value, strict=True)]
-        if self.form == "and":
-            return facts[0] & facts[1]
-        if self.form == "or":
-            return facts[0] | facts[1]
-        return ~facts[0] | facts[1] if self.form == "if" else facts[0]
+        joined = {"is": facts[0], "and": facts[0] & facts[-1], "or": facts[0] | facts[-1], "if": ~facts[0] | facts[-1]}
+        return np.asarray(joined[self.form])
 
     def said(self, names: Sequence[str]) -> str:
         """The statement in words."""
@@ -110,7 +106,7 @@ class Problem(NamedTuple):
 @cache
 def _possibilities(people: int) -> Bools:
     """All ``[2**people, people]`` ways to be knights or not; everybody a knight first, the last person varying most."""
-    return (np.arange(2**people)[:, None] >> np.arange(people)[::-1]) % 2 == 0
+    return np.asarray((np.arange(2**people)[:, None] >> np.arange(people)[::-1]) % 2 == 0)
 
 
 def solutions(statements: Sequence[Statement]) -> list[tuple[bool, ...]]:

@@ -135,7 +135,8 @@ class TreeMDP(TextLanes[Problem]):
 
     def rewards(self, problem: Problem) -> Floats:
         """What each path earns, 1 or 0, ``[branching] * depth``: what the functions of :mod:`.tree` take."""
-        return (problem.sums() == problem.target).astype(np.float64)
+        rewards: Floats = (problem.sums() == problem.target).astype(np.float64)
+        return rewards
 
     def prompt(self, problem: Problem) -> str:
         """``12: 3 4 9, 2 8 5, 1 6 7``"""  # noqa: D400, D415

@@ -1,0 +1,177 @@
+"""Text tasks of several turns: the policy says something, the environment answers, until the game is won or lost.
+
+What is observed is the new message alone: ``reset`` shows the prompt and ``step`` the environment's answer, never the
+history again. A policy appends it to its own tokens, so that what it wrote stays token for token as it was written;
+``info["transcript"]`` holds the whole as a tuple: the prompt, then each utterance and its answer.
+
+What makes no sense to the environment is part of the game: it says so, the turn is spent, and nothing else happens. Two
+named terms add up to the reward of a turn:
+
+* ``correct``: 1 if the turn won the game, else 0;
+* ``format``: -0.1 divided by the number of turns if the environment could not read the utterance, else 0.
+
+A game that is won earns 1 (less what was unreadable on the way), any other 0 or less, down to -0.1. With
+``reward="turns"`` there is one term instead, ``turn``: -1 for every turn but a winning one, which earns 0, as in the
+code of ArCHer: Training Language Model Agents via Hierarchical Multi-Turn RL (2024).
+"""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from ... import unknown
+from ..core import Bools, Floats, Info, Ints
+from .base import FORMAT_PENALTY, Conversation, Problem, ProblemLanes
+
+RewardKind = Literal["sparse", "turns"]
+REWARDS: tuple[RewardKind, ...] = get_args(RewardKind)
+
+
+class Reply(NamedTuple):
+    """What the environment says to an utterance, whether it could read it, and whether it won the game."""
+
+    message: str
+    readable: bool
+    won: bool
+
+
+class DialogueLanes(ProblemLanes[Problem]):
+    """``n`` lanes of a text task of several turns.
+
+    Args:
+        num_envs: number of lanes.
+        turns: the game is lost after so many utterances.
+        reward: "sparse" (1 for winning) or "turns" (-1 a turn until the game is won).
+        split: "train" or "test"; no problem is in both.
+        render_mode: None or "rgb_array" (the latest lines of the transcript as a picture).
+        observation_length: characters of the longest prompt or message.
+        answer_length: characters of the longest action that the action space samples.
+    """
+
+    def __init__(
+        self,
+        num_envs: int,
+        *,
+        turns: int,
+        reward: str,
+        split: str,
+        render_mode: str | None,
+        observation_length: int,
+        answer_length: int,
+    ) -> None:
+        if reward not in REWARDS:
+            raise ValueError(unknown("reward", reward, REWARDS))
+        super().__init__(
+            num_envs,
+            split=split,
+            render_mode=render_mode,
+            observation_length=observation_length,
+            answer_length=answer_length,
+        )
+        self.turns = turns
+        self._reward = reward
+        self._held: list[Conversation] = [Conversation("", [], []) for _ in range(num_envs)]
+        self._readable = np.ones(num_envs, np.bool_)
+        self._won = np.zeros(num_envs, np.bool_)
+
+    @abstractmethod
+    def reply(self, problem: Problem, utterances: Sequence[str]) -> Reply:
+        """What is said to the last of ``utterances``, all that was said so far; the same for ever."""
+
+    @abstractmethod
+    def act(self, problem: Problem, held: Conversation) -> str:
+        """What the expert says next."""
+
+    @abstractmethod
+    def mislead(self, problem: Problem, held: Conversation, rng: np.random.Generator) -> str:
+        """What somebody says next who can be understood but loses the game."""
+
+    def conversations(
+        self,
+        seeds: npt.ArrayLike,
+        *,
+        noise: float = 0.0,
+        rng: np.random.Generator | None = None,
+        episodes: npt.ArrayLike | None = None,
+    ) -> list[Conversation]:
+        """The expert's games; a share ``noise`` of them is played by :meth:`mislead` and lost."""
+        problems, wrong = self._to_demonstrate(seeds, noise, rng, episodes)
+        return [self._play(problem, rng if bad else None) for problem, bad in zip(problems, wrong, strict=True)]
+
+    def begin(self, lanes: Ints, seeds: Ints, episodes: Ints) -> None:
+        """Starts new games on ``lanes``."""
+        for lane, problem in zip(lanes.tolist(), self.problems(seeds, episodes), strict=True):
+            self._problems[lane] = problem
+            self._held[lane] = Conversation(self.prompt(problem), [], [])
+        self._won[lanes], self._readable[lanes] = False, True
+
+    def advance(self, actions: list[str], active: Bools) -> tuple[Floats, Bools]:
+        """Answers the utterances; a lane's episode ends when its game is won or its turns are used up."""
+        over = np.zeros(self.num_envs, np.bool_)
+        for lane in np.flatnonzero(active).tolist():
+            reply = self._said(self._problems[lane], self._held[lane], actions[lane])
+            self._won[lane], self._readable[lane] = reply.won, reply.readable
+            over[lane] = reply.won or len(self._held[lane].utterances) >= self.turns
+        return np.where(active, sum(self._terms().values()), 0.0), over
+
+    def observe(self) -> tuple[str, ...]:
+        """What was said last to each lane."""
+        return tuple(held.messages[-1] if held.messages else held.prompt for held in self._held)
+
+    def reset_info(self) -> Info:
+        """The problem of each lane, and the ``transcript`` so far, which is the prompt alone."""
+        return {**super().reset_info(), "transcript": self._transcripts()}
+
+    def step_info(self) -> Info:
+        """``success``, the terms whose sum is the reward, the ``transcript`` and how many turns it has (``turn``)."""
+        return {
+            "success": self._won.copy(),
+            "reward_terms": self._terms(),
+            "transcript": self._transcripts(),
+            "turn": np.array([len(held.utterances) for held in self._held]),
+        }
+
+    def expert_actions(self) -> tuple[str, ...]:
+        """What the expert says now in each lane."""
+        return tuple(self.act(problem, held) for problem, held in zip(self._problems, self._held, strict=True))
+
+    def render(self, lane: int = 0) -> npt.NDArray[np.uint8]:
+        """Prompt, transcript and last message as text on white, ``[360, 640, 3]``."""
+        from .page import draw
+
+        held = self._held[lane]
+        lines = [f"> {said}\n{heard}" for said, heard in zip(held.utterances, held.messages, strict=True)]
+        return draw([part for part in (held.prompt, "\n".join(lines)) if part])
+
+    def _said(self, problem: Problem, held: Conversation, utterance: str) -> Reply:
+        """Takes a turn of a conversation."""
+        held.utterances.append(utterance)
+        reply = self.reply(problem, held.utterances)
+        held.messages.append(reply.message)
+        return reply
+
+    def _play(self, problem: Problem, rng: np.random.Generator | None) -> Conversation:
+        """A whole game, the expert's without ``rng``."""
+        held = Conversation(self.prompt(problem), [], [])
+        for _ in range(self.turns):
+            utterance = self.act(problem, held) if rng is None else self.mislead(problem, held, rng)
+            if self._said(problem, held, utterance).won:
+                break
+        return held
+
+    def _transcripts(self) -> list[tuple[str, ...]]:
+        return [
+            (held.prompt, *(line for turn in zip(held.utterances, held.messages, strict=True) for line in turn))
+            for held in self._held
+        ]
+
+    def _terms(self) -> dict[str, Floats]:
+        if self._reward == "turns":
+            return {"turn": np.where(self._won, 0.0, -1.0)}
+        return {
+            "correct": self._won.astype(np.float64),
+            "format": np.where(self._readable, 0.0, FORMAT_PENALTY / self.turns),
+        }
