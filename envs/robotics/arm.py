@@ -25,6 +25,7 @@ contact-rich tasks; the law and the gains as in the authors' serl_franka_control
 """
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -36,6 +37,7 @@ from gymnasium.spaces import Box
 from ..core import Bools, Floats, Info
 from ..seeding import problem_rng
 from .batched import MujocoLanes
+from .camera_view import CameraView
 
 Place = tuple[float, float, float]
 
@@ -131,6 +133,13 @@ class ArmLanes(MujocoLanes):
     plus the increment, so that nothing winds up while the tool is held. The target is kept inside the workspace;
     ``info["clamped"]`` says when that changed it.
 
+    Pixels of the wrist's (or another) camera are an observation by Gymnasium's own wrapper, with or without the state::
+
+        env = gymnasium.make(
+            "tiltyard/PegInsertion-v0", render_mode="rgb_array", camera_name="wrist", width=128, height=128
+        )
+        env = gymnasium.wrappers.AddRenderObservation(env, render_only=False)  # Dict(state=..., pixels=[128, 128, 3])
+
     Args:
         num_envs: number of lanes.
         error_clip: most position error (metres, along the target's x, y, z) that the springs act on.
@@ -138,14 +147,16 @@ class ArmLanes(MujocoLanes):
         step_angle: radians an action of 1 turns it.
         gripper: whether the gripper is the agent's; else it stays where the task put it.
         frame_skip: physics steps (of 4 ms) an action: 10 Hz, as SERL's.
-        camera_name: "side", "close" or "wrist".
+        camera_name: "side", "close" or "wrist"; machines without OpenGL see the same in software.
         **simulation: see :class:`MujocoLanes`.
     """
 
     workspace: ClassVar[tuple[Place, Place]] = ((0.3, -0.3, 0.02), (0.6, 0.3, 0.4))
     """Lowest and highest x, y, z of the tool's target, metres."""
     yaw_limit: ClassVar[float] = 1.2
-    """Most turn of the target either way, radians."""
+    """Most turn of the target either way from :attr:`yaw_middle`, radians."""
+    yaw_middle: ClassVar[float] = 0.0
+    """At 0 the fingers close along y, at 90 degrees along x."""
 
     def __init__(
         self,
@@ -165,6 +176,8 @@ class ArmLanes(MujocoLanes):
                 f"{error_clip}, {step_length} and {step_angle}"
             )
         super().__init__(num_envs, xml_file="arm.xml", frame_skip=frame_skip, camera_name=camera_name, **simulation)
+        camera = {key: self._open_view.keywords[key] for key in ("camera_id", "camera_name")}
+        self._open_view = partial(self._open_view, software=partial(CameraView, **camera))
         self.model.actuator_forcerange[:3] = STIFFNESS * np.outer(error_clip, (-1, 1))
         size = 5 if gripper else 4
         self.action_space = Box(-1, 1, (size,), np.float32)
@@ -214,7 +227,8 @@ class ArmLanes(MujocoLanes):
         position, yaw = self.sensed("position"), attitude(self.sensed("orientation"))[:, 2]
         asked = np.column_stack((position, yaw)) + actions[:, :4] * self._scale
         low, high = self.workspace
-        target = np.clip(asked, (*low, -self.yaw_limit), (*high, self.yaw_limit))
+        yaws = self.yaw_middle - self.yaw_limit, self.yaw_middle + self.yaw_limit
+        target = np.clip(asked, (*low, yaws[0]), (*high, yaws[1]))
         self.clamped = np.where(active, (target != asked).any(axis=1), self.clamped)
         self._target[active] = target[active, :3]
         self._target_turn[active] = turned(target[active, 3])

@@ -129,7 +129,7 @@ class BoardInsertion(Insertion):
         """Whether the first and the last pin, which lie opposite, are in their own holes and deep enough."""
         errors = self.pin_errors()
         inside = (np.abs(errors[..., :2]) <= self.clearance + GIVE).all(axis=2)
-        deep: Bools = (inside & (errors[..., 2] <= -SUCCESS_DEPTH)).all(axis=0)
+        deep: Bools = np.all(inside & (errors[..., 2] <= -SUCCESS_DEPTH), axis=0)
         return deep
 
     def reset_info(self) -> Info:
