@@ -213,3 +213,30 @@ def test_an_environment_without_a_pair_of_tasks_is_refused() -> None:
 def test_native_vectors_train_through_sync() -> None:
     env = gymnasium.vector.SyncVectorEnv([lambda: ObserveTask(practice())] * 2, autoreset_mode=AutoresetMode.SAME_STEP)
     make("sac", to_sb3(env), seed=0, learning_starts=10, buffer_size=200, device="cpu").learn(60)
+
+
+def test_an_arm_moves_a_block_there_and_back_without_resets() -> None:
+    env = AutonomousPractice(gymnasium.make("tiltyard/ObjectRelocation-v0"))
+    env.reset(seed=0)
+    expert, moved, blocks = env.unwrapped.expert(), [], []  # type: ignore[attr-defined]
+    for _ in range(4):
+        ended = False
+        while not ended:
+            *_, terminated, truncated, info = env.step(expert.predict(None)[0])
+            ended = terminated or truncated
+        moved.append((info["task"], info["success"]))
+        blocks.append(env.reset()[1]["block"][1])
+    assert moved == [("forward", True), ("backward", True)] * 2
+    assert (np.sign(blocks) == [-1, 1, -1, 1]).all()  # the right bin is y < 0
+    assert env.interventions == 0
+
+
+def test_a_block_out_of_reach_needs_an_intervention() -> None:
+    env = AutonomousPractice(gymnasium.make("tiltyard/ObjectRelocation-v0"))
+    env.reset(seed=0)
+    env.unwrapped.lanes.block_pose[0, 0] = 0.8  # type: ignore[attr-defined]
+    *_, terminated, truncated, info = env.step(np.zeros(5, np.float32))
+    assert (terminated, truncated, info["recoverable"]) == (True, False, False)
+    _, info = env.reset()
+    assert info["recoverable"]
+    assert info["interventions"] == 1
