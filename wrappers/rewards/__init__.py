@@ -1,1 +1,1 @@
-"""Rewards: what a language agent is paid beyond the environment's own terms. One file a method, one row each."""
+"""Rewards: what agents are paid beyond, or instead of, the environment's own terms. One file a method."""
