@@ -1,0 +1,94 @@
+"""Every wrapper of control environments: what it wraps stays an environment that Gymnasium and any agent takes."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import data_equivalence
+
+import tiltyard.wrappers
+from tiltyard.agents import make
+from tiltyard.benchmarks import docs
+from tiltyard.wrappers.catalogue import PERTURBATIONS, ROWS, load
+
+Env = gymnasium.Env[Any, Any]
+HOPPER = "tiltyard/Hopper-v5"
+
+
+def judged() -> Env:
+    classifier = tiltyard.wrappers.SuccessClassifier(hidden=(8,))
+    rng = np.random.default_rng(0)
+    classifier.fit(rng.normal(1, 1, (40, 11)), rng.normal(-1, 1, (40, 11)), steps=10)
+    return tiltyard.wrappers.ClassifierReward(gymnasium.make(HOPPER), classifier)
+
+
+WRAPPED: dict[str, Callable[[], Env]] = {
+    "autonomous-practice": lambda: load("autonomous-practice")(gymnasium.make("tiltyard/ObjectRelocation-v0")),
+    "potential-shaping": lambda: load("potential-shaping")(gymnasium.make("tiltyard/PointMaze-v0")),
+    "success-classifier": judged,
+    "observation-noise": lambda: load("observation-noise")(gymnasium.make(HOPPER), 0.05),
+    "action-delay": lambda: load("action-delay")(gymnasium.make(HOPPER), (0, 2)),
+    "random-physics": lambda: load("random-physics")(gymnasium.make(HOPPER), mass=(0.8, 1.2)),
+}
+each = pytest.mark.parametrize("handle", WRAPPED)
+
+
+def played(env: Env) -> list[Any]:
+    rng = np.random.default_rng(0)
+    shown: list[Any] = [env.reset(seed=3)]
+    for _ in range(40):
+        shown.append(env.step(rng.uniform(-1, 1, env.action_space.shape).astype(np.float32)))
+        if shown[-1][2] or shown[-1][3]:
+            shown.append(env.reset())
+    return shown
+
+
+def test_every_row_that_is_an_environment_is_wrapped_here() -> None:
+    assert WRAPPED.keys() | {"practice-pair"} == {row.handle for row in ROWS}
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.handle)
+def test_a_row_is_exported_listed_and_set_by_keywords(row: Any) -> None:
+    loaded = load(row.handle)
+    assert getattr(tiltyard.wrappers, loaded.__name__) is loaded
+    assert row.handle in {listed[0] for listed in docs.wrappers()[2]}
+    settings = [p for p in inspect.signature(loaded).parameters.values() if p.default is not p.empty]
+    positional = {p.name for p in settings if p.kind is not p.KEYWORD_ONLY}
+    assert positional <= {"potential"}
+
+
+@each
+def test_a_seed_decides_everything(handle: str) -> None:
+    assert data_equivalence(played(WRAPPED[handle]()), played(WRAPPED[handle]()))
+
+
+@each
+def test_any_agent_learns_in_it(handle: str) -> None:
+    make("sac", WRAPPED[handle](), seed=0, learning_starts=10, buffer_size=100, device="cpu").learn(20)
+
+
+@each
+def test_gymnasium_makes_another_from_its_spec(handle: str) -> None:
+    env = WRAPPED[handle]()
+    assert env.spec is not None
+    assert data_equivalence(gymnasium.make(env.spec).reset(seed=1), env.reset(seed=1))
+
+
+def test_perturbations_can_be_piled_up() -> None:
+    env: Env = gymnasium.make(HOPPER)
+    for row in PERTURBATIONS:
+        env = load(row.handle)(
+            env,
+            **{"observation-noise": {"epsilon": 0.01}, "action-delay": {"steps": 1}}.get(
+                row.handle, {"mass": (0.9, 1.1)}
+            ),
+        )
+    assert data_equivalence(played(env), played(env))
+
+
+def test_unknown_handles_name_their_neighbours() -> None:
+    with pytest.raises(KeyError, match="did you mean 'action-delay'"):
+        load("action_delay")
