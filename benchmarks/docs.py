@@ -10,6 +10,8 @@ from pathlib import Path
 from ..agents.catalogue import ROWS as AGENTS
 from ..agents.objectives.catalogue import ROWS as METHODS
 from ..envs.catalogue import ROWS as ENVS
+from ..wrappers.catalogue import PERTURBATIONS, PRACTICE
+from ..wrappers.catalogue import REWARDS as CONTROL_REWARDS
 from ..wrappers.curricula.catalogue import CONTROL
 from ..wrappers.curricula.catalogue import ROWS as CURRICULA
 from ..wrappers.guidance.catalogue import ROWS as GUIDANCE
@@ -54,12 +56,15 @@ def methods() -> Content:
 
 
 def wrappers() -> Content:
-    """Curricula, guidance and rewards."""
+    """Curricula, guidance, rewards, practice and perturbations."""
     rooms = {
         "curriculum of language agents": CURRICULA,
         "curriculum of control agents": CONTROL,
         "guidance of language agents": GUIDANCE,
         "reward of language agents": REWARDS,
+        "reward of control agents": CONTROL_REWARDS,
+        "practice of control agents": PRACTICE,
+        "perturbation of control agents": PERTURBATIONS,
     }
     rows: Rows = [(row.handle, kind, row.paper_title) for kind, room in rooms.items() for row in room]
     return "Curricula, guidance, rewards", ("name", "what it is", "paper"), rows
