@@ -38,7 +38,7 @@ def gtpo(rollouts: Rollouts, *, max_entropy: float = 0.7, entropy_coef: float = 
     delta = torch.where(forward, in_conflict, 1.0) * torch.where(backward, in_conflict, 1.0)
     entropy = masked_mean(rollouts.entropy, mask, 1)
     advantage = torch.where(entropy > max_entropy, 0.0, centred - entropy_coef * entropy)
-    return delta * (advantage / count)[:, None]
+    return torch.where(mask, delta * (advantage / count)[:, None], 0.0)
 
 
 def _conflict(tokens: Tensor, mask: Tensor, centred: Tensor, group: Tensor) -> Tensor:

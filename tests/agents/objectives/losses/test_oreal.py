@@ -1,0 +1,23 @@
+import math
+
+import pytest
+import torch
+
+from tiltyard.agents.objectives.losses.oreal import oreal
+
+
+def test_by_hand(answers):
+    # right: -2 * -1.5; wrong: 1 * e^0.1, whose slope is the ratio
+    rollouts, out = answers([1.0, 0.0], [[-1.5], [-1.0]], [[-1.5], [-0.9]])
+    loss, _ = oreal(rollouts, torch.tensor([2.0, -1.0]), out, kl_coef=0.0)
+    assert loss[:, 1].tolist() == pytest.approx([3.0, math.exp(0.1)])
+    loss.sum().backward()
+    assert out.logp.grad[:, 1].tolist() == pytest.approx([-2.0, math.exp(0.1)])
+
+
+def test_penalty_by_hand(answers):
+    # the reference is twice as likely: 2 - ln 2 - 1
+    rollouts, out = answers([1.0], [[-1.0]], ref=[[-1.0 + math.log(2)]])
+    loss, metrics = oreal(rollouts, torch.zeros(1), out, kl_coef=0.1)
+    assert loss[0, 1].item() == pytest.approx(0.1 * (1 - math.log(2)), abs=1e-6)
+    assert metrics["kl_ref"].item() == pytest.approx(1 - math.log(2), abs=1e-6)

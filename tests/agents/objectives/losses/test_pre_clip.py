@@ -1,0 +1,22 @@
+import math
+
+import pytest
+import torch
+
+from tiltyard.agents.objectives.losses.pre_clip import pre_clip
+
+
+@pytest.mark.parametrize(
+    ("log_ratio", "loss", "slope"),
+    [
+        (8.0, 1000.0, 0.0),  # e^8 = 2981, bounded to 1000, and no gradient beyond
+        (math.log(500), 500.0, 500.0),  # as in PPO
+        (-0.5, 0.8, 0.0),  # PPO's own clip at 1 - 0.2
+    ],
+)
+def test_an_unlucky_token_by_hand(answers, log_ratio, loss, slope):
+    rollouts, out = answers([0.0], [[-9.0]], [[-9.0 + log_ratio]])
+    per_token, _ = pre_clip(rollouts, torch.tensor([-1.0]), out)
+    assert per_token[0, 1].item() == pytest.approx(loss, rel=1e-5)
+    per_token.sum().backward()
+    assert out.logp.grad[0, 1].item() == pytest.approx(slope, rel=1e-5)
