@@ -1,3 +1,6 @@
+from dataclasses import replace
+
+import pytest
 import torch
 
 from tiltyard.agents.language.rollouts import Rollouts, join
@@ -36,3 +39,22 @@ def test_joined_batches_are_padded_to_the_longest():
     assert joined.mask.sum(1).tolist() == joined.length.tolist() == [2, 4, 1]
     assert joined.group.tolist() == [0, 1, 1]
     assert joined.info["success"].tolist() == [False, False, True]
+
+
+def test_what_only_some_methods_need_is_cut_and_joined_like_the_rest():
+    one, two = rollouts([2, 5], 0), rollouts([3], 1)
+    one = replace(one, values=torch.arange(12.0).view(2, 6), baseline=torch.tensor([0.1, 0.2]))
+    two = replace(two, values=torch.ones(1, 4), baseline=torch.tensor([0.3]), state=torch.ones(1, 4))
+    joined = join([one, two])
+    assert joined.values.tolist() == [[0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 11], [1, 1, 1, 1, 0, 0]]
+    assert joined.baseline.tolist() == pytest.approx([0.1, 0.2, 0.3])
+    assert joined.state is None  # not every part has it
+    taken = joined.take(torch.tensor([2, 0]))
+    assert taken.values.tolist() == [[1, 1, 1, 1], [0, 1, 2, 3]]
+    assert taken.baseline.tolist() == pytest.approx([0.3, 0.1])
+
+
+def test_a_missing_column_is_named():
+    assert rollouts([2], 0).need("reward").tolist() == [0.0]
+    with pytest.raises(ValueError, match=r"rollouts\.values, which is None"):
+        rollouts([2], 0).need("values")

@@ -38,3 +38,34 @@ def test_equal_rewards_deviate_by_exactly_nothing():
 )
 def test_weights_by_hand(aggregate, expected):
     assert aggregate(MASK).tolist() == [pytest.approx(row) for row in expected]
+
+
+def test_group_sums_and_maxima_by_hand_and_their_gradient():
+    values, group = torch.tensor([1.0, 5.0, 3.0, 7.0], requires_grad=True), torch.tensor([8, 2, 8, 2])
+    total = ops.group_sum(values, group)
+    assert total.tolist() == [4, 12, 4, 12]
+    total[0].backward()
+    assert values.grad.tolist() == [1, 0, 1, 0]
+    assert ops.group_max(values.detach(), group).tolist() == [3, 7, 3, 7]
+    assert ops.group_max(-values.detach(), group).tolist() == [-1, -5, -1, -5]
+
+
+def test_whitening_by_hand_and_blind_to_garbage():
+    values = torch.tensor([[9.0, 1.0, 3.0, float("nan")], [float("inf"), 5.0, 9.0, 9.0]])
+    white = ops.whiten(values, MASK)  # mean 3, deviation 2
+    assert white.flatten().tolist() == pytest.approx([0, -1, 0, 0, 0, 1, 0, 0], abs=1e-4)
+    assert (ops.whiten(torch.full((2, 4), 0.3, dtype=torch.float64), MASK).abs() < 1e-9).all()
+    assert ops.whiten(torch.ones(1, 1), torch.ones(1, 1, dtype=torch.bool)).tolist() == [[0.0]]
+
+
+def test_a_turn_ends_with_its_last_written_token():
+    turn = torch.tensor([[0, 0, 0, 1, 1, 2, 9], [0, 0, 0, 0, 0, 0, 0]])
+    mask = torch.tensor([[0, 1, 1, 0, 1, 1, 0], [0, 1, 0, 0, 0, 0, 0]]).bool()
+    assert ops.turn_ends(turn, mask).nonzero().tolist() == [[0, 2], [0, 4], [0, 5], [1, 1]]
+    assert not ops.turn_ends(turn, torch.zeros_like(mask)).any()
+
+
+def test_log_ratios_are_finite_and_blind_to_garbage(answers):
+    rollouts, out = answers([1.0, 1.0], [[-1.0, -90.0], [-1.0]], [[-1.5, -1.0], [-1.0]])
+    out.logp.data[1, 2] = float("nan")
+    assert ops.log_ratios(rollouts, out).tolist() == [[0, -0.5, 20], [0, 0, 0]]

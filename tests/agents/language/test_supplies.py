@@ -1,0 +1,169 @@
+"""What methods need besides answers, as the trainer gives it to them."""
+
+from dataclasses import replace
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+from stable_baselines3.common.logger import configure
+
+from tiltyard.agents.language.collect import Collector, by_turns
+from tiltyard.agents.language.methods import objective_of
+from tiltyard.agents.language.trainer import PolicyGradient
+from tiltyard.agents.objectives import catalogue
+from tiltyard.agents.objectives.row import Row
+from tiltyard.wrappers.seams import Guidance, Reward
+
+ENV = "tiltyard/Countdown-v0"
+SMALL = {"policy": "transformer-100k", "group_size": 4, "prompts_per_batch": 4, "max_answer_tokens": 12, "seed": 0}
+
+
+class Pays(gymnasium.Wrapper):
+    """Pays for answers that an untrained policy gives now and then."""
+
+    def __init__(self, env, which):
+        super().__init__(env)
+        self.which = which
+
+    def step(self, action):
+        observation, _, terminated, truncated, info = self.env.step(action)
+        info["success"] = self.which(action)
+        return observation, float(info["success"]), terminated, truncated, info
+
+
+def lanes(which) -> gymnasium.vector.SyncVectorEnv:
+    mode = gymnasium.vector.AutoresetMode.SAME_STEP
+    return gymnasium.vector.SyncVectorEnv([lambda: Pays(gymnasium.make(ENV), which)] * 16, autoreset_mode=mode)
+
+
+def sevens() -> gymnasium.vector.SyncVectorEnv:
+    return lanes(lambda answer: answer.startswith("7"))
+
+
+def odd() -> gymnasium.vector.SyncVectorEnv:
+    return lanes(lambda answer: len(answer) % 2 == 1)
+
+
+def agent(env=ENV, **settings) -> PolicyGradient:
+    return PolicyGradient(env=env, **{**SMALL, **settings})
+
+
+def weights(trained: PolicyGradient) -> torch.Tensor:
+    return torch.cat([p.detach().flatten() for p in trained.policy.parameters()])
+
+
+@pytest.mark.parametrize("method", ["ngrpo", "topr", "w-reinforce-nsr", "remax", "ppo", "spo", "simpo", "gigpo"])
+def test_methods_learn_what_is_rewarded(method):
+    """Direction only, as for GRPO: answers that begin with a 7 become common within seconds."""
+    small = {"max_answer_tokens": 2, "learning_rate": 3e-3, "group_size": 16}
+    trained = agent(sevens(), method=method, **small)
+    questions = ["Make 57 from 8 4 25."] * 200
+
+    def share() -> float:
+        return float(np.mean([answer.startswith("7") for answer in trained.predict(questions)[0]]))
+
+    before = share()
+    trained.learn(64 * 15)
+    assert share() > before + 0.4
+
+
+def test_greedy_answers_are_graded_and_counted():
+    trained = agent(method="remax")
+    assert trained.learn(1).num_timesteps == 20  # 4 problems: 4 answers each, and the greedy one
+    collector = Collector(
+        trained.env, trained.policy, Guidance(), group_size=3, on_step=lambda infos: True, greedy=True
+    )
+    rollouts = collector.collect([5, 9])
+    single = gymnasium.make(ENV)
+    for row in (0, 3):
+        question, _ = single.reset(seed=int(rollouts.seed[row]))
+        reward = single.step(trained.policy.predict(question, deterministic=True)[0])[1]
+        assert rollouts.baseline[row : row + 3].tolist() == pytest.approx([reward] * 3)
+
+
+def test_a_critic_is_fitted_and_comes_back_with_the_agent(tmp_path):
+    trained = agent(odd(), method="ppo")
+    trained.set_logger(configure(str(tmp_path), ["csv"]))
+    trained.learn(32, log_interval=1)
+    assert "train/value_loss" in (tmp_path / "progress.csv").read_text()
+    assert trained.critic.weight.abs().sum() > 0
+    trained.save(tmp_path / "agent")
+    loaded = PolicyGradient.load(tmp_path / "agent", env=odd())
+    assert torch.equal(loaded.critic.weight, trained.critic.weight)
+    moments = loaded.critic.optimizer.state_dict()["state"]
+    assert moments[0]["step"] == trained.critic.optimizer.state_dict()["state"][0]["step"] > 0
+    loaded.learn(16, reset_num_timesteps=False)
+
+
+def test_a_tracker_reads_the_past_and_comes_back_with_the_agent(tmp_path):
+    trained = agent(method="spo")
+    trained.learn(16)
+    assert len(trained.tracker.records) == 4
+    trained.save(tmp_path / "agent")
+    loaded = PolicyGradient.load(tmp_path / "agent")
+    assert loaded.tracker.state_dict().keys() == trained.tracker.state_dict().keys()
+    for name, column in trained.tracker.state_dict().items():
+        assert torch.equal(loaded.tracker.state_dict()[name], column)
+
+
+def test_a_reference_is_kept_for_penalties_inside_the_reward():
+    assert hasattr(agent(method="reinforce-plus-plus"), "reference")
+    assert not hasattr(agent(method="grpo", kl_coef=0.0), "reference")
+    assert not hasattr(agent(method="rloo"), "critic")
+
+
+def test_vocabulary_means_are_those_of_the_policy_that_wrote():
+    trained = agent(method="rover")
+    trained._callback = trained._setup_learn(16)[1]
+    rollouts = trained._supplied(trained._sample(), trained.objective)
+    out = trained.policy.evaluate(rollouts.tokens, rollouts.mask, vocabulary_mean=True)
+    assert torch.allclose(out.logp_mean, rollouts.logp_mean_old, atol=1e-4)
+    row, column = (int(index[0]) for index in rollouts.mask.nonzero(as_tuple=True))
+    hidden = trained.policy.network(rollouts.tokens[row : row + 1, :column])[0, -1]
+    writable = trained.policy.network.forbidden == 0
+    expected = torch.log_softmax(trained.policy.network.logits(hidden), -1)[writable].mean()
+    assert out.logp_mean[row, column].item() == pytest.approx(expected.item(), abs=1e-4)
+
+
+def test_one_turn_is_one_step_from_one_state():
+    trained = agent()
+    collector = Collector(trained.env, trained.policy, Guidance(), group_size=2, on_step=lambda infos: True)
+    rollouts = collector.collect([5, 9])
+    turned = by_turns(rollouts)
+    assert torch.equal(turned.step_reward.sum(1), rollouts.reward)
+    ends = turned.mask.cumsum(1).argmax(1)  # the last written token
+    assert torch.equal(turned.step_reward[range(4), ends], rollouts.reward)
+    assert turned.state[:, 0].tolist() == [5, 5, 9, 9]
+    two = replace(rollouts, turn=rollouts.mask.cumsum(1) // 2)
+    with pytest.raises(ValueError, match="rewards and states of turns"):
+        by_turns(two)
+    given = replace(two, step_reward=turned.step_reward, state=turned.state)
+    assert by_turns(given) is given
+
+
+@pytest.mark.parametrize("bad", ["nan", "inf", "shape"])
+def test_bad_rewards_are_refused_before_any_update(bad):
+    class Bad(Reward):
+        def shape(self, rollouts):
+            reward = rollouts.reward.clone()
+            if bad == "shape":
+                return reward[:, None]
+            reward[3] = float(bad)
+            return reward
+
+    trained = agent(rewards=Bad(), method="reinforce")
+    start = weights(trained)
+    with pytest.raises(ValueError, match="one number for each of the 16" if bad == "shape" else "answer 3 is"):
+        trained.learn(16)
+    assert torch.equal(weights(trained), start)
+
+
+def test_what_cannot_be_supplied_is_refused_at_construction(monkeypatch):
+    row = Row("oracle", "A paper (2026)", needs=("oracle",))
+    for module in ("tiltyard.agents.language.methods", "tiltyard.agents.objectives.catalogue"):
+        monkeypatch.setattr(f"{module}.ROWS", (*catalogue.ROWS, row))
+    with pytest.raises(ValueError, match="method 'oracle' needs 'oracle'"):
+        objective_of("oracle", {}, group_size=4)
+    with pytest.raises(ValueError, match="group_size must be at least 2"):
+        agent(method="simpo", group_size=1)
