@@ -8,7 +8,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from tiltyard.envs import InvalidAction
-from tiltyard.envs.text.base import CHARSET, MESSAGES, last_answer
+from tiltyard.envs.text.base import CHARSET, MESSAGES, draw_problems, last_answer, level_of
 from tiltyard.envs.text.countdown import Countdown, CountdownEnv, CountdownVectorEnv
 from tiltyard.envs.text.reasoning_gym import ReasoningGym
 
@@ -152,3 +152,21 @@ def test_a_page_shows_question_answer_and_verdict() -> None:
     assert asked.dtype == np.uint8
     assert (asked < 255).any()
     assert (answered != asked).any()
+
+
+def test_levels_are_whole_numbers_of_the_table() -> None:
+    assert level_of(2, {1: "easy", 2: "hard"}) == "hard"
+    for level in (True, 1.0, "1", 3, None, [1]):
+        with pytest.raises(ValueError, match=r"unknown level .* \(valid: 1, 2\)"):
+            level_of(level, {1: "easy", 2: "hard"})
+
+
+def test_drawn_problems_belong_to_their_split_by_what_they_say_alone() -> None:
+    def drawn(split: Any) -> list[int]:
+        seeds = np.arange(300)
+        return draw_problems(split, seeds, seeds, lambda rng: int(rng.integers(100)), lambda p: str(p % 50))
+
+    train, test = set(drawn("train")), set(drawn("test"))
+    assert not {p % 50 for p in train} & {p % 50 for p in test}  # 7 and 57 say the same, and are on one side
+    assert {p % 50 for p in train | test} == set(range(50))
+    assert drawn("test") == drawn("test")
