@@ -104,7 +104,8 @@ class Balancer(MujocoLanes):
         low, high = self.model.actuator_ctrlrange.T
         # A plain sum a row, as in LinearPolicy: a matrix product's rounding would hang on how many rows there are.
         push = -(self._motion[:, None, :] * self._gain[None]).sum(axis=2)
-        return push.clip(low, high).astype(np.float32)
+        actions: npt.NDArray[np.float32] = push.clip(low, high).astype(np.float32)
+        return actions
 
 
 class InvertedPendulum(Balancer):
@@ -231,7 +232,7 @@ class InvertedDoublePendulum(Balancer):
         places, turns = self.readings[:, :3:2].tolist(), self.qvel[:, 1:3].tolist()
         distance = np.array([0.01 * x**2 + (z - 2) ** 2 for x, z in places])
         velocity = np.array([1e-3 * v**2 + 5e-3 * w**2 for v, w in turns])
-        survive: Floats = self.healthy_reward * upright
+        survive: Floats = upright.astype(np.float64) * self.healthy_reward
         self.terms = {"reward_survive": survive, "distance_penalty": -distance, "velocity_penalty": -velocity}
         return survive - distance - velocity, ~upright
 
