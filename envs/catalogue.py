@@ -202,11 +202,77 @@ ROWS: tuple[Row, ...] = (
         expert_success=1.0,
     ),
     Row(
+        "tiltyard/Swimmer-v5",
+        "tiltyard.envs.robotics.swimmer:SwimmerEnv",
+        "tiltyard.envs.robotics.swimmer:SwimmerVectorEnv",
+        domain="robotics",
+        summary="Gymnasium's Swimmer-v5, number for number, as threaded lanes",
+        max_episode_steps=1000,
+        random_score=1.9,  # both over 200 test episodes, as above
+        expert_score=360.4,
+        expert_success=1.0,
+    ),
+    Row(
+        "tiltyard/Reacher-v5",
+        "tiltyard.envs.robotics.reacher:ReacherEnv",
+        "tiltyard.envs.robotics.reacher:ReacherVectorEnv",
+        domain="robotics",
+        summary="Gymnasium's Reacher-v5, number for number, as threaded lanes",
+        max_episode_steps=50,
+        random_score=-42.9,  # both over 200 test episodes, as above
+        expert_score=-3.62,
+        expert_success=1.0,
+    ),
+    Row(
+        "tiltyard/Pusher-v5",
+        "tiltyard.envs.robotics.pusher:PusherEnv",
+        "tiltyard.envs.robotics.pusher:PusherVectorEnv",
+        domain="robotics",
+        summary="Gymnasium's Pusher-v5, number for number, as threaded lanes",
+        max_episode_steps=100,
+        random_score=-149.0,  # both over 200 test episodes, as above
+        expert_score=-44.3,
+        expert_success=0.635,
+    ),
+    Row(
+        "tiltyard/InvertedPendulum-v5",
+        "tiltyard.envs.robotics.pendulums:InvertedPendulumEnv",
+        "tiltyard.envs.robotics.pendulums:InvertedPendulumVectorEnv",
+        domain="robotics",
+        summary="Gymnasium's InvertedPendulum-v5, number for number, as threaded lanes",
+        max_episode_steps=1000,
+        random_score=5.2,  # both over 200 test episodes, as above
+        expert_score=1000.0,
+        expert_success=1.0,
+    ),
+    Row(
+        "tiltyard/InvertedDoublePendulum-v5",
+        "tiltyard.envs.robotics.pendulums:InvertedDoublePendulumEnv",
+        "tiltyard.envs.robotics.pendulums:InvertedDoublePendulumVectorEnv",
+        domain="robotics",
+        summary="Gymnasium's InvertedDoublePendulum-v5, number for number, as threaded lanes",
+        max_episode_steps=1000,
+        random_score=46.4,  # both over 200 test episodes, as above
+        expert_score=9359.9,
+        expert_success=1.0,
+    ),
+    Row(
         "tiltyard/PegInsertion-v0",
         "tiltyard.envs.robotics.peg_insertion:PegInsertionEnv",
         "tiltyard.envs.robotics.peg_insertion:PegInsertionVectorEnv",
         domain="robotics",
         summary="An arm under impedance control puts a square peg into a hole; reward only when it is in (SERL's task)",
+        max_episode_steps=100,
+        random_score=0.0,  # all three over 200 test episodes, seeds 10000 on: `play` of tests/contracts/test_envs.py
+        expert_score=1.0,
+        expert_success=1.0,
+    ),
+    Row(
+        "tiltyard/CableRouting-v0",
+        "tiltyard.envs.robotics.cable_routing:CableRoutingEnv",
+        "tiltyard.envs.robotics.cable_routing:CableRoutingVectorEnv",
+        domain="robotics",
+        summary="An arm presses a cable, clamped at one end, into one to three springy clips (SERL's task)",
         max_episode_steps=100,
         random_score=0.0,  # all three over 200 test episodes, seeds 10000 on: `play` of tests/contracts/test_envs.py
         expert_score=1.0,
