@@ -16,7 +16,7 @@ from .success_classifier import SuccessClassifier
 Info = dict[str, Any]
 Array = npt.NDArray[Any]
 
-REWARDS, NEGATIVES = ("sparse", "log-odds"), ("none", "visited", "refuted")
+REWARDS, LEARNS = ("sparse", "log-odds"), ("none", "visited", "checked")
 MOST_ODDS = 10.0
 """Log-odds are cut to this, either way: beyond it they are extrapolation."""
 
@@ -28,9 +28,10 @@ class ClassifierReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorA
     ``success`` as ever; ``reward_terms`` are now the classifier's. Note what still tells the truth: an environment that
     terminates on success does so whatever is claimed.
 
-    ``negatives`` lets the classifier learn while the agent does, every ``update_every`` steps: "visited" takes every
-    state since for a failure (VICE), "refuted" those alone that were claimed and are no success, as somebody finds out
-    who looks at each claim. Rewards that agents have in their replay buffers are then out of date: see :func:`relabel`.
+    ``learns_from`` lets the classifier learn while the agent does, every ``update_every`` steps: from the "visited"
+    states, all of which it takes for failures (VICE), or from claims that are "checked": as if somebody looked at each,
+    it is added to the successes or to the failures by the environment's ``success``. Rewards that agents have in their
+    replay buffers are then out of date: see :func:`relabel`.
 
     Args:
         env: whose reward is replaced.
@@ -39,7 +40,7 @@ class ClassifierReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorA
         view: what the classifier sees of an observation, such as one camera of a Dict, or
             ``lambda _: env.render()`` for frames that the policy does not see (SERL's); None for all of it.
         end_on_success: whether an episode terminates when success is claimed, as SERL's do.
-        negatives: "none", "visited" or "refuted".
+        learns_from: "none", "visited" or "checked".
         update_every: steps between two updates of the classifier.
         update_steps: gradient steps an update.
 
@@ -55,7 +56,7 @@ class ClassifierReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorA
         reward: str = "sparse",
         view: Callable[[Any], Array] | None = None,
         end_on_success: bool = False,
-        negatives: str = "none",
+        learns_from: str = "none",
         update_every: int = 1000,
         update_steps: int = 200,
     ) -> None:
@@ -66,21 +67,21 @@ class ClassifierReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorA
             reward=reward,
             view=view,
             end_on_success=end_on_success,
-            negatives=negatives,
+            learns_from=learns_from,
             update_every=update_every,
             update_steps=update_steps,
         )
         super().__init__(env)
-        for name, value, valid in (("reward", reward, REWARDS), ("negatives", negatives, NEGATIVES)):
+        for name, value, valid in (("reward", reward, REWARDS), ("learns_from", learns_from, LEARNS)):
             if value not in valid:
                 raise ValueError(unknown(name, value, valid))
         if update_every < 1 or update_steps < 1:
             raise ValueError(f"update_every and update_steps are at least 1, got {update_every} and {update_steps}")
         self.classifier, self.reward, self.view = classifier, reward, view
-        self.end_on_success, self.negatives = end_on_success, negatives
+        self.end_on_success, self.learns_from = end_on_success, learns_from
         self.update_every, self.update_steps = update_every, update_steps
         self.steps = self.updates = 0
-        self._failures: list[Array] = []
+        self._found: dict[bool, list[Array]] = {True: [], False: []}  # by whether they are taken for successes
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
         """Steps and judges."""
@@ -100,12 +101,16 @@ class ClassifierReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorA
         return observation, reward, terminated or (claimed and self.end_on_success), truncated, info
 
     def _keep(self, seen: Array, claimed: bool, success: bool) -> None:
-        if self.negatives == "visited" or (self.negatives == "refuted" and claimed and not success):
-            self._failures.append(seen.copy())
+        if self.learns_from == "visited":
+            self._found[False].append(seen.copy())
+        elif self.learns_from == "checked" and claimed:
+            self._found[success].append(seen.copy())
         self.steps += 1
-        if self._failures and self.steps % self.update_every == 0:
-            self.classifier.add_failures(np.stack(self._failures), steps=self.update_steps)
-            self._failures.clear()
+        if self.steps % self.update_every == 0 and any(self._found.values()):
+            successes, failures = (np.stack(states) if states else None for states in self._found.values())
+            self.classifier.add(successes=successes, failures=failures, steps=self.update_steps)
+            for states in self._found.values():
+                states.clear()
             self.updates += 1
 
 

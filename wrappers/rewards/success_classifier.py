@@ -47,7 +47,7 @@ class SuccessClassifier:
         ValueError: a threshold outside (0, 1), or no layers.
 
     Papers: Luo et al., SERL (2024); Fu et al., Variational Inverse Control with Events (2018), for
-    :meth:`add_failures`.
+    :meth:`add`.
     """
 
     def __init__(self, *, hidden: Sequence[int] = (64, 64), threshold: float = 0.5, seed: int = 0) -> None:
@@ -116,29 +116,42 @@ class SuccessClassifier:
             self.network.measure(np.concatenate(given))
         return self._learn(steps, batch_size, learning_rate, weight_decay)
 
-    def add_failures(
+    def add(
         self,
-        states: npt.ArrayLike,
         *,
+        successes: npt.ArrayLike | None = None,
+        failures: npt.ArrayLike | None = None,
         steps: int = 200,
         batch_size: int = 128,
         learning_rate: float = 1e-3,
         weight_decay: float = 1e-4,
     ) -> Calibration:
-        """Learns on, with more failures: states where the agent has been, or claims found wrong.
+        """Learns on, with more examples, such as states where the agent has been.
 
         VICE (Fu et al. 2018) takes all that the policy visits for failures, successes included; half of each batch is
         still of given successes, so that what is visited as often as it succeeds is judged 0.5.
 
+        Args:
+            successes: more of them ``[n, ...]``.
+            failures: likewise.
+            steps: see :meth:`fit`, as the rest.
+            batch_size: likewise.
+            learning_rate: likewise.
+            weight_decay: likewise.
+
         Raises:
             RuntimeError: there is nothing to learn on from: not fitted here.
+            ValueError: states of another shape, or that are not finite.
         """
         if self._train is None:
-            raise RuntimeError("add_failures goes on from fit(), whose examples a loaded classifier no longer has")
-        more = _examples(states, "failures")
-        if more.shape[1:] != self.shape:
-            raise ValueError(f"these failures have shape {more.shape[1:]}, the classifier judges {self.shape}")
-        self._train = self._train[0], np.concatenate((self._train[1], more))
+            raise RuntimeError("add() goes on from fit(), whose examples a loaded classifier no longer has")
+        grown = []
+        for old, more, name in zip(self._train, (successes, failures), ("successes", "failures"), strict=True):
+            new = old[:0] if more is None else _examples(more, name)
+            if new.shape[1:] != self.shape:
+                raise ValueError(f"these {name} have shape {new.shape[1:]}, the classifier judges {self.shape}")
+            grown.append(np.concatenate((old, new)))
+        self._train = grown[0], grown[1]
         return self._learn(steps, batch_size, learning_rate, weight_decay)
 
     def _learn(self, steps: int, batch_size: int, learning_rate: float, weight_decay: float) -> Calibration:

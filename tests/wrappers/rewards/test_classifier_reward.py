@@ -18,10 +18,10 @@ from shuttle import Shuttle  # noqa: E402
 AHEAD = np.array([1.0], np.float32)
 
 
-def learned(**settings: Any) -> SuccessClassifier:
+def learned(kind: type[SuccessClassifier] = SuccessClassifier, **settings: Any) -> SuccessClassifier:
     """Takes places from about 0.2 on for success, where 0.4 is: it was shown no failures between the two."""
     rng = np.random.default_rng(0)
-    classifier = SuccessClassifier(**settings)
+    classifier = kind(**settings)
     classifier.fit(rng.uniform(0.4, 0.6, (100, 1)), rng.uniform(-0.6, 0.0, (100, 1)), steps=400)
     return classifier
 
@@ -91,17 +91,48 @@ def test_a_view_chooses_what_is_judged() -> None:
     assert paid[-1] == 1
 
 
-@pytest.mark.parametrize(("negatives", "after"), [("none", True), ("refuted", False), ("visited", False)])
-def test_negatives_found_in_training_end_an_exploit(negatives: str, after: bool) -> None:
+@pytest.mark.parametrize(("learns_from", "after"), [("none", True), ("checked", False), ("visited", False)])
+def test_what_is_found_in_training_ends_an_exploit(learns_from: str, after: bool) -> None:
     own = learned()
-    env = ClassifierReward(TimeLimit(Shuttle(), 50), own, negatives=negatives, update_every=50, update_steps=400)
+    env = ClassifierReward(TimeLimit(Shuttle(), 50), own, learns_from=learns_from, update_every=50, update_steps=400)
     env.reset(seed=0)
     env.unwrapped.place = 0.3  # type: ignore[attr-defined]
-    for step in range(50):  # to and fro between 0.24 and 0.36
+    for step in range(50):  # to and fro between 0.24 and 0.3
         env.step(np.array([0.3 if step % 2 else -0.3], np.float32))
-    assert env.updates == (negatives != "none")
+    assert env.updates == (learns_from != "none")
     assert own.claims([[0.26]])[0] == after
     assert own.claims([[0.55]])[0]
+
+
+class Noted(SuccessClassifier):
+    """Tells what it was taught."""
+
+    def add(self, **given: Any) -> Any:
+        self.taught = {name: given[name] for name in ("successes", "failures")}
+        return super().add(**given)
+
+
+@pytest.mark.parametrize("learns_from", ["checked", "visited"])
+def test_checked_claims_are_taken_for_what_they_are_and_visited_states_for_failures(learns_from: str) -> None:
+    own = learned(kind=Noted)
+    assert isinstance(own, Noted)
+    env = ClassifierReward(Shuttle(), own, learns_from=learns_from, update_every=7, update_steps=1)
+    env.reset(seed=0)
+    places = []
+    for _ in range(7):  # from about -0.5 to 0.5
+        seen, _, _, _, info = env.step(np.array([0.7], np.float32))
+        places.append((seen[0], info["claimed_success"], info["success"]))
+    wrong = [place for place, claimed, success in places if claimed and not success]
+    right = [place for place, claimed, success in places if claimed and success]
+    assert len(wrong) >= 1
+    assert len(right) >= 1
+    assert len(wrong) + len(right) < 7
+    if learns_from == "visited":
+        assert own.taught["failures"][:, 0].tolist() == [place for place, *_ in places]
+        assert own.taught["successes"] is None
+    else:
+        assert own.taught["failures"][:, 0].tolist() == wrong
+        assert own.taught["successes"][:, 0].tolist() == right
 
 
 def test_a_replay_buffer_is_judged_anew() -> None:
@@ -138,7 +169,7 @@ def test_agents_are_trained_on_a_real_task() -> None:
 def test_bad_settings_are_refused(classifier: SuccessClassifier) -> None:
     for bad, message in (
         ({"reward": "spars"}, "did you mean 'sparse'"),
-        ({"negatives": "visit"}, "did you mean 'visited'"),
+        ({"learns_from": "visit"}, "did you mean 'visited'"),
         ({"update_every": 0}, "at least 1"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -130,6 +130,7 @@ def test_a_lane_is_paid_what_it_would_be_alone(mode: AutoresetMode) -> None:
         batch = np.array([actions[len(lane) % 40] for lane in paid])
         _, rewards, terminated, truncated, info = env.step(batch)
         assert rewards == pytest.approx(info["true_reward"] + info["shaping"])
+        assert not rewards[begun].any()  # they were only reset
         for lane in range(3):
             if not begun[lane]:
                 paid[lane].append(float(rewards[lane]))

@@ -89,14 +89,26 @@ def test_frames_are_shifted_by_up_to_four_pixels() -> None:
     assert moved.max(axis=0).tolist() == [4, 4]
 
 
-def test_added_failures_are_believed_and_successes_kept(fitted: Any) -> None:
+def test_added_examples_are_believed_and_the_others_kept() -> None:
     classifier = SuccessClassifier()
     classifier.fit(states(40, 2.0, 0), states(400, -2.0, 1), steps=300)
     exploit = states(100, 6.0, 4)  # looks like more than success
     assert classifier.claims(exploit).mean() > 0.95
-    classifier.add_failures(exploit, steps=300)
+    classifier.add(failures=exploit, steps=300)
     assert classifier.claims(states(100, 6.0, 5)).mean() < 0.1
     assert classifier.claims(states(200, 2.0, 6)).mean() > 0.75
+    classifier.add(successes=states(100, -7.0, 4), steps=300)
+    assert classifier.claims(states(100, -7.0, 5)).mean() > 0.9
+    with pytest.raises(ValueError, match="these failures have shape"):
+        classifier.add(failures=np.zeros((5, 2)))
+
+
+def test_logits_are_divided_by_the_temperature(fitted: Any, tmp_path: Path) -> None:
+    fitted[0].save(tmp_path / "one")
+    other, seen = SuccessClassifier.load(tmp_path / "one"), states(20, 0.0, 9)
+    other.temperature *= 2
+    assert 2 * other.logits(seen) == pytest.approx(fitted[0].logits(seen))
+    assert fitted[1].temperature == fitted[0].temperature != 1.0
 
 
 def test_a_saved_classifier_comes_back_without_pickle(fitted: Any, tmp_path: Path) -> None:
@@ -108,7 +120,7 @@ def test_a_saved_classifier_comes_back_without_pickle(fitted: Any, tmp_path: Pat
     assert (loaded.threshold, loaded.temperature, loaded.hidden) == (0.5, classifier.temperature, (64, 64))
     assert [file.name for file in (tmp_path / "there").iterdir()] == ["peg.safetensors"]
     with pytest.raises(RuntimeError, match="goes on from fit"):
-        loaded.add_failures(seen)
+        loaded.add(failures=seen)
     wide = SuccessClassifier(hidden=(8,), threshold=0.8)
     wide.fit(np.zeros((20, 20, 20, 1), np.uint8), np.full((20, 20, 20, 1), 255, np.uint8), steps=2, batch_size=4)
     wide.save(tmp_path / "frames.safetensors")
