@@ -112,6 +112,10 @@ def test_garbage_outside_the_mask_changes_nothing(handle, garbage):
     loss, gradient = loss_and_gradient(handle, spoilt, out)
     assert torch.equal(loss, clean[0])
     assert torch.equal(gradient, clean[1])
+    objective = load(handle)
+    per_token, metrics = objective.loss(spoilt, objective.advantage(spoilt), out)
+    assert per_token.isfinite().all()  # a caller may sum it as he likes
+    assert all(metric.isfinite() for metric in metrics.values())
 
 
 @every_row

@@ -16,4 +16,4 @@ def extremes(rollouts: Rollouts) -> Tensor:
     """
     reward = rollouts.reward
     best, worst = group_max(reward, rollouts.group), -group_max(-reward, rollouts.group)
-    return ((reward == best).float() - (reward == worst).float()) * (best > worst)
+    return (reward == best).float() - (reward == worst).float()

@@ -29,13 +29,10 @@ def gae(rollouts: Rollouts, *, gamma: float = 1.0, gae_lambda: float = 0.95) -> 
 def raw_gae(rollouts: Rollouts, *, gamma: float = 1.0, gae_lambda: float = 0.95) -> Tensor:
     """The same before whitening; ``[B, T]``, 0 outside the mask. Plus the values, it is what a critic should say."""
     mask = rollouts.mask
-    values = torch.where(mask, rollouts.need("values"), 0.0)
+    values = rollouts.need("values")
     rewards = turn_ends(torch.zeros_like(rollouts.tokens), mask) * rollouts.reward[:, None]
-    advantage, following, total = (
-        torch.zeros_like(values),
-        torch.zeros_like(values[:, 0]),
-        torch.zeros_like(values[:, 0]),
-    )
+    advantage = torch.zeros_like(values)
+    following = total = torch.zeros_like(values[:, 0])
     for t in reversed(range(mask.shape[1])):
         delta = rewards[:, t] + gamma * following - values[:, t]
         total = torch.where(mask[:, t], delta + gamma * gae_lambda * total, total)

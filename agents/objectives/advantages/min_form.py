@@ -28,7 +28,7 @@ def min_form(rollouts: Rollouts, *, temperature: float = 0.1, verifiable_weight:
     """
     mask, group = rollouts.mask, rollouts.group
     ends = turn_ends(rollouts.turn, mask)
-    rewards = torch.where(ends, rollouts.need("step_reward"), 0.0).double()
+    rewards = rollouts.need("step_reward").double()
     share = torch.softmax((-rewards / temperature).masked_fill(~ends, -1e30), dim=1)
     credit = torch.where(ends, share * rewards, 0.0)
     total, tokens = credit.sum(1), mask.sum(1).double()

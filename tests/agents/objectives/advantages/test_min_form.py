@@ -10,18 +10,18 @@ ROOT = 0.25 * math.log(3)
 
 
 def two_answers(answers):
-    """Steps of 2 and 1 tokens with rewards 0 and ln 3; one step of 2 tokens with reward 1."""
-    rollouts, _ = answers([1.0, 0.0], [[-1.0] * 3, [-1.0] * 2], turn=[[0, 0, 1], [0, 0]])
+    """Steps of 1 and 2 tokens with rewards 0 and ln 3; one step of 2 tokens with reward 1."""
+    rollouts, _ = answers([1.0, 0.0], [[-1.0] * 3, [-1.0] * 2], turn=[[0, 1, 1], [0, 0]])
     rewards = torch.tensor([[0.0, 0.0, 0.0, math.log(3)], [0.0, 0.0, 1.0, 0.0]])
     return replace(rollouts, step_reward=rewards)
 
 
 def test_by_hand(answers):
     # temperature 1: shares 3/4 and 1/4, credits 0 and ln(3)/4; the other earns 1 a 2 tokens, so 1/2 a token
-    # step by step: 0 - 2/2 and ln(3)/4 - 1/2; the other: 1 - 2 * ln(3)/4/3
+    # step by step: 0 - 1/2 and ln(3)/4 - 2/2; the other: 1 - 2 * ln(3)/4/3
     advantage = min_form(two_answers(answers), temperature=1.0)
-    first, second = -1.5 + ROOT, -0.5 + ROOT
-    assert advantage[0].tolist() == pytest.approx([0.0, first, first, second])
+    first, second = -1.5 + ROOT, -1.0 + ROOT
+    assert advantage[0].tolist() == pytest.approx([0.0, first, second, second])
     assert advantage[1].tolist() == pytest.approx([0.0, 1 - 2 * ROOT / 3, 1 - 2 * ROOT / 3, 0.0])
 
 

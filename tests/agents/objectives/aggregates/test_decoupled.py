@@ -5,10 +5,11 @@ from tiltyard.agents.objectives.aggregates.decoupled import decoupled
 
 
 def test_by_hand():
-    mask = torch.tensor([[False, True, True, True], [False, True, False, False]])
+    mask = torch.tensor([[False, True, True, True], [False, True, True, False]])
     weights = decoupled(mask, alpha=0.1)
     assert weights[0].tolist() == pytest.approx([0.0, 0.05, 0.25, 0.25])
-    assert weights[1].tolist() == pytest.approx([0.0, 0.05, 0.0, 0.0])
+    assert weights[1].tolist() == pytest.approx([0.0, 0.05, 0.5, 0.0])
+    assert decoupled(mask[:, :2], alpha=0.1).sum().item() == pytest.approx(0.1)  # nothing after the choice
 
 
 def test_the_choice_weighs_the_same_however_long_the_answer():
