@@ -1,12 +1,13 @@
 """Practice without resets: a task and its undo in turn, in one scene that nobody tidies up in between.
 
-One policy for both, which sees the task:
+One policy for both, where observations tell the goal, as ObjectRelocation's do:
 
-    env = ObserveTask(AutonomousPractice(gymnasium.make("tiltyard/ObjectRelocation-v0")))
+    env = AutonomousPractice(gymnasium.make("tiltyard/ObjectRelocation-v0"))
     agents.make("sac", env, seed=0).learn(20_000)
 
-Two policies, a task each, as SERL has it: :class:`~.practice_pair.PracticePair`. Evaluate in the episodic environment
-(``ObserveTask(gymnasium.make(..., split="test"))``): practice is a way to train, its success rate is not the task's.
+Where they do not, wrap it in :class:`ObserveTask`. Two policies, a task each, as SERL has it:
+:class:`~.practice_pair.PracticePair`. Evaluate in the episodic environment, wrapped in :class:`ObserveTask` if practice
+was: practice is a way to train, and how often it succeeds is not how well the task is solved from fresh starts.
 
 An environment fits if its infos name the ``task``, "forward" or "backward"; if
 ``reset(options={"keep_state": True, "task": ...})`` starts that task from the present physical state; and, where a
@@ -33,9 +34,10 @@ class AutonomousPractice(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructo
     """Each reset goes on from where the last episode left the scene; a true one is an intervention, and counted.
 
     After a success the other task is next; after a failure (the time limit, mostly) the same again, as in SERL, or with
-    ``on_failure="switch"`` the other. A person steps in, that is, the environment is truly reset, when the scene is not
-    recoverable, when the physics blew up (``info["unstable"]``), or after ``patience`` failed tries in a row. An
-    episode in which the scene is spoilt ends there (``terminated``: nothing can be earned in it any more).
+    ``on_failure="switch"`` the other, which may then be done already and succeed at once. A person steps in, that is,
+    the environment is truly reset, when the scene is not recoverable, when the physics blew up (``info["unstable"]``),
+    or after ``patience`` failed tries in a row. An episode in which the scene is spoilt ends there (``terminated``:
+    nothing can be earned in it any more).
 
     ``info`` holds the ``task``, the ``interventions`` so far, and ``practice_episodes``, how many have begun, this one
     included. The first reset prepares the scene and is no intervention. A reset with a seed starts practice, and its

@@ -11,6 +11,7 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
 
 from tiltyard.agents import make
+from tiltyard.benchmarks import evaluate
 from tiltyard.wrappers import AutonomousPractice, PracticePair
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -145,3 +146,17 @@ def test_misuse_is_refused() -> None:
         forward.learn(10)
     with pytest.raises(TypeError, match="wrap it in AutonomousPractice"):
         PracticePair(Shuttle())
+
+
+def test_two_agents_share_the_arm_and_are_evaluated_from_fresh_starts() -> None:
+    scene = PracticePair(
+        AutonomousPractice(gymnasium.make("tiltyard/ObjectRelocation-v0", max_episode_steps=15), on_failure="switch")
+    )
+    forward, backward = agents(scene)
+    scene.learn(forward, backward, 60)
+    # Untrained, forward leaves the block where backward's goal is: 15 steps in vain and 1 that finds it done, in turn.
+    assert (forward.num_timesteps, backward.num_timesteps) == (57, 3)
+    assert scene.counts.tries == {"forward": 3, "backward": 3}
+    assert scene.counts.successes == {"forward": 0, "backward": 3}
+    assert evaluate(forward, "tiltyard/ObjectRelocation-v0", episodes=2).lengths == (100, 100)
+    assert len(evaluate(backward, "tiltyard/ObjectRelocation-v0", episodes=2, task="backward").scores) == 2
