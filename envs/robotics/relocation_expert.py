@@ -18,7 +18,6 @@ from ..core import Bools, Floats
 MIDDLE = 0.48  # x of the bins' middle
 BIN = 0.1  # y of the left bin's middle; the right one's is the negative
 LONG, NEAR, FAR = 0.09, 0.01, 0.19  # the bins' insides: x from their middle, least and most y from the wall's middle
-WALL = 0.04  # height of the walls
 HALF = 0.02  # half the block's side
 ORIGIN = np.array([MIDDLE, 0.0, 0.1])  # from which the tool is observed
 YAW, YAW_LIMIT = np.pi / 2, 1.0  # as well, and how far the tool turns from it either way
@@ -31,7 +30,8 @@ TIPS = 0.01  # the fingertips are this far below the tool's point
 REACH, DEPTH = 0.046, 0.012  # half of what the fingers, 6 cm apart, take up along and across the way they close
 AJAR = 0.5  # the action for 6 cm
 MARGIN = 0.002, 0.012  # of room beside the walls: to begin a grasp, and to end a drag
-CRUISE = WALL + HALF + 0.025  # height of a carried block
+HOVER = 0.02  # of the fingertips above the block, which is as high as the walls
+CRUISE = 0.085  # height of a carried block, so that it passes 2.5 cm above the wall
 PRESS = 4.0  # newtons on a block that is dragged
 
 
@@ -119,17 +119,15 @@ def _hemmed(seen: Seen) -> Bools:
     return hemmed
 
 
-def _above(seen: Seen, gap: float) -> tuple[Floats, Bools]:
-    """The move to where the fingertips are ``gap`` above the block: up first, then across; and whether it may cross."""
-    height = seen.block[:, 2] + HALF + TIPS + gap
-    clear = (height < 0.8 * gap) & ((seen.tool[:, 2] > WALL + TIPS + 0.005) | (seen.aside < 0.03))
-    far = seen.aside > 0.03
-    up = np.where(far, np.maximum(height, WALL + TIPS + 0.015 - seen.tool[:, 2]), height)
-    return np.column_stack((seen.block[:, :2] * clear[:, None], up)), clear
+def _above(seen: Seen) -> tuple[Floats, Bools]:
+    """The move to above the block, up first, then across; and whether the fingers are high enough to cross walls."""
+    rise = seen.block[:, 2] + HALF + TIPS + HOVER
+    clear = rise < 0.6 * HOVER
+    return np.column_stack((seen.block[:, :2] * clear[:, None], rise)), clear
 
 
 def _grasp(seen: Seen) -> Floats:
-    move, _ = _above(seen, 0.015)
+    move, _ = _above(seen)
     turn, grip = seen.turn.copy(), np.full(len(move), AJAR)
     aligned = (seen.aside < 0.005) & (np.abs(turn) < 0.1)
     down = aligned & (seen.opening > 0.052)
@@ -140,7 +138,7 @@ def _grasp(seen: Seen) -> Floats:
 
 
 def _drag(seen: Seen) -> Floats:
-    move, clear = _above(seen, 0.015)
+    move, clear = _above(seen)
     on_top = (seen.aside < 0.015) & (seen.opening < 0.02)
     move[on_top, 2] = -0.005
     pressing = on_top & (seen.push > PRESS)
