@@ -24,10 +24,11 @@ def test_two_pairs_by_hand(answers):
 
 
 def test_length_does_not_matter_and_groups_do_not_meet(answers):
-    rollouts, out = answers([1.0, 0.0, 1.0, 1.0], [[-1.0], [-1.0] * 9, [-5.0], [-7.0]], group=[0, 0, 1, 1])
+    old = [[-1.0], [-1.0] * 9, [-5.0], [-7.0], [-2.0], [-2.0]]
+    rollouts, out = answers([1.0, 0.0, 1.0, 1.0, 1.0, 0.0], old, group=[0, 0, 1, 1, 2, 2])
     loss, _ = simpo(rollouts, extremes(rollouts), out, margin=0.0)
-    assert loss[0, 1].item() == pytest.approx(math.log(2))
-    assert (loss[2:] == 0).all()
+    assert loss[[0, 1, 4, 5], 1].tolist() == pytest.approx([math.log(2)] * 4)
+    assert (loss[2:4] == 0).all()
     total = (loss * rollouts.mask / rollouts.mask.sum(1, keepdim=True)).sum()
     total.backward()
     assert out.logp.grad[0, 1].item() == pytest.approx(-2.0)  # two rows carry beta * sigmoid(0) = 1 each
