@@ -9,6 +9,7 @@ import torch
 from stable_baselines3.common.vec_env import VecEnv
 from torch import Tensor
 
+from ...envs.text.base import last_answer
 from ...wrappers.seams import Curriculum, Guidance, Problem, Prompt, Reward
 from ..objectives.ops import turn_ends
 from .policy import TextPolicy
@@ -37,6 +38,18 @@ class Answer:
     entropy: np.ndarray  # [len(written)]
     reward: float
     success: bool
+    final: str  # what was answered in the end
+
+
+def succeeded(info: dict[str, Any], reward: float) -> bool:
+    """Whether an episode that ended with ``info`` was a success; where it does not say, whether it was rewarded."""
+    return bool(info.get("is_success", info.get("success", reward > 0)))
+
+
+def final_answer(text: str) -> str:
+    """What a text answers in the end: what its last ``<answer>...</answer>`` holds, or all of it."""
+    final = last_answer(text)
+    return text if final is None else final
 
 
 def seed_lanes(venv: VecEnv, seeds: Sequence[int]) -> None:
@@ -152,9 +165,10 @@ class Collector:
             raise StopTraining
         columns = (written.tokens.cpu().numpy(), written.logp.cpu().numpy(), written.entropy.cpu().numpy())
         for row, length in enumerate(written.length.tolist()):
-            own = [column[row, :length] for column in columns]
-            success = bool(infos[row].get("is_success", infos[row].get("success", rewards[row] > 0)))
-            yield Answer(tokens[row], own[0], own[1], own[2], float(rewards[row]), success)
+            own, logp, entropy = (column[row, :length] for column in columns)
+            reward = float(rewards[row])
+            success = succeeded(infos[row], reward)
+            yield Answer(tokens[row], own, logp, entropy, reward, success, final_answer(texts[row]))
 
 
 def fill(
@@ -218,7 +232,10 @@ def assemble(rows: Sequence[tuple[int, Answer]], seeds: Sequence[int], device: t
         turn=tensor(np.zeros_like(tokens)),
         length=tensor([len(answer.written) for _, answer in rows]),
         entropy=tensor(entropy),
-        info={"success": tensor([answer.success for _, answer in rows])},
+        info={
+            "success": tensor([answer.success for _, answer in rows]),
+            "answer": tensor(np.unique([answer.final for _, answer in rows], return_inverse=True)[1]),
+        },
     )
 
 

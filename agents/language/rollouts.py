@@ -25,7 +25,8 @@ class Rollouts:
     turn: Tensor  # [B, T] int64: which turn of the episode a token belongs to
     length: Tensor  # [B] int64: tokens written
     entropy: Tensor  # [B, T] nats, of the distribution that each token was drawn from
-    info: dict[str, Any] = field(default_factory=dict)  # columns [B]: "success" (bool), and what a method adds
+    info: dict[str, Any] = field(default_factory=dict)  # columns [B]: "success" (bool), "answer" (int64: equal for
+    # equal final answers to a problem), "expert" (bool: not written by the policy), where there are such, and others
     # What only methods read whose row says so in ``needs``; None elsewhere.
     logp_mean_old: Tensor | None = None  # [B, T] mean log-probability of all tokens, where logp_old is that of one
     values: Tensor | None = None  # [B, T] a critic's estimate of the return, before the token at each position

@@ -30,6 +30,7 @@ from ..objectives.ops import group_std, masked_mean
 from ..objectives.registry import Objective
 from .collect import Collector, StopTraining, by_turns, fill
 from .critic import RATE, Critic
+from .experts import with_experts
 from .methods import objective_of
 from .policy import TextPolicy
 from .pretrained import PRETRAINED
@@ -330,6 +331,11 @@ class PolicyGradient(SafeCheckpoint, BaseAlgorithm):
     def _supplied(self, rollouts: Rollouts, objective: Objective) -> Rollouts:
         """The answers with what the method's row needs besides them."""
         needs = objective.needs
+        if "expert" in needs:
+            assert self.env is not None
+            own, rollouts = len(rollouts), with_experts(rollouts, self.env, self.policy)
+            if not self._on_step([{}] * (len(rollouts) - own)):
+                raise StopTraining
         if "logp_ref" in needs:
             rollouts = replace(rollouts, logp_ref=reference_logp(self.policy, self.reference, rollouts))
         if "logp_mean" in needs:

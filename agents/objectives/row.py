@@ -15,6 +15,7 @@ NEEDS = {
     "tracker": "a running estimate of the success at each row's problem, Rollouts.baseline",
     "steps": "a reward for each turn, Rollouts.step_reward",
     "states": "the state in which each turn began, Rollouts.state",
+    "expert": "an expert's answer among each problem's, Rollouts.info['expert']",
     "groups": "all answers to a problem in one gradient step and one piece of it, for a loss that pairs them",
 }
 """What a method may ask a trainer for, in words."""

@@ -157,5 +157,6 @@ ROWS: tuple[Row, ...] = (
         loss=_LOSSES + "rl_plus:rl_plus",
         aggregate=_CONSTANT,
         params={"scale": False, "gamma": 0.5},
+        needs=("expert",),
     ),
 )
