@@ -50,8 +50,12 @@ class Calibration:
         curve, histogram = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
         filled = self.weight > 0
         curve.plot([0, 1], [0, 1], color="#999999", linewidth=1, label="calibrated")
-        curve.plot(self.confidence[filled], self.frequency[filled], "o-", color="#2f6fdb", label="held-out states")
-        curve.set(ylabel="share of successes", xlim=(0, 1), ylim=(-0.03, 1.03))
+        curve.plot(self.confidence[filled], self.frequency[filled], color="#2f6fdb", linewidth=1)
+        sizes = 12 + 240 * self.weight[filled]
+        curve.scatter(
+            self.confidence[filled], self.frequency[filled], sizes, color="#2f6fdb", label="held out (area: share)"
+        )
+        curve.set(ylabel="share of successes", xlim=(-0.02, 1.02), ylim=(-0.06, 1.06))
         curve.set_title(f"calibration error {self.error:.3f}, temperature {self.temperature:.2f}", fontsize=10)
         curve.legend(frameon=False, loc="upper left")
         edges = np.arange(BINS) / BINS
