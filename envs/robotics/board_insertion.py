@@ -51,7 +51,8 @@ class BoardInsertion(Insertion):
     The middle of the holes is anywhere in a square of 10 cm, the board turned by up to 0.3 rad; the pins' tips start up
     to 4 cm from it each way, 2 to 6 cm above the board and turned against it by up to 0.25 rad. All of it is drawn by
     the seed and named in the reset's info. Nothing is chamfered: at 0.5 mm of clearance the tips must be within 0.5 mm
-    of the holes' middle along x and y, and well within 0.04 rad of their yaw.
+    of the holes' middle along x and y, and well within 0.04 rad of their yaw. The expert solves clearances down to
+    0.3 mm; below, it never counts as aligned for long enough.
 
     Actions: ``dx, dy, dz`` of 1 cm and ``dyaw`` of 0.05 rad at most, 10 a second; see :class:`ArmLanes`.
 
