@@ -60,16 +60,9 @@ def policy_gradient_step(
         gathered.append((len(piece), metrics))
         return loss
 
+    tokens, mask = rollouts.tokens[rows], rollouts.mask[rows]
     group = rollouts.group[rows] if "groups" in objective.needs else None
-    loss, norm = descend(
-        policy,
-        rollouts.tokens[rows],
-        rollouts.mask[rows],
-        loss_of,
-        max_grad_norm,
-        group,
-        "logp_mean" in objective.needs,
-    )
+    loss, norm = descend(policy, tokens, mask, loss_of, max_grad_norm, group, "logp_mean" in objective.needs)
     names = gathered[0][1]
     means = {name: sum((n * m[name] for n, m in gathered), torch.zeros(())) / len(rows) for name in names}
     return {**means, "loss": loss, "grad_norm": norm}
