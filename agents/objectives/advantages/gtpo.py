@@ -4,7 +4,6 @@ import torch
 from torch import Tensor
 
 from ...language.rollouts import Rollouts
-from ..answers import same_group
 from ..ops import group_mean, masked_mean
 
 
@@ -43,7 +42,15 @@ def gtpo(rollouts: Rollouts, *, max_entropy: float = 0.7, entropy_coef: float = 
 
 def _conflict(tokens: Tensor, mask: Tensor, centred: Tensor, group: Tensor) -> Tensor:
     """The unbroken run of conflicts from the first column on, ``[B, T]`` bool, of answers aligned there."""
-    equal = (tokens[:, None] == tokens[None]) & mask[:, None] & mask[None] & same_group(group)[..., None]
-    above = (equal & (centred > 0)[None, :, None]).any(1)
-    below = (equal & (centred < 0)[None, :, None]).any(1)
-    return (above & below & mask & (centred != 0)[:, None]).int().cumprod(1).bool()
+    token = torch.where(mask, tokens, 0)
+    row = torch.unique(group, return_inverse=True)[1][:, None]
+    place = row * mask.shape[1] + torch.arange(mask.shape[1], device=mask.device)
+    _, kind = torch.unique(place * (token.max() + 1) + token, return_inverse=True)
+
+    def held(rows: Tensor) -> Tensor:
+        """Which tokens one of ``rows`` of the same group has at the same place."""
+        found = torch.zeros(kind.numel(), dtype=torch.bool, device=mask.device)
+        found[kind[mask & rows[:, None]]] = True
+        return found[kind]
+
+    return (held(centred > 0) & held(centred < 0) & mask & (centred != 0)[:, None]).int().cumprod(1).bool()
