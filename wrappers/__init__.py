@@ -23,7 +23,7 @@ _EXPORTS = {
     "VectorObservationNoise": ".perturbations.observation_noise",
     "VectorPotentialShaping": ".rewards.potential_shaping",
     "observation_scale": ".perturbations.observation_noise",
-    "published_potential": ".rewards.potential_shaping",
+    "published_potential": ".rewards.potentials",
     "sb3_env": ".spaces",
     "sb3_spaces": ".spaces",
     "teacher_snapshots": ".curricula.snapshots",

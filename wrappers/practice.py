@@ -37,7 +37,8 @@ class AutonomousPractice(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructo
     ``on_failure="switch"`` the other, which may then be done already and succeed at once. A person steps in, that is,
     the environment is truly reset, when the scene is not recoverable, when the physics blew up (``info["unstable"]``),
     or after ``patience`` failed tries in a row. An episode in which the scene is spoilt ends there (``terminated``:
-    nothing can be earned in it any more).
+    nothing can be earned in it any more). Where a :class:`~.rewards.classifier_reward.ClassifierReward` inside stands
+    for the truth, its claims count as successes here, as on SERL's robots.
 
     ``info`` holds the ``task``, the ``interventions`` so far, and ``practice_episodes``, how many have begun, this one
     included. The first reset prepares the scene and is no intervention. A reset with a seed starts practice, and its
@@ -99,7 +100,7 @@ class AutonomousPractice(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructo
         self._spoilt = not info.get("recoverable", True) or info.get("unstable", False)
         terminated = terminated or self._spoilt
         if terminated or truncated:
-            self._finish(bool(info.get("success", False)))
+            self._finish(bool(info.get("claimed_success", info.get("success", False))))
         return observation, reward, terminated, truncated, self._told(info)
 
     def _finish(self, success: bool) -> None:

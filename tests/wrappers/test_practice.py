@@ -112,6 +112,23 @@ def test_physics_that_blew_up_need_an_intervention() -> None:
     assert env.reset()[1]["interventions"] == 1
 
 
+def test_a_classifiers_claim_hands_over_as_success_does() -> None:
+    class Claims(gymnasium.Wrapper[Any, Any, Any, Any]):
+        """Claims success half way."""
+
+        def step(self, action: Any) -> Any:
+            seen, reward, terminated, truncated, info = self.env.step(action)
+            claimed = bool(seen[0] > 0)
+            return seen, reward, terminated or claimed, truncated, {**info, "claimed_success": claimed}
+
+    env = AutonomousPractice(Claims(TimeLimit(Shuttle(), 20)))
+    env.reset(seed=0)
+    _, info = episode(env, AHEAD)
+    assert not info["success"]
+    assert env.reset()[1]["task"] == "backward"
+    assert env.successes["forward"] == 1
+
+
 def test_a_reset_in_the_middle_goes_on_with_the_task() -> None:
     env = practice()
     env.reset(seed=0)

@@ -10,21 +10,19 @@ potential of a state in which an episode *terminates* counts as 0 (Grzes, Reward
 Learning, 2017). At a time limit the last state keeps its potential, as agents bootstrap there.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import gymnasium
 import numpy as np
 import numpy.typing as npt
-from gymnasium.spaces import Dict
 from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 
-from ...envs.core import BatchedVectorEnv, SingleEnv
+from .potentials import Potential, published_potential
 
 Info = dict[str, Any]
 Floats = npt.NDArray[np.float64]
-Potential = Callable[[Any], Any]
 
 
 class PotentialShaping(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
@@ -129,31 +127,6 @@ class VectorPotentialShaping(VectorWrapper[Any, Any, Any]):
 
     def _worths(self, observations: Any) -> Floats:
         return _finite(self.weight * np.asarray(self.potential(observations), np.float64))
-
-
-def published_potential(env: gymnasium.Env[Any, Any] | VectorEnv[Any, Any, Any]) -> Potential:
-    """The potential that an environment of ours has of its own, a function of one observation or of a batch.
-
-    Of mazes: minus the metres to the goal around the walls. Of insertion: minus the metres that the part's tip is above
-    the hole's rim and aside from its middle.
-
-    Raises:
-        TypeError: it has none.
-    """
-    from ...envs.robotics.insertion import UNITS, Insertion
-    from ...envs.robotics.maze import MazeLanes
-
-    bare: Any = env.unwrapped
-    lanes = bare.lanes if isinstance(bare, SingleEnv | BatchedVectorEnv) else None
-    if isinstance(lanes, MazeLanes):
-        maze = lanes.maze
-        if isinstance(lanes.observation_space, Dict):
-            return lambda seen: -maze.path_length(seen["achieved_goal"], seen["desired_goal"])
-        return lambda seen: -maze.path_length(seen[..., :2], seen[..., -2:])
-    if isinstance(lanes, Insertion):
-        unit = UNITS[0]
-        return lambda seen: -unit * (np.linalg.norm(seen[..., :2], axis=-1) + seen[..., 2])
-    raise TypeError(f"{bare} has no potential of its own: give one, a function of its observations")
 
 
 def _check(gamma: float, weight: float) -> None:

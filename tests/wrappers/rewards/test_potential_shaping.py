@@ -102,7 +102,23 @@ def test_insertion_publishes_how_far_the_tip_is_from_the_hole(env_id: str) -> No
     assert published_potential(env)(seen) == pytest.approx(-np.hypot(*tip[:2]) - tip[2], abs=1e-6)
 
 
-@pytest.mark.parametrize("env_id", [MAZE, PEG])
+def test_relocation_publishes_the_way_of_block_and_tool() -> None:
+    env = gymnasium.make("tiltyard/ObjectRelocation-v0")
+    seen, info = env.reset(seed=0)
+    tool = env.unwrapped.lanes.sensed("position")[0]  # type: ignore[attr-defined]
+    ways = np.linalg.norm(info["block"] - info["goal"]) + np.linalg.norm(info["block"] - tool)
+    assert published_potential(env)(seen) == pytest.approx(-ways, abs=1e-5)
+
+
+@pytest.mark.parametrize(("goal", "way"), [("open drawer", 0.12), ("open door", 0.3 * 1.1)])
+def test_a_cabinet_publishes_what_its_part_still_has_to_go(goal: str, way: float) -> None:
+    env = gymnasium.make("tiltyard/DrawerDoor-v0", goals=[goal])
+    seen, _ = env.reset(seed=0)  # what is to be opened starts shut
+    to_handle = np.linalg.norm(0.1 * seen[:3])
+    assert published_potential(env)(seen) == pytest.approx(-way - to_handle, abs=1e-3)
+
+
+@pytest.mark.parametrize("env_id", [MAZE, PEG, "tiltyard/ObjectRelocation-v0", "tiltyard/DrawerDoor-v0"])
 def test_experts_climb_the_published_potential(env_id: str) -> None:
     env = PotentialShaping(gymnasium.make(env_id), gamma=1.0)
     env.reset(seed=0)

@@ -1,0 +1,76 @@
+"""The potentials that environments of ours have of their own: how far there is still to go, from what an agent sees."""
+
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Dict
+from gymnasium.vector import VectorEnv
+
+from ...envs.core import BatchedVectorEnv, SingleEnv
+
+Potential = Callable[[Any], Any]
+
+DOOR_WAY = 0.3
+"""Metres that a door's handle moves a radian, about."""
+
+
+def published_potential(env: gymnasium.Env[Any, Any] | VectorEnv[Any, Any, Any]) -> Potential:
+    """Minus the metres still to go: a function of one observation of ``env``, or of a batch of them.
+
+    =======================  =====================================================================================
+    mazes                    from the body to the goal, around the walls
+    insertion                from the part's tip to the middle of the hole's rim, aside; and above the rim (below it
+                             they count in favour)
+    ``ObjectRelocation-v0``  from the block to its place, and from the tool to the block
+    ``DrawerDoor-v0``        of the goal's part (a radian as 0.3 m), and from the tool to where its handle is held
+    =======================  =====================================================================================
+
+    Raises:
+        TypeError: the environment has none.
+    """
+    from ...envs.robotics.drawer_door import DrawerDoor
+    from ...envs.robotics.insertion import Insertion
+    from ...envs.robotics.maze import MazeLanes
+    from ...envs.robotics.object_relocation import ObjectRelocation
+
+    bare: Any = env.unwrapped
+    lanes = bare.lanes if isinstance(bare, SingleEnv | BatchedVectorEnv) else None
+    if isinstance(lanes, MazeLanes):
+        return _maze(lanes)
+    for kind, potential in ((Insertion, _insertion), (ObjectRelocation, _relocation), (DrawerDoor, _drawer_door)):
+        if isinstance(lanes, kind):
+            return potential
+    raise TypeError(f"{bare} has no potential of its own: give one, a function of its observations")
+
+
+def _maze(lanes: Any) -> Potential:
+    maze = lanes.maze
+    if isinstance(lanes.observation_space, Dict):
+        return lambda seen: -maze.path_length(seen["achieved_goal"], seen["desired_goal"])
+    return lambda seen: -maze.path_length(seen[..., :2], seen[..., -2:])
+
+
+def _insertion(seen: Any) -> Any:
+    from ...envs.robotics.insertion import UNITS
+
+    return -UNITS[0] * (np.linalg.norm(seen[..., :2], axis=-1) + seen[..., 2])
+
+
+def _relocation(seen: Any) -> Any:
+    from ...envs.robotics.relocation_expert import UNITS
+
+    metres = seen[..., :6] * UNITS[:6]
+    return -np.linalg.norm(metres[..., :3], axis=-1) - np.linalg.norm(metres[..., 3:], axis=-1)
+
+
+def _drawer_door(seen: Any) -> Any:
+    from ...envs.robotics.drawer_door import DOOR, GOALS, UNITS
+
+    metres = seen * UNITS
+    goals = metres[..., 35:39]  # one-hot
+    places = goals @ [place for _, place, _ in GOALS.values()]
+    is_door = goals @ [float(part == DOOR) for part, _, _ in GOALS.values()]
+    drawer, door = np.abs(metres[..., 24] - places), DOOR_WAY * np.abs(metres[..., 26] - places)
+    return -np.where(is_door > 0, door, drawer) - np.linalg.norm(metres[..., :3], axis=-1)
