@@ -101,11 +101,11 @@ ROWS: tuple[Row, ...] = (
         needs=("groups",),
     ),
     Row(
-        "riskpo",  # the authors' scripts have centred=False, which only ever discourages
+        "riskpo",  # ratios of tokens as in the authors' code, whose scripts have centred=False: it only ever discourages
         "RiskPO: Risk-based Policy Optimization via Verifiable Reward for LLM Post-Training (2025)",
         advantage=_ADVANTAGES + "risk:risk",
         aggregate=_TOKEN_MEAN,
-        params={"low": 0.2, "high": 0.9, "omega": 1.5, "bundle_size": 5, "centred": True},
+        params={"low": 0.2, "high": 0.8, "omega": 0.5, "bundle_size": 5, "centred": True},
         dead_groups="learns",
     ),
     Row(

@@ -9,10 +9,10 @@ from tiltyard.agents.objectives.advantages.risk import risk
 def test_by_hand(answers):
     # scores 0 to 4: quantiles 1 and 3, deviation sqrt(2.5); tail and middle at 0: -4 - 4, at 1: -4, at 2: -2, then 0
     rollouts, _ = answers([0.0, 1.0, 2.0, 3.0, 4.0], [[-1.0]] * 5)
-    advantage = risk(rollouts, low=0.25, high=0.75, omega=1.0, bundle_size=1)
+    advantage = risk(rollouts, low=0.25, high=0.75, omega=0.0, bundle_size=1)
     scale = 2 * math.sqrt(2.5)
     assert advantage.tolist() == pytest.approx([-8 / scale, -4 / scale, -2 / scale, 0.0, 0.0], abs=1e-5)
-    centred = risk(rollouts, low=0.25, high=0.75, omega=1.0, bundle_size=1, centred=True)
+    centred = risk(rollouts, low=0.25, high=0.75, omega=0.0, bundle_size=1, centred=True)
     assert torch.allclose(centred, advantage + 14 / 5 / scale, atol=1e-5)
 
 
