@@ -22,8 +22,9 @@ def rec(
     weight: str = "none",
     temperature: float = 1.0,
     tau: float = 0.0,
+    imitation: float = 0.0,
 ) -> tuple[Tensor, dict[str, Tensor]]:
-    """-w A logp where the clip keeps the token, 0 elsewhere, + tau (logp - logp_old)^2; ``[B, T]``.
+    """-w A logp where the clip keeps the token, else 0, + tau (logp - logp_old)^2 - imitation logp; ``[B, T]``.
 
     Args:
         rollouts: reads ``logp_old`` and ``mask``.
@@ -37,7 +38,8 @@ def rec(
         ring: where the ring ends, below and above 1.
         weight: w: "none" is 1, "ratio" importance sampling, "advantage" exp(A / temperature) (RED-Weight).
         temperature: of that exponent.
-        tau: of the regulariser (OPMD's).
+        tau: weight of a pull to the policy that wrote the answers (OPMD's; the authors take 0.1).
+        imitation: weight of imitating all answers alike (AsymRE's; likewise).
 
     Paper: Group-Relative REINFORCE Is Secretly an Off-Policy Algorithm (2025); the authors' ``RECPolicyLossFn``.
     """
@@ -52,5 +54,5 @@ def rec(
     kept = {"none": low | ~low, "one-side": one_side, "two-side": low & high, "ring": (low & high) | beyond}[clip]
     weights = {"none": ratio.new_ones(()), "ratio": ratio, "advantage": (advantage / temperature).exp()}[weight]
     logp = torch.where(rollouts.mask, policy_out.logp, 0.0)
-    loss = -weights * advantage * logp * kept + tau * log_ratio.square()
+    loss = -weights * advantage * logp * kept + tau * log_ratio.square() - imitation * logp
     return loss, {"clip_fraction": masked_mean((~kept).float(), rollouts.mask)}

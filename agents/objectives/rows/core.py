@@ -55,12 +55,13 @@ ROWS: tuple[Row, ...] = (
         needs=("tracker",),
     ),
     Row(
-        "rec-red",  # REC-OneSide-NoIS; the others by clip=, weight= and tau=
+        "rec-red",  # REC-OneSide-NoIS; others of the family by clip=, weight=, tau=, imitation= and drop=
         "Group-Relative REINFORCE Is Secretly an Off-Policy Algorithm: Demystifying Some Myths About GRPO and Its "
         "Friends (2025)",
+        advantage=HERE + "advantages.balanced:balanced",
         loss=HERE + "losses.rec:rec",
         aggregate=HERE + "ops:token_mean",
-        params={"scale": False},
+        params={"drop": False, "clip": "one-side", "clip_low": 0.2, "clip_high": 0.2},
     ),
     Row(
         "forking-tokens-80-20",

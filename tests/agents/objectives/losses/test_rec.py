@@ -40,6 +40,8 @@ def test_weights_and_regulariser_by_hand(answers):
     rollouts, out = answers([1.0], [[-1.0]], moved)
     loss, _ = rec(rollouts, torch.tensor([0.0]), out, tau=0.5)
     assert loss[0, 1].item() == pytest.approx(0.5 * math.log(1.1) ** 2)
+    loss, _ = rec(rollouts, torch.tensor([0.0]), out, imitation=0.1)
+    assert loss[0, 1].item() == pytest.approx(-0.1 * moved[0][0])
 
 
 def test_the_pairwise_loss_that_it_descends_has_this_gradient(answers):
