@@ -101,7 +101,7 @@ ROWS: tuple[Row, ...] = (
         needs=("groups",),
     ),
     Row(
-        "riskpo",  # ratios of tokens as in the authors' code, whose scripts have centred=False: it only ever discourages
+        "riskpo",  # ratios of tokens as in the authors' code; its scripts have centred=False, which only discourages
         "RiskPO: Risk-based Policy Optimization via Verifiable Reward for LLM Post-Training (2025)",
         advantage=_ADVANTAGES + "risk:risk",
         aggregate=_TOKEN_MEAN,
