@@ -26,6 +26,7 @@ from ..errors import InvalidAction
 from ..seeding import Split, check_split, in_test_split, problem_rng
 
 CHARSET = "\n" + string.printable[:95]  # newline and printable ASCII
+_PLAIN = frozenset(CHARSET)
 OPEN, CLOSE = "<answer>", "</answer>"
 FORMAT_PENALTY = -0.1
 MESSAGES = ("There is no <answer>...</answer> that can be read.", "The answer is wrong.", "The answer is right.")
@@ -80,6 +81,11 @@ def draw_problems(
             problem = draw(rng)
         found.append(problem)
     return found
+
+
+def is_plain(text: str) -> bool:
+    """Whether a text has characters of :data:`CHARSET` alone: no look-alikes, no invisible ones."""
+    return _PLAIN.issuperset(text)
 
 
 def _hash(text: str) -> int:

@@ -106,7 +106,6 @@ class DialogueLanes(ProblemLanes[Problem]):
         for lane, problem in zip(lanes.tolist(), self.problems(seeds, episodes), strict=True):
             self._problems[lane] = problem
             self._held[lane] = Conversation(self.prompt(problem), [], [])
-        self._won[lanes], self._readable[lanes] = False, True
 
     def advance(self, actions: list[str], active: Bools) -> tuple[Floats, Bools]:
         """Answers the utterances; a lane's episode ends when its game is won or its turns are used up."""

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ..core import Info, Ints
 from ..seeding import Split
-from .base import Conversation, draw_problems
+from .base import Conversation, draw_problems, is_plain
 from .dialogue import DialogueLanes, Reply
 
 UNCLEAR, RIGHT = "unclear", "yes, that is it"
@@ -41,6 +41,8 @@ class Table:
 
     def read(self, utterance: str) -> tuple[bool, int] | None:
         """What an utterance means; capitals, spaces and the question mark do not matter. None if it means nothing."""
+        if not is_plain(utterance):
+            return None
         return self.utterances.get(" ".join(utterance.lower().split()).removesuffix("?").rstrip())
 
     def best_question(self, candidates: Ints) -> int | None:

@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from ..core import BatchedVectorEnv, Bools, Info, SingleEnv
 from ..seeding import Split
-from .base import CLOSE, OPEN, TextLanes, draw_problems, last_answer, level_of
+from .base import CLOSE, OPEN, TextLanes, draw_problems, is_plain, last_answer, level_of
 
 NAMES = ("Ann", "Bob", "Cid", "Dan", "Eve", "Fay", "Gus", "Hal", "Ida", "Jim", "Kay", "Lee", "Max", "Ned", "Ola", "Pat")
 KINDS = ("knave", "knight")
@@ -180,8 +180,12 @@ def _answer(names: Sequence[str], knights: Sequence[bool]) -> str:
 
 def _read(text: str, names: Sequence[str]) -> tuple[bool, ...] | None:
     """Who an answer says is a knight; None unless it says so of each person once, and of no one else."""
-    answer = (last_answer(text) or "").strip().lower()
-    parts = [_PART.fullmatch(part) for part in re.split(r"\s*,\s*|\s+and\s+", answer)] if len(answer) < 500 else []
+    answer = (last_answer(text) or "").strip()
+    parts = (
+        [_PART.fullmatch(part) for part in re.split(r"\s*,\s*|\s+and\s+", answer.lower())]
+        if len(answer) < 500 and is_plain(answer)
+        else []
+    )
     said = {part[1]: part[2] == "knight" for part in parts if part is not None}
     if len(parts) != len(names) or said.keys() != {name.lower() for name in names}:
         return None

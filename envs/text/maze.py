@@ -33,7 +33,7 @@ RULES = (
 MOVES: dict[str, tuple[int, int]] = {"R": (0, 1), "D": (1, 0), "L": (0, -1), "U": (-1, 0)}
 """Rows and columns that a move adds."""
 
-_WALK = re.compile(r"\s*([UDLR]([ ,]{0,2}[UDLR]){0,999})\s*")
+_WALK = re.compile(r"[ \n]*([UDLR]([ ,]{0,2}[UDLR]){0,999})[ \n]*")
 
 Square = tuple[int, int]
 

@@ -166,6 +166,9 @@ def test_countries_lie_on_one_continent_and_have_one_capital_at_most() -> None:
         ("<answer>is it cow?</answer>", None),
         ("I think, is it cow?", None),
         ("yes, that is it", None),
+        ("is it\u2003cow?", None),
+        ("is\tit cow?", None),
+        ("is it s\u212ay?", None),  # the sign for kelvin, which is a k in lower case
         ("is it cow?" * 50_000, None),
     ],
 )
@@ -247,9 +250,11 @@ def test_candidates_are_those_that_fit_every_answer() -> None:
         i for k, i in enumerate(problem.names) if lanes.table.answers[i, column] == truth and (k or i == problem.target)
     ]
     assert left.tolist() == by_hand
-    assert lanes.act(problem, Conversation("", ["x"] * 4, ["unclear"] * 4)).startswith(
-        "is it "
-    )  # the last turn: a guess
+    for spent, guesses in ((3, False), (4, True)):  # of five turns: a question while there is time for one
+        said = ["x"] * spent
+        meaning = lanes.table.read(lanes.act(problem, Conversation("", said, ["unclear"] * spent)))
+        assert meaning is not None
+        assert meaning[0] == guesses
 
 
 @each_game

@@ -79,6 +79,8 @@ def test_all_forms_occur_and_knights_are_no_rarer_than_a_third() -> None:
         ("Ann knight, Bob not knight, Cid knave", False, False),
         ("knight knave knave", False, False),
         ("A knight, B knave, C knave", False, False),
+        ("Ann \u212anight, Bob knave, Cid knave", False, False),  # the sign for kelvin, which is a k in lower case
+        ("Ann knight,\u2003Bob knave, Cid knave", False, False),
         ("Ann knight, " * 50_000, False, False),
     ],
 )

@@ -43,6 +43,8 @@ def test_a_walk_by_hand() -> None:
         ("DDRRD or RRDDD", False, False),
         ("right", False, False),
         ("S..G", False, False),
+        ("DDRRD\u2003", False, False),
+        ("DDRRD\n", True, True),
         ("RL" * 16 + "DDRRD", False, True),  # 37 moves: more than twice the 16 squares
         ("RL" * 13 + "DDRRD", True, True),  # 31
         ("R" * 100_000, False, False),
