@@ -1,9 +1,10 @@
 """The scripted expert of :mod:`.pusher`: lower the hand's fork around the cylinder, then lead it to the goal.
 
 The cylinder weighs eight milligrams, and MuJoCo's contacts are the softer the lighter the bodies: what moves the
-cylinder against its drag of 0.5 N s/m is how deep the fork presses into it, and at five centimetres it passes through. So the fork is held ``PRESS`` deep on the side to push from, in a frame that moves with the cylinder, and the
-cylinder creeps at about a decimetre a second: what the expert fails at in its five seconds is time, where the cylinder
-lies near the shoulder, and reach, where it lies behind the goal.
+cylinder against its drag of 0.5 N s/m is how deep the fork presses into it, and at five centimetres it passes through.
+So the fork is held ``PRESS`` deep on the side to push from, in a frame that moves with the cylinder, and the cylinder
+creeps at about a decimetre a second: what the expert fails at in its five seconds is time, where the cylinder lies near
+the shoulder, and reach, where it lies behind the goal.
 
 The arm is folded in a vertical plane through the shoulder (lift and elbow alone) as far in as the lift's limit allows;
 nearer in, the lift stays at its limit and the upper arm rolls, which swings the forearm out of the plane to the side.
