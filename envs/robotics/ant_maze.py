@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ..core import Floats, Ints
 from .ant import Ant
 from .batched import model_path
-from .experts import clock, load_expert
+from .experts import along, clock, forward, load_expert, positive, turned, unit
 from .maze import MazeEnv, MazeLanes, MazeVectorEnv
 
 LATE = 0.7  # share of the line between two cells' middles that the expert heads for
@@ -98,8 +98,7 @@ class AntMaze(MazeLanes):
         points at the waypoint. As the ant is the same from four sides, it need not turn around: the gait is also shown
         the body as seen from the side that is nearest to the way.
         """
-        ahead = self.maze.waypoint(self.place, self.goal, share=LATE) - self.place
-        ahead /= np.maximum(np.sqrt(np.vecdot(ahead, ahead)), 1e-9)[:, None]
+        ahead = unit(self.maze.waypoint(self.place, self.goal, share=LATE) - self.place)
         side = nearest_side(self.qpos, ahead)
         view = np.concatenate(
             (seen_along(ahead, side, self.qpos, self.qvel), clock(self.time, Ant.expert_hertz)), axis=1
@@ -125,19 +124,20 @@ def _repaint(root: ElementTree.Element) -> None:
 
 def nearest_side(qpos: Floats, ahead: Floats) -> Ints:
     """Which of the ant's sides looks most along ``ahead`` ``[n, 2]``: 0 to 3 for front, left, back and right."""
-    w, x, y, z = qpos[:, 3:7].T
-    front = np.stack((1 - 2 * (y * y + z * z), 2 * (x * y + w * z)), axis=1)
+    front = forward(qpos[:, 3:7])
     left = np.stack((-front[:, 1], front[:, 0]), axis=1)
-    along = np.stack((np.vecdot(front, ahead), np.vecdot(left, ahead)), axis=1)
-    side: Ints = np.argmax(np.concatenate((along, -along), axis=1), axis=1)
+    near = np.stack((np.vecdot(front, ahead), np.vecdot(left, ahead)), axis=1)
+    side: Ints = np.argmax(np.concatenate((near, -near), axis=1), axis=1)
     return side
 
 
 def seen_along(ahead: Floats, side: Ints, qpos: Floats, qvel: Floats) -> Floats:
     """Ant's posture and velocities ``[n, 27]`` in a frame whose x axis is ``ahead``, if ``side`` were its front."""
     joints, speeds = turned_legs(qpos[:, 7:], side), turned_legs(qvel[:, 6:], side)
-    orientation = _turned(qpos[:, 3:7], ahead, side)
-    velocity, rotation = _along(qvel[:, :2], ahead), _along(qvel[:, 3:5], QUARTERS[side])
+    w, x, y, z = turned(qpos[:, 3:7], ahead).T
+    c, s = HALVES[side].T  # the body's own turn
+    orientation = positive(np.stack((w * c - z * s, x * c + y * s, y * c - x * s, z * c + w * s), axis=1))
+    velocity, rotation = along(qvel[:, :2], ahead), along(qvel[:, 3:5], QUARTERS[side])
     parts = (qpos[:, 2:3], orientation, joints, velocity, qvel[:, 2:3], rotation, qvel[:, 5:6], speeds)
     return np.concatenate(parts, axis=1)
 
@@ -148,24 +148,6 @@ def turned_legs(joints: Floats, side: Ints) -> Floats:
     order = (np.arange(4) + side[:, None]) % 4
     turned: Floats = np.take_along_axis(legs, order[:, :, None], axis=1) * BENDS
     return turned.reshape(joints.shape)
-
-
-def _along(vectors: Floats, axis: Floats) -> Floats:
-    """Vectors ``[n, 2]`` in a frame whose x axis is the unit vector ``axis`` ``[n, 2]``."""
-    (x, y), (c, s) = vectors.T, axis.T
-    return np.stack((c * x + s * y, c * y - s * x), axis=1)
-
-
-def _turned(orientation: Floats, ahead: Floats, side: Ints) -> Floats:
-    """Quaternions ``[n, 4]`` in a frame whose x axis is ``ahead``, of a body turned by ``side`` quarters."""
-    w, x, y, z = orientation.T
-    (cosine, sine) = ahead.T
-    c, s = np.sqrt((1 + cosine).clip(0) / 2), np.copysign(np.sqrt((1 - cosine).clip(0) / 2), sine)
-    w, x, y, z = c * w + s * z, c * x + s * y, c * y - s * x, c * z - s * w
-    c, s = HALVES[side].T
-    turned = np.stack((w * c - z * s, x * c + y * s, y * c - x * s, z * c + w * s), axis=1)
-    upright: Floats = np.copysign(1.0, turned[:, :1]) * turned  # a quaternion and its negative are one orientation
-    return upright
 
 
 class AntMazeEnv(MazeEnv):

@@ -42,6 +42,38 @@ def clock(seconds: Array, hertz: float) -> Array:
     return np.array([(math.sin(t), math.cos(t), math.sin(2 * t), math.cos(2 * t)) for t in turns])
 
 
+def along(vectors: Array, axis: Array) -> Array:
+    """Vectors ``[n, 2]`` in a frame whose x axis is the unit vector ``axis`` ``[n, 2]``."""
+    (x, y), (c, s) = vectors.T, axis.T
+    return np.stack((c * x + s * y, c * y - s * x), axis=1)
+
+
+def forward(orientation: Array) -> Array:
+    """Where the x axis of a body points on the floor ``[n, 2]``, for quaternions ``[n, 4]``; no unit vectors."""
+    w, x, y, z = orientation.T
+    return np.stack((1 - 2 * (y * y + z * z), 2 * (x * y + w * z)), axis=1)
+
+
+def turned(orientation: Array, axis: Array) -> Array:
+    """Quaternions ``[n, 4]`` in a frame whose x axis is the unit vector ``axis`` ``[n, 2]`` on the floor."""
+    w, x, y, z = orientation.T
+    cosine, sine = axis.T
+    c, s = np.sqrt((1 + cosine).clip(0) / 2), np.copysign(np.sqrt((1 - cosine).clip(0) / 2), sine)
+    return np.stack((c * w + s * z, c * x + s * y, c * y - s * x, c * z - s * w), axis=1)
+
+
+def positive(orientation: Array) -> Array:
+    """Of a quaternion and its negative, which are one orientation, that whose first number is positive."""
+    chosen: Array = np.copysign(1.0, orientation[:, :1]) * orientation
+    return chosen
+
+
+def unit(vectors: Array) -> Array:
+    """Vectors ``[n, 2]`` of length one; none stays none."""
+    lengths: Array = np.maximum(np.sqrt(np.vecdot(vectors, vectors)), 1e-9)
+    return vectors / lengths[:, None]
+
+
 def expert_file(name: str) -> Path:
     """Where the weights of an expert lie."""
     return Path(__file__).parent / f"{name}_expert.json"

@@ -25,6 +25,7 @@ import numpy as np
 
 from .ant import Ant
 from .experts import Array, LinearPolicy, save_expert
+from .humanoid_gait import HUMANOID, Steps
 from .locomotion import Runner, Walker2d
 from .search import FIRST_SEED, JUDGES, play
 from .swimmer import Swimmer
@@ -85,6 +86,15 @@ class Body:
     floor: float
 
     @property
+    def scale(self) -> float:
+        """What one unit of ``spread`` is: the same for all numbers."""
+        return 1.0
+
+    def drive(self, lanes: Any, outputs: Array) -> Array:
+        """Actions for what gaits put out: these, as they stand."""
+        return outputs
+
+    @property
     def first(self) -> Array:
         """Numbers of the first gait ``[kinds, 7 + even + odd]``: the swing of ``start``, log gains, what is felt."""
         swing = np.array([row[:5] for row in self.start])
@@ -117,7 +127,7 @@ def _legs(order: tuple[int, ...]) -> tuple[Motor, ...]:
     return tuple(motors)
 
 
-BODIES: dict[str, Body] = {
+BODIES: dict[str, Body | Steps] = {
     # A trot: front and hind hips swing against each other, and so do the two sides; knees lift in between.
     "ant": Body(
         Ant,
@@ -167,6 +177,7 @@ BODIES: dict[str, Body] = {
         spread=0.1,
         floor=0.02,
     ),
+    "humanoid": HUMANOID,
 }
 
 
@@ -183,7 +194,7 @@ class Search:
         self.body = BODIES[task]
         self.samples = samples
         self.mean = self.body.first
-        self.deviation = np.full_like(self.mean, self.body.spread)
+        self.deviation = np.full_like(self.mean, self.body.spread) * self.body.scale
         self.generation, self.rng = 0, np.random.default_rng(seed)
         self.lanes = self.body.lanes_class(samples * self.body.episodes, **self.body.keywords)
         self.judges = self.body.lanes_class(JUDGES, **self.body.keywords)
@@ -202,11 +213,13 @@ class Search:
         starts = FIRST_SEED + self.generation * self.body.episodes + np.arange(self.body.episodes)
         limit = min(self.body.limit, 100 + self.body.growth * self.generation)
         policies = _stack([self.policy(sample) for sample in numbers for _ in starts])
-        returns = play(self.lanes, *policies, seeds=np.tile(starts, self.samples), limit=limit)
+        seeds = np.tile(starts, self.samples)
+        returns = play(self.lanes, *policies, seeds=seeds, limit=limit, drive=self.body.drive)
         returns = returns.reshape(self.samples, -1).mean(axis=1)
         kept = np.argsort(-returns)[: max(2, int(KEPT * self.samples))]
         self.mean = 0.3 * self.mean + 0.7 * numbers[kept].mean(axis=0)
-        self.deviation = np.maximum(0.4 * self.deviation + 0.6 * numbers[kept].std(axis=0), self.body.floor)
+        floor = self.body.floor * self.body.scale
+        self.deviation = np.maximum(0.4 * self.deviation + 0.6 * numbers[kept].std(axis=0), floor)
         self.generation += 1
         return float(returns[kept].mean())
 
@@ -214,7 +227,8 @@ class Search:
         """The current mean gait and its returns in fixed episodes."""
         policy = self.policy(self.mean)
         seeds = FIRST_SEED - JUDGES + np.arange(JUDGES)
-        return policy, play(self.judges, *_stack([policy] * JUDGES), seeds=seeds, limit=max(1000, self.body.limit))
+        stack, limit = _stack([policy] * JUDGES), max(1000, self.body.limit)
+        return policy, play(self.judges, *stack, seeds=seeds, limit=limit, drive=self.body.drive)
 
 
 def _stack(policies: list[LinearPolicy]) -> tuple[Array, Array]:

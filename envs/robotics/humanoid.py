@@ -5,7 +5,7 @@ Optimization, 2012. It pays five a step for merely not falling; success is there
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import mujoco
 import numpy as np
@@ -14,6 +14,7 @@ from gymnasium.spaces import Box
 
 from ..core import BatchedVectorEnv, Bools, Floats, Info, SingleEnv
 from .ant import Roamer
+from .experts import along, clock, forward, load_expert, positive, turned, unit
 
 HUMANOID_CAMERA: Mapping[str, Any] = {
     "trackbodyid": 1,
@@ -21,6 +22,24 @@ HUMANOID_CAMERA: Mapping[str, Any] = {
     "lookat": (0.0, 0.0, 2.0),
     "elevation": -20.0,
 }
+# Joints in the order of ``qpos`` as the expert sees them, which swings the right leg, or thinks so: see `expert_view`.
+LEG, ARM = ("hip_x", "hip_z", "hip_y", "knee"), ("shoulder1", "shoulder2", "elbow")
+JOINTS = (
+    *("abdomen_z", "abdomen_y", "abdomen_x"),
+    *(f"{side}_{joint}" for limb in (LEG, ARM) for side in ("swing", "stance") for joint in limb),
+)
+MOTORS = ("abdomen_y", "abdomen_z", "abdomen_x", *JOINTS[3:])
+SEEN = (
+    *("height", "w", "roll", "pitch", "yaw", *JOINTS, "forward", "left", "up"),
+    *(f"{name}_rate" for name in ("roll", "pitch", "yaw", *JOINTS)),
+    *("sine", "cosine"),
+)
+# In the mirror right and left change places, and what turns about x or z changes sign, but for the hips, whose axes do.
+_TURNED = ("abdomen_z", "abdomen_x", "shoulder1", "shoulder2")
+_SWAP = np.array([0, 1, 2, 7, 8, 9, 10, 3, 4, 5, 6, 14, 15, 16, 11, 12, 13])  # of joints, and of motors
+_JOINT_SIGN, _MOTOR_SIGN = (
+    np.array([-1.0 if name.endswith(_TURNED) else 1.0 for name in names]) for names in (JOINTS, MOTORS)
+)
 
 
 class Humanoid(Roamer):
@@ -52,7 +71,7 @@ class Humanoid(Roamer):
 
     success_distance = 5.0
     expert_name = "humanoid"
-    expert_hertz = 1.5
+    expert_hertz: ClassVar[float] = 2.8
 
     def __init__(
         self,
@@ -160,6 +179,45 @@ class Humanoid(Roamer):
         """Where the body is on the floor, and how long the tendons are and how fast they change."""
         tendons = {"tendon_length": self.reading("ten_length"), "tendon_velocity": self.reading("ten_velocity")}
         return {**super().place(), **{name: values.copy() for name, values in tendons.items()}}
+
+    def expert_view(self) -> Floats:
+        """What :data:`SEEN` names ``[n, 47]``: posture and velocities in a frame that is turned as the torso is.
+
+        Every half stride the legs change parts. So that one linear policy does for both halves, the body is seen in the
+        mirror while its left leg swings. ``roll`` and ``pitch`` are halved angles, ``yaw`` half the sine of the angle
+        by which the torso has turned from x; sine and cosine go round once a step.
+        """
+        time = clock(self.time, self.expert_hertz)
+        heading = unit(forward(self.qpos[:, 3:7]))
+        posture = positive(turned(self.qpos[:, 3:7], heading))
+        posture[:, 3] = 0.5 * heading[:, 1]
+        side = self._left(time)[:, None]
+        joints, speeds = _mirrored(self.qpos[:, 7:], side), _mirrored(self.qvel[:, 6:], side)
+        posture[:, [1, 3]] *= np.where(side, -1, 1)
+        velocity = np.concatenate((along(self.qvel[:, :2], heading), self.qvel[:, 2:6]), axis=1)
+        velocity[:, [1, 3, 5]] *= np.where(side, -1, 1)
+        return np.concatenate((self.qpos[:, 2:3], posture, joints, velocity, speeds, time[:, 2:]), axis=1)
+
+    def _left(self, time: Floats) -> Bools:
+        """Where the left leg swings."""
+        left: Bools = time[:, 0] < 0
+        return left
+
+    def motors(self, outputs: npt.NDArray[np.floating]) -> npt.NDArray[np.float32]:
+        """Actions for what a policy of :meth:`expert_view` puts out, within [-1, 1]: back through the mirror."""
+        left = self._left(clock(self.time, self.expert_hertz))[:, None]
+        shares = np.where(left, outputs[:, _SWAP] * _MOTOR_SIGN, outputs).astype(np.float32)
+        actions: npt.NDArray[np.float32] = shares * self.model.actuator_ctrlrange[:, 1].astype(np.float32)
+        return actions
+
+    def expert_actions(self) -> npt.NDArray[np.float32]:
+        """A static linear policy of :meth:`expert_view`; see :mod:`.humanoid_gait`."""
+        return self.motors(load_expert(self.expert_name).act(self.expert_view()))
+
+
+def _mirrored(joints: Floats, side: Bools) -> Floats:
+    """Angles or speeds of :data:`JOINTS` ``[n, 17]``, in the mirror where ``side`` ``[n, 1]``."""
+    return np.where(side, joints[:, _SWAP] * _JOINT_SIGN, joints)
 
 
 class HumanoidEnv(SingleEnv):

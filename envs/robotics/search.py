@@ -11,6 +11,7 @@ algorithm 2.
 
 import argparse
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,8 +64,12 @@ def play(
     limit: int,
     bonus: float = 0.0,
     moments: Moments | None = None,
+    drive: Callable[[Any, Array], Array] | None = None,
 ) -> Array:
-    """Returns ``[n]``, less ``bonus`` a step, of n policies (``[n, a, o]`` and ``[n, a]``), one a lane."""
+    """Returns ``[n]``, less ``bonus`` a step, of n policies (``[n, a, o]`` and ``[n, a]``), one a lane.
+
+    ``drive`` makes actions of the lanes and of what the policies put out; they are these, if not given.
+    """
     n = lanes.num_envs
     lanes.begin(np.arange(n), seeds, np.zeros(n, np.int64))
     returns, active = np.zeros(n), np.ones(n, np.bool_)
@@ -72,8 +77,9 @@ def play(
         seen = lanes.expert_view()
         if moments is not None:
             moments.add(seen[active])
-        actions = np.clip(np.einsum("nao,no->na", weights, seen) + bias, -1, 1).astype(np.float32)
-        reward, terminated = lanes.advance(actions, active)
+        outputs = np.clip(np.einsum("nao,no->na", weights, seen) + bias, -1, 1)
+        actions = outputs if drive is None else drive(lanes, outputs)
+        reward, terminated = lanes.advance(actions.astype(np.float32), active)
         returns += np.where(active, reward - bonus, 0.0)
         active &= ~terminated
         if not active.any():

@@ -117,12 +117,12 @@ def test_goal_is_reached_within_half_a_metre_and_falls_go_on() -> None:
 
 
 def test_start_needs_room_for_straight_legs() -> None:
-    env = AntMazeEnv()
+    env = AntMazeEnv(reset_noise_scale=0.0)
     with pytest.raises(ValueError, match="leaves no room for the ant"):
         env.reset(options={"start": (-4.0, 5.2)})  # 0.8 m from the wall
     with pytest.raises(ValueError, match="out of the ant's reach"):
         env.reset(options={"goal": (-4.0, 0.0)})
-    env.reset(options={"start": (-4.0, 5.1)})
+    env.reset(seed=0, options={"start": (-4.0, 5.1)})
     data = env.lanes._data[0]
     mujoco.mj_setState(env.lanes.model, data, env.lanes._rows[0], mujoco.mjtState.mjSTATE_INTEGRATION.value)
     mujoco.mj_forward(env.lanes.model, data)

@@ -68,7 +68,7 @@ FELT = {  # where positions are their columns in qpos, and velocities 100 and th
 }
 
 
-@pytest.mark.parametrize("task", BODIES)
+@pytest.mark.parametrize("task", [task for task in BODIES if task != "humanoid"])
 def test_columns_that_are_felt_are_what_they_are_called(task: str) -> None:
     body = BODIES[task]
     lanes = body.lanes_class(1, reset_noise_scale=0.0, **body.keywords)
@@ -99,7 +99,7 @@ def test_search_improves_and_is_reproducible() -> None:
     np.testing.assert_array_equal(mean, again)
 
 
-@pytest.mark.parametrize("task", BODIES)
+@pytest.mark.parametrize("task", [task for task in BODIES if task != "humanoid"])
 def test_stored_gait_is_one_of_its_body_and_says_how_it_was_made(task: str) -> None:
     made = json.loads(expert_file(task).read_text())["made"]
     assert made["by"].startswith(f"python -m tiltyard.envs.robotics.gaits {task}")
