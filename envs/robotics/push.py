@@ -20,7 +20,8 @@ from ..core import Floats
 
 SHOULDER = np.array([0.0, -0.6])  # metres, on the table's plane
 OFFSET, UPPER, FORE = 0.1, 0.4, 0.321  # metres: pan to lift, lift to elbow, elbow to wrist
-LIFT_LIMIT, ELBOW_LIMIT, WRIST_LIMIT = 1.39, -2.3, -1.09  # radians
+PAN_LIMITS = (-2.28, 1.71)  # radians
+LIFT_LIMIT, ELBOW_LIMIT, WRIST_LIMIT = 1.39, -2.3, -1.09
 ROLL_LIMITS = (1.5, 1.7)  # of the upper arm, to the right and to the left
 LOW = -0.265  # metres, of the fork beside the cylinder
 RAISED = 0.15  # metres above that, on the way
@@ -78,7 +79,8 @@ def joints(angle: Floats, radius: Floats, side: Floats) -> Floats:
     wrist = -(lift + elbow).clip(0, -WRIST_LIMIT)  # level, or as far down as it goes
     none = np.zeros_like(lift)
     rolled = (side * roll).clip(-ROLL_LIMITS[0], ROLL_LIMITS[1])
-    return np.stack((angle - side * aside, lift, rolled, elbow, none, wrist, none), axis=1)
+    pan = (angle - side * aside).clip(*PAN_LIMITS)
+    return np.stack((pan, lift, rolled, elbow, none, wrist, none), axis=1)
 
 
 def heading(q: Floats) -> Floats:

@@ -1,0 +1,49 @@
+"""Reacher's reward, success and expert, by hand."""
+
+import gymnasium
+import numpy as np
+import pytest
+
+from tiltyard.envs.robotics.reacher import Reacher
+
+
+def placed(joints: tuple[float, float], target: tuple[float, float]) -> Reacher:
+    lanes = Reacher(1)
+    lanes.begin(np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(1, np.int64))
+    lanes.qpos[0], lanes.qvel[0] = (*joints, *target), 0.0
+    lanes.first_qpos[:] = lanes.qpos
+    lanes._read_first(0)
+    return lanes
+
+
+def test_reward_by_hand() -> None:
+    lanes = placed((0.0, 0.0), (0.21, 0.1))  # the straight arm ends at 0.1 + 0.11 m
+    reward, _ = lanes.advance(np.zeros((1, 2), np.float32), np.ones(1, bool))
+    assert reward[0] == pytest.approx(-0.1)
+    np.testing.assert_allclose(lanes.observe()[0, 8:], [0.0, -0.1], atol=1e-12)
+    lanes = placed((np.pi / 2, np.pi / 2), (-0.11, 0.1))  # up 0.1 m, then left 0.11 m
+    reward, _ = lanes.advance(np.full((1, 2), [0.5, -0.25], np.float32), np.ones(1, bool))
+    assert lanes.terms["reward_ctrl"][0] == -(0.25 + 0.0625)
+    assert lanes.terms["reward_dist"][0] == pytest.approx(0, abs=0.01)
+
+
+@pytest.mark.parametrize(("short", "success"), [(0.009, True), (0.011, False)])
+def test_success_is_a_fingertip_within_a_centimetre(short: float, success: bool) -> None:
+    lanes = placed((0.0, 0.0), (0.21 - short, 0.0))
+    lanes.advance(np.zeros((1, 2), np.float32), np.ones(1, bool))
+    assert lanes.step_info()["success"].tolist() == [success]
+
+
+def test_expert_bends_to_the_posture_that_reaches() -> None:
+    for target in ((0.05, 0.1), (-0.12, -0.03), (-0.02, 0.15)):
+        lanes = placed((0.05, -0.05), target)
+        for _ in range(50):
+            lanes.advance(lanes.expert_actions(), np.ones(1, bool))
+        assert np.abs(lanes.miss).max() < 2e-3
+        assert np.abs(lanes.qvel[0, :2]).max() < 0.2
+
+
+def test_reset_names_the_target_that_the_agent_sees() -> None:
+    observation, info = gymnasium.make("tiltyard/Reacher-v5", split="test").reset(seed=4)
+    np.testing.assert_array_equal(info["target"], observation[4:6])
+    assert np.hypot(*info["target"]) < 0.2
