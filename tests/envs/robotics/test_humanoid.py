@@ -1,6 +1,7 @@
 """Humanoid is Gymnasium's own, number for number; its expert sees one step and its mirror image."""
 
 import inspect
+import json
 from typing import Any
 
 import gymnasium
@@ -9,7 +10,8 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-from tiltyard.envs.robotics.experts import load_expert
+from tiltyard.envs.robotics.experts import expert_file, load_expert
+from tiltyard.envs.robotics.gaits import Search
 from tiltyard.envs.robotics.humanoid import JOINTS, MOTORS, SEEN, Humanoid, HumanoidVectorEnv
 from tiltyard.envs.robotics.humanoid_gait import GAIT, HUMANOID
 
@@ -216,3 +218,22 @@ def test_gait_of_the_first_numbers_is_the_one_that_is_drawn() -> None:
     assert weights["swing_hip_x", "left"] == pytest.approx(1.65)  # 0.55 rad farther out at 1 m/s, by a spring of 3
     assert policy.bias[MOTORS.index("stance_knee")] == pytest.approx(-0.8)  # a spring of 4 to -0.2 rad
     assert load_expert("humanoid").weights.shape == policy.weights.shape
+
+
+def test_search_starts_from_the_drawn_gait_and_goes_as_far_as_each_number_may() -> None:
+    search = Search("humanoid", seed=0, samples=4)
+    np.testing.assert_array_equal(search.mean, HUMANOID.first)
+    numbers = [(motor, name) for motor, feels in GAIT.items() for name in feels]
+    far = dict(zip(numbers, search.deviation.tolist(), strict=True))
+    assert far["swing_hip_y", "pitch"] == pytest.approx(0.15)  # 0.15 of what REACH says
+    assert far["swing_hip_y", "swing_hip_y_rate"] == pytest.approx(0.15 * 0.04)
+    assert far["stance_elbow", "roll"] == pytest.approx(0.15 / 2)
+    kept = search.improve()  # episodes of 100 steps, at most
+    assert kept > 60  # the drawn gait does not fall so soon: a step is worth 1
+    assert (search.mean != HUMANOID.first).all()
+
+
+def test_stored_gait_says_how_it_was_made() -> None:
+    made = json.loads(expert_file("humanoid").read_text())["made"]
+    assert made["by"].startswith("python -m tiltyard.envs.robotics.gaits humanoid --seed")
+    assert made["hertz"] == Humanoid.expert_hertz
