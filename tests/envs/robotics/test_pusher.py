@@ -44,6 +44,9 @@ def test_reset_names_where_cylinder_and_goal_are() -> None:
         np.testing.assert_allclose(info["object"], observation[17:19], atol=1e-12)
         np.testing.assert_allclose(info["goal"], [0.45, -0.05], atol=1e-12)
         assert np.hypot(*(info["object"] - info["goal"])) > 0.17
+    lanes = placed(0.0, 0.0)
+    named = lanes.reset_info()["object"][0]
+    assert np.hypot(*(named - [0.45, -0.05])) > 0.17  # where it began, not where it has been put since
 
 
 @pytest.mark.parametrize("side", [-1.0, 1.0])
