@@ -11,7 +11,7 @@ from gymnasium.vector import AutoresetMode
 
 from tiltyard.envs.catalogue import ROWS, Row
 from tiltyard.envs.robotics.batched import MujocoLanes
-from tiltyard.envs.robotics.locomotion import HalfCheetahVectorEnv, Hopper
+from tiltyard.envs.robotics.locomotion import HalfCheetah, HalfCheetahVectorEnv, Hopper
 from tiltyard.envs.robotics.native import AMPLE, Carrier, safe
 
 MUJOCO_ROWS = [row for row in ROWS if row.domain == "robotics"]
@@ -102,12 +102,12 @@ def test_autoreset_mode_is_declared(row: Row) -> None:
 
 
 def test_acceleration_that_mujoco_warns_of_counts_though_the_state_stays_small() -> None:
-    lanes = Hopper(2, frame_skip=1)
+    lanes = HalfCheetah(2, frame_skip=1)
     lanes.begin(np.arange(2), np.arange(2), np.zeros(2, np.int64))
     kept = lanes.qpos[1].copy()
-    # 2e11 N on some 4 kg for 0.002 s: beyond 1e10 m/s^2, and 1e8 m/s.
+    # 2e11 N on 14 kg for one Euler step of 0.01 s: beyond 1e10 m/s^2, but not 1e10 m/s.
     lanes.part(mujoco.mjtState.mjSTATE_QFRC_APPLIED)[1, 0] = 2e11
-    lanes.advance(np.zeros((2, 3), np.float32), np.ones(2, bool))
+    lanes.advance(np.zeros((2, 6), np.float32), np.ones(2, bool))
     assert lanes.unstable.tolist() == [False, True]
     np.testing.assert_array_equal(lanes.qpos[1], kept)
 
