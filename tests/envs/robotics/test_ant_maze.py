@@ -131,12 +131,13 @@ def test_start_needs_room_for_straight_legs() -> None:
 
 def test_goal_can_be_neither_felt_nor_moved() -> None:
     near, far = AntMazeEnv(continuing=True), AntMazeEnv(continuing=True)
-    near.reset(seed=0, options={"start": (-4.0, 4.0), "goal": (-4.0, 4.0)})
+    near.reset(seed=0, options={"start": (-4.0, 4.0), "goal": (-3.5, 4.5)})  # under a foot
     far.reset(seed=0, options={"start": (-4.0, 4.0), "goal": (4.0, -4.0)})
-    for _ in range(30):
-        a, b = near.step(np.full(8, 0.4, np.float32))[0], far.step(np.full(8, 0.4, np.float32))[0]
+    for _ in range(40):
+        a, b = near.step(REST)[0], far.step(REST)[0]
         np.testing.assert_array_equal(a[:29], b[:29])
-        np.testing.assert_array_equal(a[29:], [-4.0, 4.0])
+        np.testing.assert_array_equal(a[29:], [-3.5, 4.5])
+    assert a[2] < 0.6  # it stands
 
 
 def test_view_along_x_is_ants_own() -> None:
