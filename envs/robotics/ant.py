@@ -4,6 +4,7 @@ The task is of Schulman et al., High-Dimensional Continuous Control Using Genera
 pays one a step for merely standing, about 1000 an episode; success is therefore a matter of distance alone.
 """
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
@@ -33,9 +34,9 @@ class Roamer(Runner):
         self.y_velocity: Floats = np.zeros(num_envs)
         self._before: Floats = self.readings[:, :2]
 
+    @abstractmethod
     def healthy(self) -> Bools:
         """Whether the body is held as it should be."""
-        raise NotImplementedError
 
     def fallen(self) -> Bools:
         """Not healthy."""

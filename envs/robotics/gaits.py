@@ -8,7 +8,7 @@ the body feels.
 
 is linear in what :meth:`Runner.expert_view` shows, so that a gait is a :class:`LinearPolicy`, of some forty numbers
 where :mod:`.search` has hundreds. The cross-entropy method improves them: a normal distribution moves towards the best
-quarter of its own samples.
+quarter of its own samples. The humanoid's gait is of another kind, a step and its mirror image: :mod:`.humanoid_gait`.
 
 Paper: The Cross-Entropy Method for Fast Policy Search (Mannor, Rubinstein and Gat, 2003); the smoothed update is that
 of A Tutorial on the Cross-Entropy Method (de Boer et al., 2005), section 3.
