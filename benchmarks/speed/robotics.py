@@ -1,41 +1,78 @@
-"""Environment steps a second of the runners, beside Gymnasium's own and beside MuJoCo's bare ``rollout``.
+"""Environment steps a second of the MuJoCo twins beside Gymnasium's vectors, EnvPool and MuJoCo's bare ``rollout``.
 
-``python benchmarks/speed/robotics.py`` prints medians over interleaved repeats, and ratios within the same run: to
-Gymnasium's SyncVectorEnv, and to the bare rollout with as many threads (which computes no observation, reward, info or
-reset, and loses the solver's warm start between actions).
+    python benchmarks/speed/robotics.py                                    # HalfCheetah-v5
+    python benchmarks/speed/robotics.py --tasks Hopper-v5 Ant-v5 --envpool /path/to/python
+
+Every contender steps for a moment, in turn, several times over; the tables show medians, and ratios within the run. The
+bare rollout computes no observation, reward, info or reset and loses the solver's warm start between actions: it is the
+physics' own limit. AsyncVectorEnv takes a process a lane.
+
+EnvPool takes its turns in a process of its own, whose interpreter ``--envpool`` names: its wheels pin other libraries
+than ours (``python -m venv X && X/bin/pip install 'envpool<1.2.6'``; from 1.2.6 on they need Python 3.12).
 """
 
+import argparse
+import os
 import statistics
-import time
+import subprocess
 from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import gymnasium
 import mujoco
 import numpy as np
-from gymnasium.vector import SyncVectorEnv
+from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv, VectorEnv
 from mujoco.rollout import Rollout
 
-from tiltyard.envs.robotics.ant import AntVectorEnv
-from tiltyard.envs.robotics.batched import model_path
-from tiltyard.envs.robotics.locomotion import HalfCheetahVectorEnv, HopperVectorEnv, Walker2dVectorEnv
+from tiltyard.envs.catalogue import register_all
 
-LANES, REPEATS, SECONDS = 64, 7, 0.4
-TASKS: dict[str, tuple[Any, str, int]] = {
-    "HalfCheetah-v5": (HalfCheetahVectorEnv, "half_cheetah.xml", 5),
-    "Hopper-v5": (HopperVectorEnv, "hopper.xml", 4),
-    "Walker2d-v5": (Walker2dVectorEnv, "walker2d_v5.xml", 4),
-    "Ant-v5": (AntVectorEnv, "ant.xml", 5),
-}
+LANES = 64  # of every vector but where more are named
+MORE = (64, 128, 256)  # of ours
+THREADS = (1, 2)
 FULL = mujoco.mjtState.mjSTATE_FULLPHYSICS.value
-Contender = Callable[[], int]  # takes one batched step, returns how many environment steps that was
+RESTART = {"Hopper-v5": 20, "Walker2d-v5": 20, "Ant-v5": 120}  # actions that random ones survive, else 1000
+CHILD = """
+import sys, time
+from importlib.metadata import version
+import envpool, numpy as np
+name, lanes, threads = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+env = envpool.make(name, env_type="gymnasium", num_envs=lanes, num_threads=threads, batch_size=lanes, seed=0)
+low, high = env.action_space.low, env.action_space.high
+actions = np.random.default_rng(0).uniform(low, high, (200, lanes, *low.shape))
+env.reset()
+print(version("envpool"), flush=True)
+count = 0
+for line in sys.stdin:
+    begun, total = time.perf_counter(), 0
+    while (spent := time.perf_counter() - begun) < float(line):
+        env.step(actions[count % 200])
+        count, total = count + 1, total + lanes
+    print(total / spent, flush=True)
+"""
+
+Contender = Callable[[float], float]  # steps for about so many seconds, returns steps a second
 
 
-def gymnasium_single(name: str) -> Contender:
+def repeated(step: Callable[[], int]) -> Contender:
+    """A contender of a function that steps once and says how many environment steps that was."""
+
+    def measure(seconds: float) -> float:
+        start, total = perf_counter(), 0
+        while (spent := perf_counter() - start) < seconds:
+            total += step()
+        return total / spent
+
+    return measure
+
+
+def single(name: str) -> Contender:
     """Gymnasium's own environment, reset at its ends."""
     env = gymnasium.make(name)
     env.reset(seed=0)
-    actions = np.random.default_rng(0).uniform(-1, 1, (1000, *env.action_space.shape)).astype(np.float32)  # type: ignore[misc]
+    space: Any = env.action_space
+    actions = np.random.default_rng(0).uniform(space.low, space.high, (1000, *space.shape)).astype(np.float32)
     count = 0
 
     def step() -> int:
@@ -46,45 +83,53 @@ def gymnasium_single(name: str) -> Contender:
             env.reset()
         return 1
 
-    return step
+    return repeated(step)
 
 
-def vector(env: gymnasium.vector.VectorEnv) -> Contender:
+def vector(env: VectorEnv[Any, Any, Any]) -> Contender:
     """A vector environment under random actions."""
     env.reset(seed=0)
-    batch = np.random.default_rng(0).uniform(-1, 1, (200, *env.action_space.shape)).astype(np.float32)  # type: ignore[misc]
+    space: Any = env.action_space
+    actions = np.random.default_rng(0).uniform(space.low, space.high, (200, *space.shape)).astype(np.float32)
     count = 0
 
     def step() -> int:
         nonlocal count
-        env.step(batch[count % 200])
+        env.step(actions[count % 200])
         count += 1
         return env.num_envs
 
-    return step
+    return repeated(step)
 
 
-def bare_rollout(xml: str, skip: int, threads: int) -> Contender:
-    """``mujoco.rollout`` alone: 64 states, one action each, the frame skip inside; states restart every 50 actions."""
-    model = mujoco.MjModel.from_xml_path(str(model_path(xml)))
+def ours(name: str, lanes: int, threads: int) -> VectorEnv[Any, Any, Any]:
+    """Our native vector."""
+    how = {"num_envs": lanes, "vectorization_mode": "vector_entry_point", "nthread": threads}
+    return gymnasium.make_vec(f"tiltyard/{name}", **how)
+
+
+def bare_rollout(name: str, threads: int) -> Contender:
+    """``mujoco.rollout`` alone: states, one action each, the frame skip inside; they restart as random episodes end."""
+    env: Any = ours(name, 1, 1)
+    model, skip, restart = env.lanes.model, env.lanes.frame_skip, RESTART.get(name, 1000)
     data = [mujoco.MjData(model) for _ in range(threads)]
     first = np.empty(mujoco.mj_stateSize(model, FULL))
     mujoco.mj_getState(model, data[0], first, FULL)
     start = np.tile(first, (LANES, 1))
     start[:, 1 : 1 + model.nq] += np.random.default_rng(1).uniform(-0.005, 0.005, (LANES, model.nq))
-    batch = np.random.default_rng(0).uniform(-1, 1, (200, LANES, 1, model.nu))
+    low, high = model.actuator_ctrlrange.T
+    actions = np.random.default_rng(0).uniform(low, high, (200, LANES, 1, model.nu))
     out, sensors = np.empty((LANES, skip, len(first))), np.empty((LANES, skip, model.nsensordata))
     pool, models, warm = Rollout(nthread=threads if threads > 1 else 0), [model] * LANES, np.zeros((LANES, model.nv))
     count, state = 0, start
 
     def step() -> int:
         nonlocal count, state
-        control = np.repeat(batch[count % 200], skip, axis=1)
         pool.rollout(
             models,
             data,
-            start if count % 50 == 0 else state,
-            control,
+            start if count % restart == 0 else state,
+            np.repeat(actions[count % 200], skip, axis=1),
             skip_checks=True,
             nstep=skip,
             initial_warmstart=warm,
@@ -95,46 +140,102 @@ def bare_rollout(xml: str, skip: int, threads: int) -> Contender:
         count += 1
         return LANES
 
-    return step
+    return repeated(step)
 
 
-def rate(step: Contender) -> float:
-    """Steps a second over about ``SECONDS``."""
-    total, start = 0, time.perf_counter()
-    while (spent := time.perf_counter() - start) < SECONDS:
-        total += step()
-    return total / spent
+def envpool(python: str, name: str) -> tuple[str, Contender]:
+    """EnvPool on two threads in a process of its own, and its version."""
+    command = [python, "-c", CHILD, name, str(LANES), str(THREADS[-1])]
+    child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert child.stdin is not None
+    assert child.stdout is not None
+    said, heard = child.stdin, child.stdout
+
+    def measure(seconds: float) -> float:
+        said.write(f"{seconds}\n")
+        said.flush()
+        return float(heard.readline())
+
+    version = heard.readline().strip()
+    if not version:
+        raise SystemExit(f"{python} could not run envpool: install it there by `pip install 'envpool<1.2.6'`")
+    return version, measure
 
 
-def measure(name: str) -> dict[str, float]:
-    """Median steps a second of each contender, their repeats taken in turns."""
-    native, xml, skip = TASKS[name]
-    contenders: dict[str, Contender] = {
-        "gymnasium, 1 env": gymnasium_single(name),
-        f"gymnasium SyncVectorEnv, {LANES} lanes": vector(SyncVectorEnv([lambda: gymnasium.make(name)] * LANES)),
-        "ours, 1 lane": vector(native(1, max_episode_steps=1000)),
+def contenders(name: str, python: str | None) -> dict[str, Contender]:
+    """All of them, in the table's order."""
+    makers = [lambda: gymnasium.make(name)] * LANES
+    found = {
+        "gymnasium, 1 env": single(name),
+        f"gymnasium SyncVectorEnv, {LANES} lanes": vector(SyncVectorEnv(makers)),
+        f"gymnasium AsyncVectorEnv, {LANES} lanes": vector(AsyncVectorEnv(makers)),
     }
-    for threads in (1, 2):
-        contenders[f"bare rollout, {LANES} states, {threads} threads"] = bare_rollout(xml, skip, threads)
-        env = native(LANES, max_episode_steps=1000, nthread=threads)
-        contenders[f"ours, {LANES} lanes, {threads} threads"] = vector(env)
-    rates: dict[str, list[float]] = {key: [] for key in contenders}
-    for _ in range(REPEATS):
-        for key, step in contenders.items():
-            rates[key].append(rate(step))
+    if python:
+        version, found_envpool = envpool(python, name)
+        found[f"EnvPool {version}, {LANES} lanes, {THREADS[-1]} threads"] = found_envpool
+    for threads in THREADS:
+        found[f"bare rollout, {LANES} states, {threads} threads"] = bare_rollout(name, threads)
+        for lanes in MORE:
+            found[f"ours, {lanes} lanes, {threads} threads"] = vector(ours(name, lanes, threads))
+    return found
+
+
+def measure(name: str, python: str | None, repeats: int, seconds: float) -> dict[str, float]:
+    """Median steps a second of each contender, their repeats taken in turns."""
+    measured = contenders(name, python)
+    rates: dict[str, list[float]] = {key: [] for key in measured}
+    for run in range(repeats + 1):
+        for key, contender in measured.items():
+            rate = contender(seconds if run else seconds / 4)  # the first is a warm-up
+            if run:
+                rates[key].append(rate)
     return {key: statistics.median(values) for key, values in rates.items()}
+
+
+def kilobytes_a_lane(name: str, lanes: int = 4096) -> float:
+    """Resident memory of ``lanes`` further lanes after a step, over their number: all of it beyond MuJoCo's data.
+
+    MuJoCo's own data are one ``MjData`` a thread, whatever the number of lanes.
+    """
+
+    def resident() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    few = ours(name, LANES, 2)
+    vector(few)(0.01)
+    before = resident()
+    many = ours(name, lanes, 2)
+    many.reset(seed=0)
+    many.step(np.zeros(many.action_space.shape, np.float32))  # type: ignore[arg-type]
+    return (resident() - before) / lanes / 1000
+
+
+def table(name: str, medians: dict[str, float]) -> None:
+    """Prints rates, and ratios to what stands in the columns' heads."""
+    peers = [key for key in medians if key.startswith(("gymnasium, 1", "gymnasium Async", "EnvPool"))]
+    heads = {"gymnasium, 1": "x single", "gymnasium As": "x async", "EnvPool 1.2": "x EnvPool"}
+    columns = [next((head for start, head in heads.items() if peer.startswith(start)), "x EnvPool") for peer in peers]
+    print(f"\n{name:<44}{'steps/s':>9}" + "".join(f"{head:>11}" for head in (*columns, "x rollout")))
+    for key, value in medians.items():
+        line = f"  {key:<42}{value:>9,.0f}" + "".join(f"{value / medians[peer]:>11.2f}" for peer in peers)
+        if key.startswith("ours"):
+            line += f"{value / medians[f'bare rollout, {LANES} states, {key[-9:]}']:>11.2f}"
+        print(line)
 
 
 def main() -> None:
     """Prints the tables."""
-    for name in TASKS:
-        medians = measure(name)
-        sync = medians[f"gymnasium SyncVectorEnv, {LANES} lanes"]
-        print(f"\n{name}{'steps/s':>38}{'x sync':>9}{'x rollout':>11}")
-        for key, value in medians.items():
-            threads = key[-9:] if key.startswith(f"ours, {LANES}") else None
-            bare = f"{value / medians[f'bare rollout, {LANES} states, {threads}']:11.2f}" if threads else ""
-            print(f"  {key:<40}{value:>9,.0f}{value / sync:>9.2f}{bare}")
+    parser = argparse.ArgumentParser(description="Steps a second of the MuJoCo twins beside their peers")
+    parser.add_argument("--tasks", nargs="+", default=["HalfCheetah-v5"], help="Gymnasium ids")
+    parser.add_argument("--envpool", help="a Python interpreter that has EnvPool")
+    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--seconds", type=float, default=0.4, help="of each contender's turn")
+    given = parser.parse_args()
+    register_all()
+    print(f"MuJoCo {mujoco.__version__}, Gymnasium {gymnasium.__version__}, {os.cpu_count()} processors")
+    for name in given.tasks:
+        table(name, measure(name, given.envpool, given.repeats, given.seconds))
+        print(f"  memory a lane: {kilobytes_a_lane(name):.1f} kB")
 
 
 if __name__ == "__main__":

@@ -114,6 +114,7 @@ class Ant(Roamer):
         include_cfrc_ext_in_observation: bool = True,
         **simulation: Any,
     ) -> None:
+        self.main_body = main_body
         super().__init__(
             num_envs,
             xml_file=xml_file,
@@ -131,7 +132,6 @@ class Ant(Roamer):
         self.healthy_z_range = healthy_z_range
         self.contact_force_range = contact_force_range
         self.include_cfrc_ext_in_observation = include_cfrc_ext_in_observation
-        self._main_body = self.model.body(main_body).id
         self.observation_space = Box(-np.inf, np.inf, self.observe().shape[1:], np.float64)
 
     def draw(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
@@ -139,14 +139,9 @@ class Ant(Roamer):
         scale = self.reset_noise_scale
         return rng.uniform(-scale, scale, self.model.nq), scale * rng.standard_normal(self.model.nv)
 
-    def count_readings(self) -> int:
-        """See :meth:`read`."""
-        return 2 + 6 * int(self.model.nbody)
-
-    def read(self, data: mujoco.MjData, readings: Floats) -> None:
+    def sources(self, data: mujoco.MjData) -> tuple[Floats, ...]:
         """Where the main body was when MuJoCo last placed it (x, y), and torque and force of contact on every body."""
-        readings[:2] = data.xpos[self._main_body, :2]
-        readings[2:] = data.cfrc_ext.ravel()
+        return data.xpos[self.model.body(self.main_body).id, :2], data.cfrc_ext
 
     @property
     def contact_forces(self) -> Floats:
