@@ -286,7 +286,9 @@ class CableRouting(ArmLanes):
         shift = np.where(away, 0.0, np.clip(wide + 0.5 * side * free / before, -0.008, 0.008))
         goal = np.column_stack((post + out * reach[:, None] + left * shift[:, None], height))
         yaw = np.arctan2(-way[:, 1], -way[:, 0]) - attitude(self.sensed("orientation"))[:, 2]
-        actions: npt.NDArray[np.float32] = np.clip(np.column_stack((goal - held, yaw)) / self._scale, -1, 1)
+        step = (goal - held) / self._scale[:3]
+        step /= np.maximum(1.0, np.abs(step).max(axis=1, keepdims=True))  # straight there: the cable is slack inside
+        actions: npt.NDArray[np.float32] = np.column_stack((step, np.clip(yaw / self._scale[3], -1, 1)))
         return actions.astype(np.float32)
 
     def passage(self) -> tuple[Bools, Floats, Floats]:
