@@ -1,0 +1,17 @@
+"""Roads, a row an id; see :mod:`tiltyard.envs.catalogue`."""
+
+from ..row import Row
+
+ROWS: tuple[Row, ...] = (
+    Row(
+        "tiltyard/Highway-v0",
+        "tiltyard.envs.driving.scenarios.highway:HighwayEnv",
+        "tiltyard.envs.driving.scenarios.highway:HighwayVectorEnv",
+        domain="driving",
+        summary="A multi-lane road among IDM and MOBIL traffic, rewarded by route completion",
+        max_episode_steps=400,
+        random_score=-0.084,
+        expert_score=0.971,
+        expert_success=0.98,
+    ),
+)

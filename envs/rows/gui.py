@@ -1,0 +1,17 @@
+"""Screens to be operated, a row an id; see :mod:`tiltyard.envs.catalogue`."""
+
+from ..row import Row
+
+ROWS: tuple[Row, ...] = (
+    Row(
+        "tiltyard/Phone-v0",
+        "tiltyard.envs.gui.phone:PhoneEnv",
+        "tiltyard.envs.gui.phone:PhoneVectorEnv",
+        domain="gui",
+        summary="A simulated phone with real apps, goals in words, pixels and an accessibility tree",
+        max_episode_steps=50,
+        random_score=0.0,
+        expert_score=1.0,
+        expert_success=1.0,
+    ),
+)
