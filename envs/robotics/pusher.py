@@ -5,6 +5,7 @@ Reinforcement Learning Environments, 2024). Added: ``success``, the test split, 
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import mujoco
@@ -15,6 +16,7 @@ from gymnasium.spaces import Box
 from ..core import BatchedVectorEnv, Bools, Floats, Info, SingleEnv
 from .batched import MujocoLanes
 from .push import push, turned_left
+from .top_view import TopView
 
 PUSHER_CAMERA: Mapping[str, Any] = {"trackbodyid": -1, "distance": 4.0}
 JOINTS = 7
@@ -65,6 +67,7 @@ class Pusher(MujocoLanes):
         self.reward_control_weight = reward_control_weight
         self.observation_space = Box(-np.inf, np.inf, (23,), np.float64)
         self.terms: dict[str, Floats] = {}
+        self._open_view = partial(self._open_view, software=partial(TopView, region=((-0.3, -0.9), (1.0, 0.4))))
 
     def sources(self, data: mujoco.MjData) -> tuple[Floats, ...]:
         """Where MuJoCo last placed the arm's tips, the cylinder and the goal."""

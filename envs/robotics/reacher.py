@@ -5,6 +5,7 @@ Reinforcement Learning Environments, 2024). Added: ``success``, the test split, 
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import mujoco
@@ -14,6 +15,7 @@ from gymnasium.spaces import Box
 
 from ..core import BatchedVectorEnv, Bools, Floats, Info, SingleEnv
 from .batched import MujocoLanes
+from .top_view import TopView
 
 REACHER_CAMERA: Mapping[str, Any] = {"trackbodyid": 0}
 UPPER, LOWER = 0.1, 0.11  # metres from joint to joint and to the fingertip
@@ -63,6 +65,7 @@ class Reacher(MujocoLanes):
         self.reward_control_weight = reward_control_weight
         self.observation_space = Box(-np.inf, np.inf, (10,), np.float64)
         self.terms: dict[str, Floats] = {}
+        self._open_view = partial(self._open_view, software=partial(TopView, region=((-0.35, -0.35), (0.35, 0.35))))
 
     def sources(self, data: mujoco.MjData) -> tuple[Floats, ...]:
         """Where MuJoCo last placed the fingertip and the target."""

@@ -4,6 +4,7 @@ The task is of Coulom, Reinforcement Learning Using Neural Networks, with Applic
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy.typing as npt
 
 from ..core import BatchedVectorEnv, Floats, Info, SingleEnv
 from .locomotion import Runner
+from .top_view import TopView
 
 
 class Swimmer(Runner):
@@ -58,6 +60,9 @@ class Swimmer(Runner):
             **simulation,
         )
         self.y_velocity: Floats = np.zeros(num_envs)
+        self._open_view = partial(
+            self._open_view, software=partial(TopView, region=((-2.5, -2.5), (2.5, 2.5)), follow=True)
+        )
 
     def draw(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """See :meth:`MujocoLanes.draw`."""

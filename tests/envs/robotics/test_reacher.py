@@ -47,3 +47,13 @@ def test_reset_names_the_target_that_the_agent_sees() -> None:
     observation, info = gymnasium.make("tiltyard/Reacher-v5", split="test").reset(seed=4)
     np.testing.assert_array_equal(info["target"], observation[4:6])
     assert np.hypot(*info["target"]) < 0.2
+
+
+def test_view_from_above_shows_the_target_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MUJOCO_GL", "off")
+    lanes = placed((2.0, 1.0), (0.1, -0.1))
+    frame = lanes.render()
+    row = column = round(240 + 0.1 * 480 / 0.7)  # 0.7 m fill 480 pixels, the middle in the middle
+    np.testing.assert_allclose(frame[row, column], [229, 51, 51], atol=2)
+    np.testing.assert_allclose(frame[34, 240], [229, 102, 153], atol=2)  # the wall at 0.3 m
+    lanes.close()

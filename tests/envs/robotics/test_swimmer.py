@@ -27,3 +27,15 @@ def test_success_is_five_metres_ahead() -> None:
     lanes.qpos[:, 0], lanes.qvel[:] = goal + [-0.01, 0.01], 0.0
     lanes.advance(np.zeros((2, 2), np.float32), np.ones(2, bool))
     assert lanes.step_info()["success"].tolist() == [False, True]
+
+
+def test_view_from_above_follows_the_body(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MUJOCO_GL", "off")
+    lanes = Swimmer(1, reset_noise_scale=0.0)
+    lanes.begin(np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(1, np.int64))
+    near = lanes.render()
+    lanes.qpos[0, 0] = 20.0
+    np.testing.assert_array_equal(lanes.render(), near)  # over another stretch of the same grid
+    lanes.qpos[0, 0] = 20.5
+    assert (lanes.render() != near).any()
+    lanes.close()
