@@ -1,4 +1,6 @@
-"""Pictures of a MuJoCo model: by OpenGL where the machine has one that works, else a plain side view in software.
+"""Pictures of a MuJoCo model: by OpenGL where the machine has one that works, else a plain view in software.
+
+That is a side view, one from above, or the picture a camera would take, whichever shows the task.
 
 A machine without a display has EGL or OSMesa at best. Whether they work is only known by trying, and a failed try
 spoils the process for the next (PyOpenGL binds one platform for good), so a child process tries first.
