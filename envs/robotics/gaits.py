@@ -15,6 +15,7 @@ of A Tutorial on the Cross-Entropy Method (de Boer et al., 2005), section 3.
 """
 
 import argparse
+import json
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ import mujoco
 import numpy as np
 
 from .ant import Ant
-from .experts import Array, LinearPolicy, save_expert
+from .experts import Array, LinearPolicy, expert_file, load_expert, save_expert
 from .humanoid_gait import HUMANOID, Steps
 from .locomotion import Runner, Walker2d
 from .search import FIRST_SEED, JUDGES, play
@@ -188,15 +189,27 @@ class Search:
         task: "ant", "swimmer" or "walker2d".
         seed: of the samples.
         samples: gaits a generation.
+        episodes: that each is played; the body's own number, if not given.
+        spread: standard deviation of the first samples, likewise.
+        first: numbers of the first gait; as drawn, if not given.
     """
 
-    def __init__(self, task: str, *, seed: int, samples: int = 40) -> None:
+    def __init__(
+        self,
+        task: str,
+        *,
+        seed: int,
+        samples: int = 40,
+        episodes: int | None = None,
+        spread: float | None = None,
+        first: Array | None = None,
+    ) -> None:
         self.body = BODIES[task]
-        self.samples = samples
-        self.mean = self.body.first
-        self.deviation = np.full_like(self.mean, self.body.spread) * self.body.scale
+        self.samples, self.episodes = samples, episodes or self.body.episodes
+        self.mean = self.body.first if first is None else first
+        self.deviation = np.full_like(self.mean, spread or self.body.spread) * self.body.scale
         self.generation, self.rng = 0, np.random.default_rng(seed)
-        self.lanes = self.body.lanes_class(samples * self.body.episodes, **self.body.keywords)
+        self.lanes = self.body.lanes_class(samples * self.episodes, **self.body.keywords)
         self.judges = self.body.lanes_class(JUDGES, **self.body.keywords)
         self._shape = (self.lanes.model.nq - self.lanes.places, self.lanes.expert_view().shape[1])
 
@@ -210,7 +223,7 @@ class Search:
         noise[0] = 0.0  # the mean itself stands with its samples
         numbers = self.mean + self.deviation * noise
         # All samples start alike, so that the gaits alone differ.
-        starts = FIRST_SEED + self.generation * self.body.episodes + np.arange(self.body.episodes)
+        starts = FIRST_SEED + self.generation * self.episodes + np.arange(self.episodes)
         limit = min(self.body.limit, 100 + self.body.growth * self.generation)
         policies = _stack([self.policy(sample) for sample in numbers for _ in starts])
         seeds = np.tile(starts, self.samples)
@@ -235,23 +248,27 @@ def _stack(policies: list[LinearPolicy]) -> tuple[Array, Array]:
     return np.stack([policy.weights for policy in policies]), np.stack([policy.bias for policy in policies])
 
 
+def _worth(returns: Array) -> float:
+    return float(returns.mean() - returns.std())
+
+
 def search_gait(
-    task: str, *, seed: int, generations: int, every: int = 10, **settings: Any
+    task: str, *, seed: int, generations: int, every: int = 10, first: Array | None = None, **settings: Any
 ) -> Iterator[tuple[LinearPolicy, int]]:
     """Every best gait so far and the generation that bore it; one in ``every`` and the last are judged.
 
-    Settings are those of :class:`Search`.
+    A gait to start from must be bettered. Settings are those of :class:`Search`.
     """
-    search, best = Search(task, seed=seed, **settings), -np.inf
+    search = Search(task, seed=seed, first=first, **settings)
+    best = -np.inf if first is None else _worth(search.judge()[1])
     while search.generation < generations:
         kept = search.improve()
         if search.generation % every and search.generation < generations:
             continue
         policy, returns = search.judge()
-        score = float(returns.mean() - returns.std())
         log.info("%s %d: kept %.0f, %.0f +- %.0f", task, search.generation, kept, returns.mean(), returns.std())
-        if score > best:
-            best = score
+        if _worth(returns) > best:
+            best = _worth(returns)
             yield policy, search.generation
     search.lanes.close()
     search.judges.close()
@@ -264,14 +281,27 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--generations", type=int, default=80)
     parser.add_argument("--every", type=int, default=10)
+    parser.add_argument("--samples", type=int, default=40, help="gaits a generation")
+    parser.add_argument("--episodes", type=int, default=None, help="that each is played")
+    parser.add_argument("--spread", type=float, default=None, help="of the first samples")
+    parser.add_argument("--further", action="store_true", help="from the stored gait (the humanoid's)")
     given = parser.parse_args()
-    command = f"python -m tiltyard.envs.robotics.gaits {given.task} --seed {given.seed} --every {given.every}"
+    body, first, before = BODIES[given.task], None, ""
+    if given.further:
+        if not isinstance(body, Steps):
+            parser.error(f"--further: the {given.task}'s numbers cannot be read back from its stored gait")
+        first = body.numbers(load_expert(given.task))
+        before = json.loads(expert_file(given.task).read_text())["made"]["by"] + ", then "
+    settings = {name: getattr(given, name) for name in ("seed", "every", "samples", "episodes", "spread")}
+    command = f"{before}python -m tiltyard.envs.robotics.gaits {given.task}" + " --further" * given.further
+    command += "".join(f" --{name} {value}" for name, value in settings.items() if value is not None)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    hertz = BODIES[given.task].lanes_class.expert_hertz
-    search = search_gait(given.task, seed=given.seed, generations=given.generations, every=given.every)
+    search = search_gait(given.task, generations=given.generations, first=first, **settings)
     for policy, generation in search:  # found again by stopping there, so that a search may be interrupted at any time
         by = f"{command} --generations {generation}"
-        save_expert(given.task, policy, {"by": by, "hertz": hertz, "mujoco": mujoco.__version__})
+        save_expert(
+            given.task, policy, {"by": by, "hertz": body.lanes_class.expert_hertz, "mujoco": mujoco.__version__}
+        )
 
 
 if __name__ == "__main__":

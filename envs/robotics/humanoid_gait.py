@@ -109,14 +109,22 @@ class Steps:
 
     def policy(self, numbers: Array, *, postures: int, view: int) -> LinearPolicy:
         """The gait of ``numbers``."""
-        weights, bias = np.zeros((len(MOTORS), view)), np.zeros(len(MOTORS))
-        places = [(MOTORS.index(motor), name) for motor, feels in GAIT.items() for name in feels]
-        for (row, name), weight in zip(places, numbers.tolist(), strict=True):
-            if name:
-                weights[row, SEEN.index(name)] = weight
-            else:
-                bias[row] = weight
-        return LinearPolicy(weights, bias)
+        table = np.zeros((len(MOTORS), view + 1))  # the last column is the bias
+        table[self._places] = numbers
+        return LinearPolicy(table[:, :-1], table[:, -1])
+
+    def numbers(self, policy: LinearPolicy) -> Array:
+        """The numbers of a gait."""
+        table: Array = np.concatenate((policy.weights, policy.bias[:, None]), axis=1)
+        return table[self._places]
+
+    @property
+    def _places(self) -> tuple[list[int], list[int]]:
+        """Row and column of each number; what is always 1 is seen last."""
+        columns = {name: column for column, name in enumerate((*SEEN, ""))}
+        places = [(MOTORS.index(motor), columns[name]) for motor, feels in GAIT.items() for name in feels]
+        rows, seen = zip(*places, strict=True)
+        return list(rows), list(seen)
 
 
 HUMANOID = Steps(

@@ -237,3 +237,14 @@ def test_stored_gait_says_how_it_was_made() -> None:
     made = json.loads(expert_file("humanoid").read_text())["made"]
     assert made["by"].startswith("python -m tiltyard.envs.robotics.gaits humanoid --seed")
     assert made["hertz"] == Humanoid.expert_hertz
+
+
+def test_numbers_are_read_back_from_the_stored_gait() -> None:
+    stored = load_expert("humanoid")
+    numbers = HUMANOID.numbers(stored)
+    again = HUMANOID.policy(numbers, postures=22, view=47)
+    np.testing.assert_array_equal(again.weights, stored.weights)
+    np.testing.assert_array_equal(again.bias, stored.bias)
+    search = Search("humanoid", seed=0, samples=2, episodes=3, spread=0.01, first=numbers)
+    assert search.lanes.num_envs == 6
+    np.testing.assert_array_equal(search.mean, numbers)
