@@ -212,12 +212,11 @@ def kilobytes_a_lane(name: str, lanes: int = 4096) -> float:
 
 def table(name: str, medians: dict[str, float]) -> None:
     """Prints rates, and ratios to what stands in the columns' heads."""
-    peers = [key for key in medians if key.startswith(("gymnasium, 1", "gymnasium Async", "EnvPool"))]
-    heads = {"gymnasium, 1": "x single", "gymnasium As": "x async", "EnvPool 1.2": "x EnvPool"}
-    columns = [next((head for start, head in heads.items() if peer.startswith(start)), "x EnvPool") for peer in peers]
-    print(f"\n{name:<44}{'steps/s':>9}" + "".join(f"{head:>11}" for head in (*columns, "x rollout")))
+    heads = {"gymnasium, 1": "x single", "gymnasium Async": "x async", "EnvPool": "x EnvPool"}
+    peers = [(head, rate) for start, head in heads.items() for key, rate in medians.items() if key.startswith(start)]
+    print(f"\n{name:<44}{'steps/s':>9}" + "".join(f"{head:>11}" for head, _ in peers) + f"{'x rollout':>11}")
     for key, value in medians.items():
-        line = f"  {key:<42}{value:>9,.0f}" + "".join(f"{value / medians[peer]:>11.2f}" for peer in peers)
+        line = f"  {key:<42}{value:>9,.0f}" + "".join(f"{value / rate:>11.2f}" for _, rate in peers)
         if key.startswith("ours"):
             line += f"{value / medians[f'bare rollout, {LANES} states, {key[-9:]}']:>11.2f}"
         print(line)
