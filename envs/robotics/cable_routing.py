@@ -204,24 +204,26 @@ class CableRouting(ArmLanes):
 
     def seated(self) -> Bools:
         """In which clips the cable lies, ``[n, clips]``; see the class."""
-        across, aside, height = self.passages()
-        inside = (np.abs(aside) < GAP) & (height < LIP - RADIUS)
-        seated: Bools = np.asarray(across.any(axis=2) & (inside | ~across).all(axis=2))
-        return seated
+        return _lies(*self.passages())
 
-    def in_turn(self) -> Ints:
-        """The number of the clip in turn, ``[n]``; see the class."""
-        seated = self.seated()
-        numbers: Ints = np.where(seated.all(axis=1), self.count - 1, seated.argmin(axis=1))
-        return numbers
+    def passage(self) -> tuple[Bools, Ints, Bools, Floats, Floats]:
+        """In which clips the cable lies, the number of the clip in turn, and of that what :meth:`passages` says.
+
+        The first is ``[n, clips]``, all others ``[n]``; of several crossings the one next to the held end counts.
+        """
+        passages = self.passages()
+        seated, lanes = _lies(*passages), np.arange(self.num_envs)
+        turn: Ints = np.where(seated.all(axis=1), self.count - 1, seated.argmin(axis=1))
+        first = passages[0][lanes, turn].argmax(axis=1)
+        crosses, aside, height = (column[lanes, turn, first] for column in passages)
+        return seated, turn, crosses, aside, height
 
     def observe(self) -> npt.NDArray[np.float32]:
         """See the class, ``[n, 45 + 4 clips]``."""
-        cable, lanes = self.cable(), np.arange(self.num_envs)
-        seat = np.column_stack((self.clips[lanes, self.in_turn(), :2], np.full(self.num_envs, SEAT)))
+        cable, (seated, turn, crosses, aside, height) = self.cable(), self.passage()
+        seat = np.column_stack((self.clips[np.arange(self.num_envs), turn, :2], np.full(self.num_envs, SEAT)))
         chosen = np.round(np.linspace(0, self._links, POINTS + 2)[1:-1]).astype(int)
-        crosses, aside, height = self.passage()
-        clips = np.concatenate((self.clips - (0.5, 0.0, 0.0), self.seated()[..., None]), axis=2)
+        clips = np.concatenate((self.clips - (0.5, 0.0, 0.0), seated[..., None]), axis=2)
         seen = (
             cable[:, 0] - seat,
             attitude(self.sensed("orientation")),
@@ -264,7 +266,8 @@ class CableRouting(ArmLanes):
 
         It sees no more than the agent.
         """
-        lanes, turn, held = np.arange(self.num_envs), self.in_turn(), self.sensed("held")
+        lanes, held = np.arange(self.num_envs), self.sensed("held")
+        _, turn, crosses, side, level = self.passage()
         posts = np.concatenate((self._mocap[:, None, self._clamp, :2], self.clips[..., :2]), axis=1)
         post = posts[lanes, turn]  # where the cable is last held before the clip in turn
         way = self.clips[lanes, turn, :2] - post
@@ -275,15 +278,14 @@ class CableRouting(ArmLanes):
         off = held[:, :2] - post
         wide = (off * left).sum(axis=1)
         clear = SEAT + 0.026 * free / before  # a height at which the taut cable is 17 mm above the heads
-        crosses, side, level = self.passage()
         over = crosses & (np.abs(side) < 0.003)
         beside = ~crosses | (~over & (level < LIP + 0.008) & (held[:, 2] < clear - 0.01))
         away = beside | (np.abs(wide) > 0.012)
         height = np.select([over & ~away, away], [0.009, clear], held[:, 2])
         height = held[:, 2] + np.clip(height - held[:, 2], -0.01, 0.01)
         pull = np.select([away, over & (held[:, 2] < 0.02)], [-0.006, 0.012], 0.004)
-        reach = np.sqrt((free + pull) ** 2 - (height - SEAT) ** 2)
-        out = np.where(beside[:, None], off / np.linalg.norm(off, axis=1, keepdims=True), way)
+        reach = np.sqrt(np.maximum((free + pull) ** 2 - (height - SEAT) ** 2, 0.0))
+        out = np.where(beside[:, None], off / np.maximum(np.linalg.norm(off, axis=1, keepdims=True), 0.001), way)
         shift = np.where(away, 0.0, np.clip(wide + 0.5 * side * free / before, -0.008, 0.008))
         goal = np.column_stack((post + out * reach[:, None] + left * shift[:, None], height))
         yaw = np.arctan2(-way[:, 1], -way[:, 0]) - attitude(self.sensed("orientation"))[:, 2]
@@ -292,12 +294,11 @@ class CableRouting(ArmLanes):
         actions: npt.NDArray[np.float32] = np.column_stack((step, np.clip(yaw / self._scale[3], -1, 1)))
         return actions.astype(np.float32)
 
-    def passage(self) -> tuple[Bools, Floats, Floats]:
-        """Whether the cable crosses the plane of the clip in turn, and how far aside and how high (m), each ``[n]``."""
-        lanes, turn = np.arange(self.num_envs), self.in_turn()
-        across, aside, height = (part[lanes, turn] for part in self.passages())
-        first = across.argmax(axis=1)  # from the held end
-        return across[lanes, first], aside[lanes, first], height[lanes, first]
+
+def _lies(across: Bools, aside: Floats, height: Floats) -> Bools:
+    """Where all pieces that cross a plane do so inside its clip, and some do: from ``[n, clips, links]`` one a clip."""
+    inside = (np.abs(aside) < GAP) & (height < LIP - RADIUS)
+    return np.asarray(across.any(axis=2) & (inside | ~across).all(axis=2))
 
 
 def _facing(way: float) -> tuple[float, float, float, float]:

@@ -79,7 +79,7 @@ def test_planes_turn_with_the_clips() -> None:
     # A cable along y = 0 crosses the plane of a clip at (0.5, 0.003) turned by 0.5 rad 3 mm x cos 0.5 = 2.6 mm aside
     # if it lies at right angles; along the plane it is 3 mm / cos 0.5 = 3.4 mm.
     lanes = drawn((HAND, CLAMP), ((0.5, 0.003, 0.5),))
-    crosses, aside, height = lanes.passage()
+    _, _, crosses, aside, height = lanes.passage()
     assert crosses[0]
     assert aside[0] == pytest.approx(-0.003 / np.cos(0.5), abs=1e-6)
     assert height[0] == pytest.approx(0.017)
@@ -88,12 +88,12 @@ def test_planes_turn_with_the_clips() -> None:
 def test_all_clips_count_and_the_first_missed_is_in_turn() -> None:
     lanes = drawn((HAND, CLAMP), ((0.54, 0.0, 0.0), (0.48, 0.02, 0.0), (0.44, 0.0, 0.0)))
     np.testing.assert_array_equal(lanes.seated()[0], (True, False, True))
-    assert lanes.in_turn()[0] == 1
+    assert lanes.passage()[1][0] == 1
     assert lanes.step_info()["seated"][0] == 2
     assert not lanes.step_info()["success"][0]
     lanes.clips[0, 1, 1] = 0.0
     assert lanes.step_info()["success"][0]
-    assert lanes.in_turn()[0] == 2
+    assert lanes.passage()[1][0] == 2
 
 
 def test_cable_bends_as_its_stiffness_says() -> None:
@@ -242,11 +242,18 @@ def test_observation_units_by_hand(clips: int) -> None:
     np.testing.assert_allclose(seen[:, 43:45] * 0.1 + (0.6, 0), lanes._mocap[:, lanes._clamp, :2], atol=1e-6)
     np.testing.assert_allclose(seen[:, 47] * 0.1, lanes.clips[:, 0, 2], atol=1e-6)
     assert (seen[:, 48] == 0).all()
-    crosses, aside, height = lanes.passage()
+    _, _, crosses, aside, height = lanes.passage()
     np.testing.assert_array_equal(seen[:, 40], crosses)
     np.testing.assert_allclose(
         seen[:, 41:43] * 0.01, np.column_stack((aside, height - 0.017)) * crosses[:, None], atol=1e-6
     )
+
+
+def test_expert_knows_what_to_do_wherever_the_hand_is() -> None:
+    lanes = started(4)
+    act(lanes, (1, 0, 1, 0), 30)  # as high over the clamp as the cable lets it
+    assert lanes.sensed("held")[:, 2].min() > 0.15
+    assert all(lanes.action_space.contains(action) for action in lanes.expert_actions())
 
 
 def test_episode_ends_when_routed_and_is_paid_once() -> None:
