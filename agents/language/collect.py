@@ -1,71 +1,30 @@
 """Answers from an environment: groups of them to the same problem, through guidance, as :class:`Rollouts`."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
 from stable_baselines3.common.vec_env import VecEnv
 from torch import Tensor
 
-from ...envs.text.base import last_answer
 from ...wrappers.seams import Curriculum, Guidance, Problem, Prompt, Reward
 from ..objectives.ops import turn_ends
+from .episodes import Answer, OnStep, Written, assemble, begin, play, rows_of
 from .policy import TextPolicy
 from .rollouts import Rollouts, join
-from .tokenizer import Tokens, pad_right
-from .warm_start import expert_lanes
+from .tokenizer import Tokens
+from .warm_start import demonstrated, expert_lanes
 
 MAX_ROUNDS = 8
 """Batches sampled at most to fill one, where a curriculum throws answers away."""
 
-OnStep = Callable[[list[dict[str, Any]]], bool]
-"""Told of every environment step with the infos of its answers; False stops the training."""
-
-
-class StopTraining(Exception):
-    """A callback asked for it."""
-
-
-@dataclass(frozen=True)
-class Answer:
-    """One graded answer."""
-
-    prompt: Tokens
-    written: Tokens
-    logp: np.ndarray  # [len(written)]
-    entropy: np.ndarray  # [len(written)]
-    reward: float
-    success: bool
-    final: str  # what was answered in the end
-
-
-def succeeded(info: dict[str, Any], reward: float) -> bool:
-    """Whether an episode that ended with ``info`` was a success; where it does not say, whether it was rewarded."""
-    return bool(info.get("is_success", info.get("success", reward > 0)))
-
-
-def final_answer(text: str) -> str:
-    """What a text answers in the end: what its last ``<answer>...</answer>`` holds, or all of it."""
-    final = last_answer(text)
-    return text if final is None else final
-
-
-def seed_lanes(venv: VecEnv, seeds: Sequence[int]) -> None:
-    """Sets the seed of every lane's next reset, whatever kind of ``VecEnv`` it is."""
-    base = venv.unwrapped
-    if hasattr(base, "seed_lanes"):
-        base.seed_lanes(seeds)
-    else:
-        base._seeds = [int(seed) for seed in seeds]  # what SB3's own vectors pass to reset
-
 
 class Collector:
-    """Asks an environment's problems and has its answers graded, one turn each.
+    """Asks an environment's problems and has its answers graded, in one turn or in several.
 
     Args:
-        venv: one-turn text environment; its lanes are used as they come, however many there are.
+        venv: text environment; its lanes are used as they come, however many there are.
         policy: writes the answers.
         guidance: may change prompts and ask for further rounds.
         group_size: answers to each problem.
@@ -116,7 +75,7 @@ class Collector:
     def _problems(self, seeds: Sequence[int]) -> list[Problem]:
         problems = []
         for chunk in _chunks(list(seeds), self.venv.num_envs):
-            questions = self._reset(chunk)
+            questions = begin(self.venv, chunk)
             problems += [
                 Problem(seed, question, lambda seed=seed: self._solution(seed))  # type: ignore[misc]
                 for seed, question in zip(chunk, questions, strict=True)
@@ -124,15 +83,7 @@ class Collector:
         return problems
 
     def _solution(self, seed: int) -> str:
-        solution: str = expert_lanes(self.venv).demonstrations([seed]).answers[0]
-        return solution
-
-    def _reset(self, seeds: Sequence[int]) -> list[str]:
-        """Resets the lanes to ``seeds``; where there are fewer than lanes, the others repeat the last."""
-        spare = [seeds[-1]] * (self.venv.num_envs - len(seeds))
-        seed_lanes(self.venv, [*seeds, *spare])
-        questions: Any = self.venv.reset()
-        return list(questions[: len(seeds)])
+        return demonstrated(expert_lanes(self.venv), [seed])[0].utterances[0]
 
     def _answer_all(
         self,
@@ -146,29 +97,26 @@ class Collector:
         groups: dict[int, list[Answer]] = {i: [] for i in which}
         rows = [i for i in which for _ in range(1 if deterministic else self.group_size)]
         for chunk in _chunks(rows, self.venv.num_envs):
-            self._reset([problems[i].seed for i in chunk])
-            answers = self._answer([prompts[i] for i in chunk], deterministic=deterministic)
+            answers = self._answer(
+                [problems[i].seed for i in chunk], [prompts[i] for i in chunk], deterministic=deterministic
+            )
             for i, answer in zip(chunk, answers, strict=True):
                 groups[i].append(answer)
         return groups
 
-    def _answer(self, prompts: Sequence[Prompt], *, deterministic: bool) -> Iterator[Answer]:
-        """Writes and grades one answer a prompt, on the problems just reset."""
-        tokens = [self.policy.tokenizer.prompt(*prompt) for prompt in prompts]
-        written = self.policy.write(tokens, deterministic=deterministic)
-        texts = [prompt.answer_start + text for prompt, text in zip(prompts, self.policy.texts(written), strict=True)]
-        actions = np.array([*texts, *[""] * (self.venv.num_envs - len(texts))], dtype=object)
-        _, rewards, dones, infos = self.venv.step(actions)
-        if not dones[: len(texts)].all():
-            raise ValueError("PolicyGradient trains on one-turn tasks: this environment's episodes take several steps")
-        if not self.on_step(infos[: len(texts)]):
-            raise StopTraining
-        columns = (written.tokens.cpu().numpy(), written.logp.cpu().numpy(), written.entropy.cpu().numpy())
-        for row, length in enumerate(written.length.tolist()):
-            own, logp, entropy = (column[row, :length] for column in columns)
-            reward = float(rewards[row])
-            success = succeeded(infos[row], reward)
-            yield Answer(tokens[row], own, logp, entropy, reward, success, final_answer(texts[row]))
+    def _answer(self, seeds: Sequence[int], prompts: Sequence[Prompt], *, deterministic: bool) -> list[Answer]:
+        """Plays one episode a prompt."""
+        policy = self.policy
+        hints = [prompt.answer_start for prompt in prompts]  # part of what is said in the first turn
+
+        def speak(episodes: Sequence[int], histories: Sequence[Tokens]) -> list[Written]:
+            written = policy.write(histories, deterministic=deterministic)
+            texts = [hints[i] + text for i, text in zip(episodes, policy.texts(written), strict=True)]
+            hints[:] = [""] * len(hints)
+            return rows_of(written, texts)
+
+        tokens = [policy.tokenizer.prompt(*prompt) for prompt in prompts]
+        return play(self.venv, policy.tokenizer, seeds, tokens, speak, self.on_step)
 
 
 def fill(
@@ -191,13 +139,24 @@ def fill(
             break
         rollouts = collector.collect(curriculum.sample(missing, rng))
         rollouts = replace(rollouts, group=rollouts.group + turn * n_groups)
-        rollouts = replace(rollouts, reward=_checked(rewards.shape(rollouts), len(rollouts)))
+        rollouts = _shaped(rollouts, _checked(rewards.shape(rollouts), len(rollouts)))
         curriculum.update(rollouts)
         kept = curriculum.keep(rollouts)
         if kept.any():
             parts.append(rollouts if kept.all() else rollouts.take(kept))
             groups += len(torch.unique(parts[-1].group))
+    if any(part.step_reward is not None for part in parts):
+        parts = [by_turns(part) for part in parts]
     return join(parts) if parts else None
+
+
+def _shaped(rollouts: Rollouts, reward: Tensor) -> Rollouts:
+    """With other rewards; what they add joins an episode's last turn."""
+    if rollouts.step_reward is None:
+        return replace(rollouts, reward=reward)
+    last = turn_ends(torch.zeros_like(rollouts.turn), rollouts.mask)
+    step_reward = rollouts.step_reward + last * (reward - rollouts.reward)[:, None]
+    return replace(rollouts, reward=reward, step_reward=step_reward)
 
 
 def _checked(reward: Tensor, n: int) -> Tensor:
@@ -207,36 +166,6 @@ def _checked(reward: Tensor, n: int) -> Tensor:
         row = int((~reward.isfinite()).nonzero()[0])
         raise ValueError(f"the reward of answer {row} is {float(reward[row])}: rewards must be finite numbers")
     return reward
-
-
-def assemble(rows: Sequence[tuple[int, Answer]], seeds: Sequence[int], device: torch.device) -> Rollouts:
-    """Answers, each with its problem's position in ``seeds``, as one batch."""
-    tokens = pad_right([np.concatenate([answer.prompt, answer.written]) for _, answer in rows])
-    logp, entropy = np.zeros((2, *tokens.shape), np.float32)
-    mask = np.zeros(tokens.shape, np.bool_)
-    for i, (_, answer) in enumerate(rows):
-        own = slice(len(answer.prompt), len(answer.prompt) + len(answer.written))
-        mask[i, own], logp[i, own], entropy[i, own] = True, answer.logp, answer.entropy
-
-    def tensor(values: Any) -> Tensor:
-        return torch.as_tensor(values, device=device)
-
-    return Rollouts(
-        tokens=tensor(tokens),
-        mask=tensor(mask),
-        logp_old=tensor(logp),
-        logp_ref=None,
-        reward=tensor([answer.reward for _, answer in rows]),
-        group=tensor([i for i, _ in rows]),
-        seed=tensor([seeds[i] for i, _ in rows]),
-        turn=tensor(np.zeros_like(tokens)),
-        length=tensor([len(answer.written) for _, answer in rows]),
-        entropy=tensor(entropy),
-        info={
-            "success": tensor([answer.success for _, answer in rows]),
-            "answer": tensor(np.unique([answer.final for _, answer in rows], return_inverse=True)[1]),
-        },
-    )
 
 
 def by_turns(rollouts: Rollouts) -> Rollouts:

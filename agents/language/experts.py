@@ -7,12 +7,12 @@ import numpy as np
 import torch
 from stable_baselines3.common.vec_env import VecEnv
 
-from .collect import Answer, assemble, final_answer, seed_lanes, succeeded
+from .episodes import Answer, Written, assemble, play
 from .policy import TextPolicy
 from .rollouts import Rollouts, join
 from .tokenizer import ANSWER, END, Tokens
 from .update import pieces
-from .warm_start import expert_lanes
+from .warm_start import demonstrated, expert_lanes
 
 
 def with_experts(rollouts: Rollouts, venv: VecEnv, policy: TextPolicy) -> Rollouts:
@@ -22,7 +22,7 @@ def with_experts(rollouts: Rollouts, venv: VecEnv, policy: TextPolicy) -> Rollou
     rewards the environment's before any shaping.
 
     Args:
-        rollouts: the policy's answers, of one turn each.
+        rollouts: the policy's answers.
         venv: the environment they were given to; its lanes are reset.
         policy: wrote them, and has not learned since.
 
@@ -55,21 +55,22 @@ def _demonstrated(
     venv: VecEnv, policy: TextPolicy, seeds: Sequence[int], prompts: Sequence[Tokens]
 ) -> Iterator[Answer]:
     """The expert's answer to each problem, graded."""
-    texts = expert_lanes(venv).demonstrations(seeds).answers
-    lanes = venv.num_envs
-    for start in range(0, len(seeds), lanes):
-        now = seeds[start : start + lanes]
-        spare = lanes - len(now)
-        seed_lanes(venv, [*now, *[now[-1]] * spare])
-        venv.reset()
-        _, rewards, _, infos = venv.step(np.array([*texts[start : start + lanes], *[""] * spare], dtype=object))
-        for i, text in enumerate(texts[start : start + lanes]):
-            written = np.append(policy.tokenizer.encode(text), END)
-            blank = np.zeros(len(written), np.float32)
-            reward = float(rewards[i])
-            yield Answer(
-                prompts[start + i], written, blank, blank, reward, succeeded(infos[i], reward), final_answer(text)
-            )
+    held = demonstrated(expert_lanes(venv), seeds)
+    said = [0] * len(seeds)
+    for start in range(0, len(seeds), venv.num_envs):
+
+        def speak(episodes: Sequence[int], histories: Sequence[Tokens], start: int = start) -> list[Written]:
+            found = []
+            for i in (start + episode for episode in episodes):
+                text = held[i].utterances[said[i]]
+                said[i] += 1
+                tokens = np.append(policy.tokenizer.encode(text), END)
+                blank = np.zeros(len(tokens), np.float32)
+                found.append(Written(text, tokens, blank, blank))
+            return found
+
+        now = slice(start, start + venv.num_envs)
+        yield from play(venv, policy.tokenizer, seeds[now], prompts[now], speak, lambda infos: True)
 
 
 @torch.no_grad()

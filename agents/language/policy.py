@@ -29,6 +29,7 @@ class TextPolicy(BasePolicy):
         top_k: sample among the k likeliest tokens only (0: all).
         top_p: sample among the likeliest tokens of this total probability (1: all).
         max_answer_tokens: an answer ends here at the latest.
+        context_length: tokens that a prompt, or a whole episode of several turns, may have with its answer.
         pieces: of the tokenizer.
     """
 
@@ -43,6 +44,7 @@ class TextPolicy(BasePolicy):
         top_k: int = 0,
         top_p: float = 1.0,
         max_answer_tokens: int = 128,
+        context_length: int = 4096,
         pieces: Sequence[str] = PIECES,
     ) -> None:
         super().__init__(observation_space, action_space)
@@ -51,7 +53,7 @@ class TextPolicy(BasePolicy):
         self.tokenizer = Tokenizer(pieces)
         self.network = Transformer(self.tokenizer.vocabulary_size, **SIZES[size])
         self.temperature, self.top_k, self.top_p = temperature, top_k, top_p
-        self.max_answer_tokens = max_answer_tokens
+        self.max_answer_tokens, self.context_length = max_answer_tokens, context_length
         self.optimizer = torch.optim.AdamW(
             self.network.parameters(), lr=lr_schedule(1), betas=(0.9, 0.98), weight_decay=0.0, fused=True
         )
@@ -75,7 +77,17 @@ class TextPolicy(BasePolicy):
         self.generator = torch.Generator(self.device).manual_seed(seed)
 
     def write(self, prompts: Sequence[Tokens], *, deterministic: bool = False) -> Generated:
-        """Answers token prompts (see :meth:`Tokenizer.prompt`)."""
+        """Answers token prompts (see :meth:`Tokenizer.prompt`).
+
+        Raises:
+            ValueError: a prompt that leaves no room for an answer; nothing has been written.
+        """
+        longest = max(map(len, prompts))
+        if longest + self.max_answer_tokens > self.context_length:
+            raise ValueError(
+                f"a prompt of {longest} tokens and an answer of up to {self.max_answer_tokens} do not fit the context "
+                f"of {self.context_length}: raise context_length, or choose a lower level of the environment"
+            )
         return generate(
             self.network,
             prompts,
@@ -99,6 +111,18 @@ class TextPolicy(BasePolicy):
     ) -> tuple[Any, tuple[np.ndarray, ...] | None]:
         """Answers a question (``str`` to ``str``) or many (list, tuple or array ``[n]`` to object array ``[n]``).
 
+        Environments of several turns show their new message alone: give ``episode_start`` as SB3's recurrent policies
+        want it, and hand ``state`` back in the next call. It holds the tokens of each lane's episode so far.
+
+        Args:
+            observation: what the environment shows.
+            state: what the last call returned (None: all episodes begin).
+            episode_start: which lanes' episodes begin, bool ``[n]``.
+            deterministic: write the likeliest tokens.
+
+        Returns:
+            The answers, and the next state (None where neither ``state`` nor ``episode_start`` was given).
+
         Raises:
             TypeError: an observation that is not text.
         """
@@ -110,9 +134,27 @@ class TextPolicy(BasePolicy):
         if not questions:
             return np.empty(0, dtype=object), state
         self.set_training_mode(False)
-        prompts = [self.tokenizer.prompt(question) for question in questions]
-        answers = self.texts(self.write(prompts, deterministic=deterministic))
+        remembers = state is not None or episode_start is not None
+        prompts = self._continued(questions, state, episode_start)
+        written = self.write(prompts, deterministic=deterministic)
+        answers = self.texts(written)
+        if remembers:
+            state = (np.empty(len(questions), dtype=object),)
+            for i, prompt in enumerate(prompts):
+                state[0][i] = np.concatenate([prompt, written.tokens[i, : int(written.length[i])].cpu().numpy()])
         return (answers[0] if alone else np.array(answers, dtype=object)), state
+
+    def _continued(
+        self, observations: Sequence[str], state: tuple[np.ndarray, ...] | None, episode_start: np.ndarray | None
+    ) -> list[Tokens]:
+        """The tokens of each lane's episode, up to what it is to write now."""
+        if state is None:
+            return [self.tokenizer.prompt(question) for question in observations]
+        begins = np.zeros(len(observations), np.bool_) if episode_start is None else np.ravel(episode_start)
+        return [
+            self.tokenizer.prompt(said) if new else np.concatenate([history, self.tokenizer.message(history, said)])
+            for said, new, history in zip(observations, begins, state[0], strict=True)
+        ]
 
     def evaluate(
         self, tokens: Tensor, mask: Tensor, network: Transformer | None = None, *, vocabulary_mean: bool = False

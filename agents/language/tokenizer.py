@@ -65,6 +65,11 @@ class Tokenizer:
         """What the network reads before it writes: the question, the ``ANSWER`` mark, any given start of the answer."""
         return np.concatenate([self.encode(question), [ANSWER], self.encode(answer_start)])
 
+    def message(self, written: Tokens, message: str) -> Tokens:
+        """What the network reads between two turns: an ``END`` if it wrote none, the message, the ``ANSWER`` mark."""
+        end = [] if len(written) and written[-1] == END else [END]
+        return np.concatenate([np.array(end, np.int64), self.encode(message), [ANSWER]])
+
 
 def pad_right(rows: Sequence[Tokens]) -> Tokens:
     """``[len(rows), longest]`` with ``PAD`` after each row's tokens."""

@@ -4,11 +4,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from stable_baselines3.common.vec_env import VecEnv
 from torch import Tensor
 
-from .tokenizer import END, PAD, Tokenizer, pad_right
+from ...envs.text.base import Conversation
+from .tokenizer import END, Tokenizer, Tokens, pad_right
 
 BUCKET = 8
 """Batches drawn at once and sorted by length, so that little of a batch is padding."""
@@ -24,7 +26,7 @@ def expert_lanes(venv: VecEnv) -> Any:
         lanes = venv.get_attr("lanes")[0]
     except AttributeError:
         lanes = None
-    if not hasattr(lanes, "demonstrations"):
+    if not hasattr(lanes, "conversations"):
         raise TypeError(
             "a warm start, method='sft' and guidance need an environment with demonstrations (the text tasks of "
             "tiltyard); for others set warm_start_steps=0 and start from a trained policy"
@@ -32,8 +34,36 @@ def expert_lanes(venv: VecEnv) -> Any:
     return lanes
 
 
+def demonstrated(
+    lanes: Any, seeds: Any, *, noise: float = 0.0, rng: np.random.Generator | None = None
+) -> list[Conversation]:
+    """The expert's episodes on problems ``seeds``, of one turn or of several; see ``ProblemLanes.conversations``."""
+    if not hasattr(lanes, "demonstrations"):
+        found: list[Conversation] = lanes.conversations(seeds, noise=noise, rng=rng)
+        return found
+    shown = lanes.demonstrations(seeds, noise=noise, rng=rng)  # nobody reads the verdict on a single turn
+    return [Conversation(prompt, [answer], [""]) for prompt, answer in zip(*shown, strict=True)]
+
+
+def spoken(tokenizer: Tokenizer, held: Conversation) -> tuple[Tokens, npt.NDArray[np.bool_]]:
+    """A conversation as tokens ``[T]``, as :func:`~.episodes.play` would have them, and which the expert wrote."""
+    parts, own, read = [], [], tokenizer.prompt(held.prompt)
+    for utterance, message in zip(held.utterances, held.messages, strict=True):
+        written = np.append(tokenizer.encode(utterance), END)
+        parts += [read, written]
+        own += [np.zeros(len(read), np.bool_), np.ones(len(written), np.bool_)]
+        read = tokenizer.message(written, message)
+    return np.concatenate(parts), np.concatenate(own)
+
+
 def demonstration_batches(
-    venv: VecEnv, tokenizer: Tokenizer, *, batch_size: int, noise: float, rng: np.random.Generator
+    venv: VecEnv,
+    tokenizer: Tokenizer,
+    *,
+    batch_size: int,
+    noise: float,
+    rng: np.random.Generator,
+    context_length: int | None = None,
 ) -> Iterator[tuple[Tensor, Tensor]]:
     """Endless batches of demonstrations on problems of the environment's own split, drawn by ``rng``.
 
@@ -41,24 +71,31 @@ def demonstration_batches(
         venv: a text environment.
         tokenizer: makes tokens of the texts.
         batch_size: demonstrations a batch.
-        noise: share of demonstrations that mislead (see ``TextLanes.demonstrations``).
+        noise: share of demonstrations that mislead (see ``ProblemLanes.conversations``).
         rng: draws problems and noise.
+        context_length: tokens that a demonstration may have (None: any number).
 
     Yields:
         tokens ``[batch_size, T]`` int64, padded on the right, and the mask (bool) of the expert's own tokens.
+
+    Raises:
+        ValueError: a demonstration longer than the context.
     """
     lanes = expert_lanes(venv)
     while True:
         seeds = rng.integers(0, 2**31, size=BUCKET * batch_size)
-        shown = lanes.demonstrations(seeds, noise=noise, rng=rng)
-        prompts = [tokenizer.prompt(question) for question in shown.prompts]
-        answers = [np.append(tokenizer.encode(answer), END) for answer in shown.answers]
-        order = np.argsort([len(p) + len(a) for p, a in zip(prompts, answers, strict=True)], kind="stable")
+        shown = [spoken(tokenizer, held) for held in demonstrated(lanes, seeds, noise=noise, rng=rng)]
+        longest = max(len(tokens) for tokens, _ in shown)
+        if context_length is not None and longest > context_length:
+            raise ValueError(
+                f"a demonstration of {longest} tokens does not fit the context of {context_length}: raise "
+                "context_length, or choose a lower level of the environment"
+            )
+        order = np.argsort([len(tokens) for tokens, _ in shown], kind="stable")
         for batch in rng.permutation(BUCKET):
             rows = order[batch * batch_size : (batch + 1) * batch_size]
-            tokens = torch.from_numpy(pad_right([np.concatenate([prompts[i], answers[i]]) for i in rows]))
-            starts = torch.tensor([len(prompts[i]) for i in rows])
-            yield tokens, (tokens != PAD) & (torch.arange(tokens.shape[1]) >= starts[:, None])
+            tokens = torch.from_numpy(pad_right([shown[i][0] for i in rows]))
+            yield tokens, torch.from_numpy(pad_right([shown[i][1].astype(np.int64) for i in rows]) == 1)
 
 
 def warm_start_rate(step: int, steps: int, peak: float) -> float:

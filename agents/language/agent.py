@@ -1,0 +1,260 @@
+"""What all language agents share: a policy on strings, a supervised warm start, Stable-Baselines3's loop and logs."""
+
+import time
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any, ClassVar, TypeVar
+
+import gymnasium
+import numpy as np
+import torch
+from gymnasium.spaces import Text
+from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
+from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.policies import BasePolicy
+from stable_baselines3.common.type_aliases import MaybeCallback, Schedule
+from stable_baselines3.common.utils import safe_mean, update_learning_rate
+from stable_baselines3.common.vec_env import VecEnv, VecMonitor
+from torch import Tensor
+
+from ... import unknown
+from ...wrappers.spaces import sb3_env, to_sb3
+from ..checkpoint import SafeCheckpoint
+from .episodes import StopTraining
+from .policy import TextPolicy
+from .pretrained import PRETRAINED
+from .transformer import SIZES
+from .update import imitation_step
+from .warm_start import demonstration_batches, warm_start_rate
+
+Self = TypeVar("Self", bound="LanguageAgent")
+
+
+class LanguageAgent(SafeCheckpoint, BaseAlgorithm):
+    """A transformer that acts in a text environment; subclasses say what one iteration of learning is.
+
+    Args:
+        policy: ``"transformer-1m"`` and the other sizes start from nothing; ``"countdown-warm"`` ships with weights.
+        env: a text environment, of one turn or of several: its id (an iteration's episodes are lanes then), a
+            ``VecEnv`` of strings (``sb3_env(..., strings=True)``), a Gymnasium vector or a single environment.
+        n_lanes: lanes of an environment given by its id.
+        learning_rate: of Adam; a number or a schedule of the remaining progress (1 to 0).
+        temperature: of sampling.
+        top_k: sample among the k likeliest tokens only (0: all).
+        top_p: sample among the likeliest tokens of this total probability (1: all).
+        max_answer_tokens: what is said in one turn ends here at the latest.
+        context_length: tokens that a prompt, or a whole episode of several turns, may have; longer ones are an error.
+        max_grad_norm: gradients are scaled down to this norm.
+        warm_start_steps: gradient steps on demonstrations before the first iteration.
+        warm_start_noise: share of demonstrations that mislead: they look like the expert's, and end in a wrong answer.
+        warm_start_batch_size: demonstrations a step.
+        warm_start_learning_rate: its peak.
+        stats_window_size: episodes over which logged rewards are averaged.
+        tensorboard_log: folder for TensorBoard (None: none).
+        verbose: 0 silent, 1 logs to the terminal.
+        seed: of weights, problems and answers.
+        device: "auto", "cpu" or "cuda".
+    """
+
+    policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = dict.fromkeys([*SIZES, *PRETRAINED], TextPolicy)
+    counters: ClassVar[tuple[str, ...]] = (*SafeCheckpoint.counters, "warm_started")
+    policy: TextPolicy
+
+    def __init__(
+        self,
+        policy: str = "transformer-1m",
+        env: Any = None,
+        *,
+        n_lanes: int = 1,
+        learning_rate: float | Schedule = 1e-4,
+        temperature: float = 1.0,
+        top_k: int = 0,
+        top_p: float = 1.0,
+        max_answer_tokens: int = 128,
+        context_length: int = 4096,
+        max_grad_norm: float = 1.0,
+        warm_start_steps: int = 0,
+        warm_start_noise: float = 0.0,
+        warm_start_batch_size: int = 32,
+        warm_start_learning_rate: float = 2e-3,
+        stats_window_size: int = 100,
+        tensorboard_log: str | None = None,
+        verbose: int = 0,
+        seed: int | None = None,
+        device: torch.device | str = "auto",
+        _init_setup_model: bool = True,
+    ) -> None:
+        if policy not in self.policy_aliases:
+            raise ValueError(unknown("policy", policy, self.policy_aliases))
+        if isinstance(env, str):
+            env = sb3_env(env, n_lanes, seed=seed, strings=True)
+        super().__init__(
+            policy,
+            env,
+            learning_rate,
+            stats_window_size=stats_window_size,
+            tensorboard_log=tensorboard_log,
+            verbose=verbose,
+            device=device,
+            support_multi_env=True,
+            seed=seed,
+        )
+        self.policy_name, self.max_grad_norm = policy, max_grad_norm
+        self.policy_kwargs = {
+            "temperature": temperature,
+            "top_k": top_k,
+            "top_p": top_p,
+            "max_answer_tokens": max_answer_tokens,
+            "context_length": context_length,
+        }
+        self.warm_start_steps, self.warm_start_noise = warm_start_steps, warm_start_noise
+        self.warm_start_batch_size, self.warm_start_learning_rate = warm_start_batch_size, warm_start_learning_rate
+        self.warm_started = False
+        if _init_setup_model:
+            self._setup_model()
+
+    @abstractmethod
+    def iterate(self) -> None:
+        """One iteration: episodes, then gradient steps.
+
+        Raises:
+            StopTraining: a callback asked for it.
+        """
+
+    @staticmethod
+    def _wrap_env(env: Any, verbose: int = 0, monitor_wrapper: bool = True) -> VecEnv:
+        """Strings stay strings: a Gymnasium vector or a single environment becomes a ``VecEnv`` of object arrays."""
+        if isinstance(env, gymnasium.Env):
+            single = env
+            env = SyncVectorEnv([lambda: single], autoreset_mode=AutoresetMode.SAME_STEP)
+        if isinstance(env, VectorEnv):
+            env = VecMonitor(to_sb3(env))
+        for kind, space in (("observation", env.observation_space), ("action", env.action_space)):
+            if not isinstance(space, Text):
+                raise TypeError(f"a language agent needs Text {kind}s (sb3_env(..., strings=True)), got {space}")
+        return BaseAlgorithm._wrap_env(env, verbose, monitor_wrapper)
+
+    def _setup_model(self) -> None:
+        self._setup_lr_schedule()
+        seed = int(np.random.SeedSequence().generate_state(1)[0]) if self.seed is None else self.seed
+        pretrained = PRETRAINED.get(self.policy_name)
+        size = pretrained.size if pretrained else self.policy_name
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            policy = TextPolicy(
+                self.observation_space, self.action_space, self.lr_schedule, size=size, **self.policy_kwargs
+            )
+        self.policy = policy.to(self.device)
+        if pretrained:
+            pretrained.fill(self.policy)
+        self._remember_start()
+        self.set_random_seed(seed)
+
+    def set_random_seed(self, seed: int | None = None) -> None:
+        """Seeds this agent's own generators (problems, demonstrations, answers); touches nothing global."""
+        if seed is not None:
+            self.rng = np.random.default_rng([seed, 0])
+            self.policy.reseed(seed)
+
+    def warm_start(self) -> list[float]:
+        """Takes ``warm_start_steps`` gradient steps on demonstrations, if not done before; returns their losses.
+
+        :meth:`learn` calls it first; call it yourself to look at the policy in between.
+        """
+        losses = []
+        if not self.warm_started and self.warm_start_steps > 0:
+            batches = self._demonstrations(self.warm_start_batch_size)
+            self.policy.set_training_mode(True)
+            for step in range(self.warm_start_steps):
+                rate = warm_start_rate(step, self.warm_start_steps, self.warm_start_learning_rate)
+                update_learning_rate(self.policy.optimizer, rate)
+                tokens, mask = next(batches)
+                losses.append(imitation_step(self.policy, tokens, mask, max_grad_norm=self.max_grad_norm))
+            self.policy.optimizer.state.clear()  # what follows has another loss and another scale
+            self._remember_start()
+        self.warm_started = True
+        return [loss.item() for loss in losses]
+
+    def learn(
+        self: Self,
+        total_timesteps: int,
+        callback: MaybeCallback = None,
+        log_interval: int | None = 10,
+        tb_log_name: str | None = None,
+        reset_num_timesteps: bool = True,
+        progress_bar: bool = False,
+    ) -> Self:
+        """Trains until ``total_timesteps`` answers have been graded; the warm start comes first, once.
+
+        Args:
+            total_timesteps: answers, one a turn, rounded up to whole iterations.
+            callback: SB3 callbacks; ``on_step`` is called after each environment step, of ``n_envs`` answers.
+            log_interval: iterations between log lines (None: never).
+            tb_log_name: name of the run in TensorBoard (None: the class's).
+            reset_num_timesteps: start counting at 0; False goes on counting.
+            progress_bar: show one.
+        """
+        total, self._callback = self._setup_learn(
+            total_timesteps, callback, reset_num_timesteps, tb_log_name or type(self).__name__, progress_bar
+        )
+        self._callback.on_training_start(locals(), globals())
+        losses = self.warm_start()
+        if losses:
+            self.logger.record("warm_start/loss", np.mean(losses[-50:]))
+        iteration = 0
+        try:
+            while self.num_timesteps < total:
+                self.iterate()
+                self._update_current_progress_remaining(self.num_timesteps, total)
+                iteration += 1
+                if log_interval is not None and iteration % log_interval == 0:
+                    self.dump_logs(iteration)
+        except StopTraining:
+            pass
+        self._callback.on_training_end()
+        return self
+
+    def dump_logs(self, iteration: int = 0) -> None:
+        """Writes the log line of an iteration."""
+        elapsed = max((time.time_ns() - self.start_time) / 1e9, 1e-9)
+        if self.ep_info_buffer:
+            self.logger.record("rollout/ep_rew_mean", safe_mean([info["r"] for info in self.ep_info_buffer]))
+            self.logger.record("rollout/ep_len_mean", safe_mean([info["l"] for info in self.ep_info_buffer]))
+        if self.ep_success_buffer:
+            self.logger.record("rollout/success_rate", safe_mean(self.ep_success_buffer))
+        self.logger.record("time/iterations", iteration, exclude="tensorboard")
+        self.logger.record("time/fps", int((self.num_timesteps - self._num_timesteps_at_start) / elapsed))
+        self.logger.record("time/time_elapsed", int(elapsed), exclude="tensorboard")
+        self.logger.record("time/total_timesteps", self.num_timesteps, exclude="tensorboard")
+        self.logger.dump(step=self.num_timesteps)
+
+    def _imitate(self, tokens: Tensor, mask: Tensor) -> None:
+        """One gradient step on demonstrations, each counted as a timestep."""
+        self.policy.set_training_mode(True)
+        self._update_learning_rate(self.policy.optimizer)
+        loss = imitation_step(self.policy, tokens, mask, max_grad_norm=self.max_grad_norm)
+        self._n_updates += 1
+        self.logger.record("train/loss", float(loss))
+        if not self._on_step([{}] * len(tokens)):
+            raise StopTraining
+
+    def _on_step(self, infos: list[dict[str, Any]]) -> bool:
+        self.num_timesteps += len(infos)
+        self._update_info_buffer(infos, np.ones(len(infos), np.bool_))
+        self._callback.update_locals({"self": self, "infos": infos})
+        return bool(self._callback.on_step())
+
+    def _demonstrations(self, batch_size: int) -> Iterator[tuple[Tensor, Tensor]]:
+        assert self.env is not None
+        batches = demonstration_batches(
+            self.env,
+            self.policy.tokenizer,
+            batch_size=batch_size,
+            noise=self.warm_start_noise,
+            rng=self.rng,
+            context_length=self.policy.context_length,
+        )
+        return ((tokens.to(self.device), mask.to(self.device)) for tokens, mask in batches)
+
+    def _remember_start(self) -> None:
+        """Makes what begins with the policy as it is now."""

@@ -1,0 +1,207 @@
+"""Episodes of text environments, token for token: what was read, what was written, what each turn earned.
+
+An environment of several turns shows its new message alone. It is appended to the tokens that stand, so that what the
+policy wrote is never made into text and back: :func:`play` keeps the history, :func:`assemble` makes tensors of it.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from stable_baselines3.common.vec_env import VecEnv
+from torch import Tensor
+
+from ...envs.text.base import last_answer
+from .generation import Generated
+from .rollouts import Rollouts
+from .tokenizer import Tokenizer, Tokens, pad_right
+
+OnStep = Callable[[list[dict[str, Any]]], bool]
+"""Told of every environment step with the infos of the lanes that took it; False stops the training."""
+
+
+class StopTraining(Exception):
+    """A callback asked for it."""
+
+
+class Written(NamedTuple):
+    """What was said in one turn."""
+
+    text: str
+    tokens: Tokens
+    logp: np.ndarray  # [len(tokens)]
+    entropy: np.ndarray  # [len(tokens)]
+
+
+Speak = Callable[[Sequence[int], Sequence[Tokens]], Sequence[Written]]
+"""Says something in each of the given episodes (their numbers) after their histories."""
+
+
+class Turn(NamedTuple):
+    """One turn of an episode."""
+
+    read: Tokens  # what was read before: the prompt, or the environment's message
+    written: Tokens
+    logp: np.ndarray  # [len(written)]
+    entropy: np.ndarray  # [len(written)]
+    reward: float
+    state: int  # in which the turn began: equal numbers, equal states
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One graded episode."""
+
+    turns: tuple[Turn, ...]
+    success: bool
+    final: str  # what was answered in the end
+
+    @property
+    def reward(self) -> float:
+        """Of the whole episode."""
+        return sum(turn.reward for turn in self.turns)
+
+    @property
+    def length(self) -> int:
+        """Tokens written."""
+        return sum(len(turn.written) for turn in self.turns)
+
+
+def succeeded(info: dict[str, Any], reward: float) -> bool:
+    """Whether an episode that ended with ``info`` was a success; where it does not say, whether it was rewarded."""
+    return bool(info.get("is_success", info.get("success", reward > 0)))
+
+
+def final_answer(text: str) -> str:
+    """What a text answers in the end: what its last ``<answer>...</answer>`` holds, or all of it."""
+    final = last_answer(text)
+    return text if final is None else final
+
+
+def seed_lanes(venv: VecEnv, seeds: Sequence[int]) -> None:
+    """Sets the seed of every lane's next reset, whatever kind of ``VecEnv`` it is."""
+    base = venv.unwrapped
+    if hasattr(base, "seed_lanes"):
+        base.seed_lanes(seeds)
+    else:
+        base._seeds = [int(seed) for seed in seeds]  # what SB3's own vectors pass to reset
+
+
+def begin(venv: VecEnv, seeds: Sequence[int]) -> list[str]:
+    """Resets the lanes to ``seeds`` and returns their prompts; where there are more lanes, they repeat the last."""
+    spare = [seeds[-1]] * (venv.num_envs - len(seeds))
+    seed_lanes(venv, [*seeds, *spare])
+    questions: Any = venv.reset()
+    return list(questions[: len(seeds)])
+
+
+def play(
+    venv: VecEnv,
+    tokenizer: Tokenizer,
+    seeds: Sequence[int],
+    prompts: Sequence[Tokens],
+    speak: Speak,
+    on_step: OnStep,
+) -> list[Answer]:
+    """Plays an episode a lane, one problem each, until all have ended; lanes that end early say no more.
+
+    Args:
+        venv: text environment; has at least as many lanes as there are seeds.
+        tokenizer: makes tokens of the environment's messages.
+        seeds: ``[n]`` problems.
+        prompts: ``[n]``, what is read first.
+        speak: says what comes next in the episodes that have not ended.
+        on_step: called after each environment step.
+
+    Raises:
+        StopTraining: ``on_step`` said so.
+    """
+    begin(venv, seeds)
+    reads, histories = list(prompts), list(prompts)
+    turns: list[list[Turn]] = [[] for _ in seeds]
+    lines: list[list[str]] = [[] for _ in seeds]
+    ended: dict[int, Answer] = {}
+    while len(ended) < len(seeds):
+        running = [i for i in range(len(seeds)) if i not in ended]
+        said = speak(running, [histories[i] for i in running])
+        actions = np.full(venv.num_envs, "", dtype=object)
+        for i, written in zip(running, said, strict=True):
+            actions[i] = written.text
+        observed, rewards, dones, infos = venv.step(actions)
+        messages: Any = observed
+        if not on_step([infos[i] for i in running]):
+            raise StopTraining
+        for i, written in zip(running, said, strict=True):
+            turns[i].append(Turn(reads[i], *written[1:], float(rewards[i]), state_number(seeds[i], lines[i])))
+            if dones[i]:
+                answer = Answer(tuple(turns[i]), False, final_answer(written.text))
+                ended[i] = Answer(answer.turns, succeeded(infos[i], answer.reward), answer.final)
+                continue
+            message = messages[i]
+            lines[i] += [written.text, message]
+            reads[i] = tokenizer.message(written.tokens, message)
+            histories[i] = np.concatenate([histories[i], written.tokens, reads[i]])
+    return [ended[i] for i in range(len(seeds))]
+
+
+def state_number(seed: int, lines: Sequence[str]) -> int:
+    """A number for where an episode stands: the problem before anything was said, then all that was said besides."""
+    if not lines:
+        return seed
+    said = "\0".join([str(seed), *lines]).encode()
+    return int.from_bytes(blake2b(said, digest_size=8).digest(), "little", signed=True)
+
+
+def rows_of(generated: Generated, texts: Sequence[str]) -> list[Written]:
+    """What each lane wrote, with the texts that the environment is told."""
+    columns = (generated.tokens.cpu().numpy(), generated.logp.cpu().numpy(), generated.entropy.cpu().numpy())
+    lengths = generated.length.tolist()
+    return [
+        Written(text, *(column[row, :length] for column in columns))
+        for row, (text, length) in enumerate(zip(texts, lengths, strict=True))
+    ]
+
+
+def assemble(rows: Sequence[tuple[int, Answer]], seeds: Sequence[int], device: torch.device) -> Rollouts:
+    """Answers, each with its problem's position in ``seeds``, as one batch.
+
+    Rewards and states of turns are filled in where an answer has several.
+    """
+    tokens = pad_right([np.concatenate([part for t in answer.turns for part in t[:2]]) for _, answer in rows])
+    logp, entropy, step_reward = np.zeros((3, *tokens.shape), np.float32)
+    mask = np.zeros(tokens.shape, np.bool_)
+    turn, state = np.zeros((2, *tokens.shape), np.int64)
+    for i, (_, answer) in enumerate(rows):
+        stop = 0
+        for number, part in enumerate(answer.turns):
+            own = slice(stop + len(part.read), stop + len(part.read) + len(part.written))
+            mask[i, own], logp[i, own], entropy[i, own] = True, part.logp, part.entropy
+            turn[i, stop:], state[i, stop:] = number, part.state
+            stop = own.stop
+            step_reward[i, stop - 1] = part.reward
+
+    def tensor(values: Any) -> Tensor:
+        return torch.as_tensor(values, device=device)
+
+    several = any(len(answer.turns) > 1 for _, answer in rows)
+    return Rollouts(
+        tokens=tensor(tokens),
+        mask=tensor(mask),
+        logp_old=tensor(logp),
+        logp_ref=None,
+        reward=tensor([answer.reward for _, answer in rows]),
+        group=tensor([i for i, _ in rows]),
+        seed=tensor([seeds[i] for i, _ in rows]),
+        turn=tensor(turn),
+        length=tensor([answer.length for _, answer in rows]),
+        entropy=tensor(entropy),
+        info={
+            "success": tensor([answer.success for _, answer in rows]),
+            "answer": tensor(np.unique([answer.final for _, answer in rows], return_inverse=True)[1]),
+        },
+        step_reward=tensor(step_reward) if several else None,
+        state=tensor(state) if several else None,
+    )
