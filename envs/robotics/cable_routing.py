@@ -85,7 +85,7 @@ class CableRouting(ArmLanes):
     Args:
         num_envs: number of lanes.
         clips: how many, 1 to 3.
-        camera_name: see :class:`ArmLanes`.
+        camera_name: "board", or one of the arm's.
         **simulation: see :class:`ArmLanes`.
 
     Raises:
@@ -95,7 +95,7 @@ class CableRouting(ArmLanes):
     workspace = ((0.25, -0.3, 0.012), (0.62, 0.3, 0.2))
     lane_state = (*ArmLanes.lane_state, "clips")
 
-    def __init__(self, num_envs: int, *, clips: int = 1, camera_name: str | None = "close", **simulation: Any) -> None:
+    def __init__(self, num_envs: int, *, clips: int = 1, camera_name: str | None = "board", **simulation: Any) -> None:
         if clips not in (1, 2, 3):
             raise ValueError(f"clips must be 1, 2 or 3, got {clips!r}")
         self.count = clips
@@ -119,7 +119,7 @@ class CableRouting(ArmLanes):
         path = str(part("cable_routing.xml"))
         task = mujoco.MjSpec.from_file(path)
         self._add_links(task)
-        spec = arm_spec(task, in_world=["clamp"], in_hand=["held"])
+        spec = arm_spec(task, in_world=["view", "clamp"], in_hand=["held"])
         for i in range(self.count):
             clip = mujoco.MjSpec.from_file(path).body("clip")
             spec.worldbody.add_frame().attach_body(clip, f"clip{i}_", "")
