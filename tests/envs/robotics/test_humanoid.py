@@ -197,15 +197,16 @@ def test_mirror_image_half_a_stride_later_is_seen_and_moved_alike() -> None:
     assert np.abs(lanes.qvel).max() > 1.0
 
 
-def test_expert_stays_within_the_motors_and_is_the_same_alone() -> None:
+def test_expert_goes_to_the_motors_limits_and_is_the_same_alone() -> None:
     envs, single = HumanoidVectorEnv(3), HumanoidVectorEnv(1)
     envs.reset(seed=5), single.reset(seed=7)
+    most = 0.0
     for _ in range(60):
         actions = envs.expert().predict(None)[0]
-        assert np.abs(actions).max() <= np.float32(0.4)
+        most = max(most, np.abs(actions).max())
         np.testing.assert_array_equal(single.expert().predict(None)[0][0], actions[2])
         envs.step(actions), single.step(actions[2:])
-    assert np.abs(actions).max() == np.float32(0.4)
+    assert most == np.float32(0.4)
 
 
 def test_gait_of_the_first_numbers_is_the_one_that_is_drawn() -> None:
