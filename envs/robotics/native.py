@@ -8,6 +8,7 @@ raise. :func:`safe` therefore leaves models that ask for little memory to the bi
 """
 
 from pathlib import Path
+from typing import NoReturn
 
 import llvmlite.binding  # type: ignore[import-untyped]  # what numba compiles with
 import mujoco
@@ -124,3 +125,7 @@ class Carrier:
             self._warnings,
             unsound,
         )
+
+    def __reduce__(self) -> NoReturn:
+        """Refuses copies, which would go on to use the original's memory."""
+        raise TypeError("MuJoCo lanes cannot be copied or pickled once stepped: make another, and restore a snapshot()")

@@ -1,5 +1,6 @@
 """What all MuJoCo tasks have from their base: unstable physics end the episode, and no NaN reaches an agent."""
 
+import copy
 from collections.abc import Mapping
 from typing import Any
 
@@ -162,3 +163,11 @@ def test_source_that_is_no_array_in_one_piece_is_refused() -> None:
     data = mujoco.MjData(model)
     with pytest.raises(ValueError, match="float64 in one piece"):
         Carrier(model, data, (data.xpos[:, 0],))
+
+
+def test_copies_are_refused_as_they_would_share_memory() -> None:
+    lanes = Hopper(1)
+    lanes.begin(np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(1, np.int64))
+    lanes.advance(np.zeros((1, 3), np.float32), np.ones(1, bool))
+    with pytest.raises(TypeError, match="restore a snapshot"):
+        copy.deepcopy(lanes)
