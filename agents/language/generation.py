@@ -1,7 +1,7 @@
-"""Batched sampling from a :class:`Transformer` with a key-value cache.
+"""Batched sampling from a :class:`Transformer`: a queue of answers, written by a batch whose lanes are never idle.
 
-What makes it fast: prompts that several lanes share are read once, caches are allocated once, lanes that have ended are
-dropped from the batch, and the loop stops with the last lane.
+What makes it fast: a prompt that many answers continue is read once and kept once, an answer that ends makes room for
+the next of the queue (continuous batching), the batch shrinks when the queue is empty, and no lane is padded.
 """
 
 from collections.abc import Sequence
@@ -11,16 +11,23 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .tokenizer import END, PAD, Tokens
-from .transformer import Cache, Transformer
+from .cache import Cache
+from .tokenizer import END, PAD, Tokens, pad_right
+from .transformer import Transformer
 
-DROP_SHARE = 0.15
-"""Ended lanes leave the batch once they are this share of it: copying the caches must cost less than carrying them."""
+LANES = 128
+"""Answers written at the same time: enough for the products to be large, few enough for the caches to be small."""
+
+READ_AHEAD = 16
+"""Prompts read before a lane is free for them, so that they are read together."""
+
+READ_TOKENS = 8192
+"""Tokens of prompts, padding included, that are read in one pass (or one prompt, if it is longer)."""
 
 
 @dataclass(frozen=True)
 class Generated:
-    """What was written, a lane a row; N is the longest answer."""
+    """What was written, a prompt a row; N is the longest answer."""
 
     tokens: Tensor  # [B, N] int64, END included where it was written, PAD after
     logp: Tensor  # [B, N] log-probability of each token under the temperature-scaled network; 0 after the end
@@ -38,123 +45,161 @@ def generate(
     top_k: int = 0,
     top_p: float = 1.0,
     generator: torch.Generator | None = None,
+    lanes: int = LANES,
 ) -> Generated:
     """Continues every prompt until ``END`` or ``max_new_tokens``.
 
+    An answer depends on its prompt, its place in ``prompts`` and the generator, not on its company: the same row of the
+    same stream decides it, whatever is written beside it and however many lanes there are (but for rounding).
+
     Args:
         network: the transformer; its device decides where this runs.
-        prompts: token arrays of any lengths; equal ones are read only once.
+        prompts: token arrays of any lengths; equal ones are read only once. A forced beginning of the answer is the
+            end of its prompt (see :meth:`Tokenizer.prompt`).
         max_new_tokens: at most so many tokens an answer.
         temperature: logits are divided by it; 0 takes the likeliest token.
         top_k: sample among the k likeliest tokens only (0: all).
         top_p: sample among the likeliest tokens that together hold this probability (1: all).
         generator: source of randomness; its device is the network's.
+        lanes: answers written at the same time; the others wait until one of these ends.
 
     Returns:
         The answers. ``logp`` is that of the whole temperature-scaled distribution, before ``top_k`` and ``top_p`` cut
         it, because that is what a trainer can differentiate.
     """
-    _check_sampling(max_new_tokens, temperature, top_k, top_p)
+    _check_sampling(max_new_tokens, temperature, top_k, top_p, lanes)
     device = network.embedding.weight.device
-    hidden, cache, valid, position = _read(network, prompts, max_new_tokens)
-    lanes = torch.arange(len(prompts), device=device)  # rows of the result that are still being written
-    tokens = torch.full((len(prompts), max_new_tokens), PAD, device=device)
-    logp, entropy = torch.zeros(2, len(prompts), max_new_tokens, device=device)
-    for n in range(max_new_tokens):
-        chosen, logp[lanes, n], entropy[lanes, n] = choose(
-            network.logits(hidden), temperature=temperature, top_k=top_k, top_p=top_p, generator=generator
+    shape = (len(prompts), max_new_tokens)
+    draws = torch.rand(shape, dtype=torch.float64, generator=generator, device=device)
+    tokens = torch.full(shape, PAD, device=device)
+    logp, entropy = torch.zeros(2, *shape, device=device, dtype=network.embedding.weight.dtype)
+    batch = _Batch(network, prompts, max_new_tokens, lanes)
+    hidden = batch.admit()
+    while len(hidden):
+        place = (batch.answer, batch.cache.written)
+        logits = network.logits(hidden)
+        if not logits.sum().isfinite():
+            raise FloatingPointError("the network's logits are not finite: its training has diverged")
+        chosen, logp[place], entropy[place] = choose(
+            logits, draws[place], temperature=temperature, top_k=top_k, top_p=top_p
         )
-        tokens[lanes, n] = chosen
-        alive = chosen != END
-        n_alive = int(alive.sum())
-        if n_alive == 0 or n + 1 == max_new_tokens:
-            break
-        if n_alive <= (1 - DROP_SHARE) * len(chosen):
-            kept = alive.nonzero()[:, 0]
-            lanes, chosen = lanes[kept], chosen[kept]
-            cache = cache.take(kept, position, cache.keys[0].shape[2])
-            valid = None if valid is None else valid[kept]
-        mask = None if valid is None else valid[:, None, None, : position + 1]
-        hidden = network.step(chosen, cache, position, mask)
-        position += 1
-    return _trimmed(tokens, logp, entropy)
-
-
-def _trimmed(tokens: Tensor, logp: Tensor, entropy: Tensor) -> Generated:
-    """Blanks what lanes went on writing between their END and the moment they were dropped."""
-    ended = (tokens == END).cumsum(1)
-    written = (tokens != PAD) & ((ended == 0) | ((ended == 1) & (tokens == END)))
-    longest = int(written.sum(1).max())
-    tokens = torch.where(written, tokens, PAD)
-    return Generated(
-        tokens[:, :longest], (logp * written)[:, :longest], (entropy * written)[:, :longest], written.sum(1)
-    )
+        tokens[place] = chosen
+        source = batch.drop((chosen == END) | (batch.cache.written + 1 == max_new_tokens))
+        hidden = network.step(chosen if source is None else chosen[source], batch.cache)
+        if source is not None:
+            hidden = torch.cat((hidden, batch.admit()))
+    length = (tokens != PAD).sum(1)
+    longest = int(length.max())
+    return Generated(tokens[:, :longest], logp[:, :longest], entropy[:, :longest], length)
 
 
 def choose(
-    logits: Tensor, *, temperature: float, top_k: int, top_p: float, generator: torch.Generator | None
+    logits: Tensor, draws: Tensor, *, temperature: float, top_k: int, top_p: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Draws one token a row of ``logits`` ``[B, V]``; returns tokens, their log-probabilities and entropies ``[B]``."""
-    logps = torch.log_softmax(logits / temperature if temperature > 0 else logits, dim=-1)
+    """One token a row of ``logits`` ``[B, V]``, where ``draws`` ``[B]`` (float64, in [0, 1)) fall in its distribution.
+
+    Returns:
+        Tokens, their log-probabilities and the distributions' entropies, ``[B]`` each.
+    """
+    logps = torch.log_softmax(logits / temperature if temperature not in (0, 1) else logits, dim=-1)
     probabilities = logps.exp()
-    entropy = -(probabilities * logps).sum(-1)
+    entropy = -torch.linalg.vecdot(probabilities, logps)
     if temperature == 0:
         chosen = logps.argmax(-1)
+    elif top_k > 0 or top_p < 1:
+        probabilities, order = _cut(probabilities, top_k, top_p)
+        chosen = order.gather(-1, _fallen(probabilities, draws)[:, None])[:, 0]
     else:
-        if top_k > 0 or top_p < 1:
-            probabilities = _cut(probabilities, top_k, top_p)
-        # argmax of p / Exp(1) noise is a draw from p, without the normalisation and checks of torch.multinomial
-        noise = torch.empty_like(probabilities).exponential_(generator=generator)
-        chosen = (probabilities / noise).argmax(-1)
+        chosen = _fallen(probabilities, draws)
     return chosen, logps.gather(-1, chosen[:, None])[:, 0], entropy
 
 
-def _cut(probabilities: Tensor, top_k: int, top_p: float) -> Tensor:
-    ordered, order = probabilities.sort(-1, descending=True)
-    before = ordered.cumsum(-1) - ordered  # probability of everything likelier
-    keep = before < top_p
-    if top_k > 0:
-        keep[:, top_k:] = False
-    return torch.zeros_like(probabilities).scatter(-1, order, ordered * keep)
+def _fallen(probabilities: Tensor, draws: Tensor) -> Tensor:
+    """Inverts the distribution function.
 
-
-def _read(
-    network: Transformer, prompts: Sequence[Tokens], max_new_tokens: int
-) -> tuple[Tensor, Cache, Tensor | None, int]:
-    """Runs the distinct prompts, padded on the left so that all lanes write into the same column.
-
-    Rotary scores depend on distances only, so the padding does not move anything.
-
-    Returns:
-        The last hidden state of every lane, a cache with room for the answers, which columns hold tokens (bool
-        ``[B, capacity]``, or None for all of them) and the next column.
+    In double precision a draw below 1 stays below the total, so that no token of probability 0 is ever chosen.
     """
-    device = network.embedding.weight.device
-    first: dict[bytes, int] = {}
-    rows = [first.setdefault(prompt.tobytes(), len(first)) for prompt in prompts]
-    distinct = [np.frombuffer(key, np.int64) for key in first]
-    length = max(map(len, distinct))
-    if min(map(len, distinct)) == 0:
-        raise ValueError("a prompt holds at least one token (Tokenizer.prompt ends with the ANSWER mark)")
-    tokens = np.full((len(distinct), length), PAD, np.int64)
-    for row, prompt in zip(tokens, distinct, strict=True):
-        row[length - len(prompt) :] = prompt
-    batch = torch.from_numpy(tokens).to(device)
-    cache = Cache.empty(network, len(distinct), length)
-    valid, mask = None, None
-    if any(len(prompt) != length for prompt in distinct):
-        present = torch.tensor([[length - len(prompt)] for prompt in distinct], device=device)
-        valid = torch.arange(length + max_new_tokens, device=device) >= present
-        causal = torch.ones(length, length, dtype=torch.bool, device=device).tril()
-        itself = torch.eye(length, dtype=torch.bool, device=device)  # fillers look at themselves: no empty softmax
-        mask = ((causal & valid[:, None, :length]) | itself)[:, None]
-    hidden = network(batch, cache, mask)[:, -1]
-    index = torch.tensor(rows, device=device)
-    cache = cache.take(index, length, length + max_new_tokens)
-    return hidden[index], cache, None if valid is None else valid[index], length
+    below = probabilities.cumsum(-1, dtype=torch.float64)
+    return torch.searchsorted(below, draws[:, None] * below[:, -1:], right=True)[:, 0]
 
 
-def _check_sampling(max_new_tokens: int, temperature: float, top_k: int, top_p: float) -> None:
+def _cut(probabilities: Tensor, top_k: int, top_p: float) -> tuple[Tensor, Tensor]:
+    """The likeliest tokens' probabilities, 0 for those beyond the cut, and which tokens they are."""
+    ordered, order = probabilities.topk(min(top_k or probabilities.shape[-1], probabilities.shape[-1]))
+    before = ordered.cumsum(-1) - ordered  # probability of everything likelier
+    return ordered * (before < top_p), order
+
+
+class _Batch:
+    """Which answer each lane writes, and which prompts are in the cache: the queue runs through equal prompts together.
+
+    Args:
+        network: reads the prompts.
+        prompts: of the answers.
+        longest_answer: tokens.
+        lanes: answers at the same time.
+    """
+
+    def __init__(self, network: Transformer, prompts: Sequence[Tokens], longest_answer: int, lanes: int) -> None:
+        number: dict[bytes, int] = {}
+        self.prompt_of = np.array([number.setdefault(prompt.tobytes(), len(number)) for prompt in prompts])
+        self.distinct = [np.frombuffer(key, np.int64) for key in number]
+        if not all(map(len, self.distinct)):
+            raise ValueError("a prompt holds at least one token (Tokenizer.prompt ends with the ANSWER mark)")
+        self.network, self.device = network, network.embedding.weight.device
+        self.queue = self.prompt_of.argsort(kind="stable")
+        self.begun, self.n_read = 0, 0  # answers of the queue, distinct prompts
+        self.left = np.bincount(self.prompt_of)  # answers of each prompt that have not ended
+        self.lanes = min(lanes, len(prompts))
+        rows = min(len(self.distinct), self.lanes + READ_AHEAD)  # a lane holds at most one
+        self.free, self.row_of = list(range(rows)), np.zeros(len(self.distinct), np.int64)
+        self.hidden = torch.empty(rows, network.width, device=self.device, dtype=network.embedding.weight.dtype)
+        longest = max(map(len, self.distinct))
+        self.cache = Cache(network, rows=rows, longest_prompt=longest, lanes=self.lanes, longest_answer=longest_answer)
+        self.answer = torch.empty(0, dtype=torch.int64, device=self.device)
+
+    def admit(self) -> Tensor:
+        """Fills the lanes from the queue; returns the last hidden states ``[new lanes, width]`` of their prompts."""
+        start, self.begun = self.begun, min(self.begun + self.lanes - len(self.answer), len(self.queue))
+        answers = self.queue[start : self.begun]
+        numbers = self.prompt_of[answers]
+        while len(numbers) and numbers[-1] >= self.n_read:
+            self._read()
+        rows = torch.from_numpy(self.row_of[numbers]).to(self.device)
+        self.cache.admit(rows)
+        self.answer = torch.cat((self.answer, torch.from_numpy(answers).to(self.device)))
+        return self.hidden[rows]
+
+    def drop(self, ended: Tensor) -> Tensor | None:
+        """Lets go of lanes, bool ``[n]``; returns which of the old lanes each lane is now, None if none ended."""
+        answers = self.answer[ended].tolist()
+        if not answers:
+            return None
+        for number in self.prompt_of[answers]:
+            self.left[number] -= 1
+            if self.left[number] == 0:
+                self.free.append(int(self.row_of[number]))
+        source = self.cache.keep(~ended)
+        self.answer = self.answer[source]
+        return source
+
+    def _read(self) -> None:
+        """Runs the next prompts, as many as there is room for."""
+        longest = max(map(len, self.distinct[self.n_read : self.n_read + len(self.free)]))
+        n = min(len(self.free), len(self.distinct) - self.n_read, max(1, READ_TOKENS // longest))
+        prompts = self.distinct[self.n_read : self.n_read + n]
+        rows, self.free = self.free[:n], self.free[n:]
+        self.row_of[self.n_read : self.n_read + n] = rows
+        self.n_read += n
+        lengths = torch.tensor([len(prompt) for prompt in prompts], device=self.device)
+        kept: list[Tensor] = []
+        hidden = self.network(torch.from_numpy(pad_right(prompts)).to(self.device), kept)
+        at = torch.tensor(rows, device=self.device)
+        self.hidden[at] = hidden[torch.arange(n, device=self.device), lengths - 1]
+        self.cache.read(at, torch.stack(kept, 1), lengths)
+
+
+def _check_sampling(max_new_tokens: int, temperature: float, top_k: int, top_p: float, lanes: int) -> None:
     if max_new_tokens < 1:
         raise ValueError(f"max_new_tokens must be at least 1, got {max_new_tokens}")
     if not temperature >= 0:
@@ -163,3 +208,5 @@ def _check_sampling(max_new_tokens: int, temperature: float, top_k: int, top_p: 
         raise ValueError(f"top_k must be 0 (all tokens) or more, got {top_k}")
     if not 0 < top_p <= 1:
         raise ValueError(f"top_p must lie in (0, 1], got {top_p}")
+    if lanes < 1:
+        raise ValueError(f"lanes must be at least 1, got {lanes}")

@@ -1,14 +1,19 @@
-"""Tokens a second of sampling and of a GRPO update: python benchmarks/speed/generation.py [--repeats 3] [--batch 64].
+"""Tokens a second of sampling, beside Hugging Face ``generate``: python benchmarks/speed/generation.py [--repeats 3].
 
-The peers sample with the same number of parameters, batch, prompt and answer length, on one thread: HF ``generate`` (a
-Llama of the same shape; stated as absent where transformers is not installed) and our network without a cache. Repeats
-are interleaved, and a ratio is the median over repeats of the ratio within one.
+The peer is a ``LlamaForCausalLM`` with the same weights, and it is checked that both compute the same logits. It
+answers the same prompts batch after batch; ours takes them as one queue, with as many lanes as the peer's batch (256 at
+most its default). Answers end where the network writes END, or after 128 tokens; useful tokens are those up to END. The
+limit is the time of the matrix products alone (PyTorch's, of the lanes' size), in tokens a second.
+
+One thread; repeats are interleaved, and a ratio is the median over repeats of the ratio within one. The peer needs
+transformers; where it is not installed the script says how to put it into an environment of its own.
 """
 
 import argparse
 import time
 from collections.abc import Callable
 from statistics import median
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,105 +22,153 @@ from rich.table import Table
 
 from tiltyard.agents.language.generation import generate
 from tiltyard.agents.language.policy import TextPolicy
-from tiltyard.agents.language.tokenizer import END
-from tiltyard.agents.language.transformer import SIZES
+from tiltyard.agents.language.tokenizer import END, Tokens
+from tiltyard.agents.language.transformer import SIZES, Transformer
 
-PROMPT, ANSWER = 20, 64
+PROMPT, ANSWER = 20, 128
+END_SCALE = 2.75
+"""END's embedding is so many times as long as others: its probability differs from text to text, as do lengths."""
 
-
-def ours(policy: TextPolicy, batch: int, *, groups: int, cached: bool = True) -> Callable[[], int]:
-    """Samples ``batch`` answers to ``groups`` different prompts; returns the number of tokens."""
-    rng = np.random.default_rng(0)
-    prompts = [prompt for prompt in rng.integers(4, 100, (groups, PROMPT)) for _ in range(batch // groups)]
-    network = policy.network
-    network.forbidden[END] = -1e4  # every answer runs its full length, as in the peers
-
-    def sample() -> int:
-        if cached:
-            return int(generate(network, prompts, max_new_tokens=ANSWER).length.sum())
-        tokens = torch.from_numpy(np.stack(prompts))
-        with torch.inference_mode():
-            for _ in range(ANSWER):
-                logits = network.logits(network(tokens)[:, -1])
-                tokens = torch.cat([tokens, logits.softmax(-1).multinomial(1)], 1)
-        return batch * ANSWER
-
-    return sample
+HOW = """transformers is not installed: without it there is no peer. To have one, beside the packages that are here:
+  python -m venv --system-site-packages peer && peer/bin/pip install transformers && peer/bin/python {script}"""
 
 
-def update(policy: TextPolicy, batch: int) -> Callable[[], int]:
-    """Forward, backward and step on ``batch`` answers; counts the tokens of prompts and answers."""
-    from tiltyard.agents.language.update import imitation_step
-
-    tokens = torch.randint(4, 100, (batch, PROMPT + ANSWER))
-    mask = (torch.arange(PROMPT + ANSWER) >= PROMPT).expand(batch, -1)
-
-    def step() -> int:
-        imitation_step(policy, tokens, mask)
-        return tokens.numel()
-
-    return step
+def network_of(size: str) -> Transformer:
+    """Random weights, answers of various lengths."""
+    torch.manual_seed(0)
+    network: Transformer = TextPolicy(None, None, lambda _: 1e-4, size=size).network  # type: ignore[arg-type]
+    with torch.no_grad():
+        network.embedding.weight[END] *= END_SCALE
+    network.forbidden.zero_()  # the peer forbids nothing
+    return network
 
 
-def hf(size: str, batch: int) -> Callable[[], int] | None:
-    """HF ``generate`` on a Llama of the same shape, or None without transformers."""
+def llama(network: Transformer, size: str) -> Any:
+    """The same network as a ``LlamaForCausalLM``, or None without transformers."""
     try:
         from transformers import LlamaConfig, LlamaForCausalLM
     except ImportError:
         return None
-    shape = SIZES[size]
-    config = LlamaConfig(
-        vocab_size=100,
-        hidden_size=shape["width"],
-        intermediate_size=8 * round(shape["width"] / 3),
-        num_hidden_layers=shape["depth"],
-        num_attention_heads=shape["heads"],
-        tie_word_embeddings=True,
-    )
-    model = LlamaForCausalLM(config).eval()
-    prompt = torch.randint(4, 100, (batch, PROMPT))
+    vocabulary, width = network.embedding.weight.shape
+    model = LlamaForCausalLM(
+        LlamaConfig(
+            vocab_size=vocabulary,
+            hidden_size=width,
+            intermediate_size=network.layers[0].down.in_features,
+            num_hidden_layers=SIZES[size]["depth"],
+            num_attention_heads=SIZES[size]["heads"],
+            tie_word_embeddings=True,
+            rms_norm_eps=1e-6,
+            pad_token_id=0,
+            bos_token_id=None,
+            eos_token_id=END,
+        )
+    ).eval()
+    state = {"model.embed_tokens.weight": network.embedding.weight, "model.norm.weight": network.norm.weight}
+    for i, block in enumerate(network.layers):
+        q, k, v = block.qkv.weight.chunk(3)
+        gate, up = block.up.weight.chunk(2)
+        parts = {
+            "input_layernorm": block.norm_1.weight,
+            "post_attention_layernorm": block.norm_2.weight,
+            "self_attn.q_proj": q,
+            "self_attn.k_proj": k,
+            "self_attn.v_proj": v,
+            "self_attn.o_proj": block.out.weight,
+            "mlp.gate_proj": gate,
+            "mlp.up_proj": up,
+            "mlp.down_proj": block.down.weight,
+        }
+        state |= {f"model.layers.{i}.{name}.weight": weight for name, weight in parts.items()}
+    model.load_state_dict(state | {"lm_head.weight": network.embedding.weight})
+    tokens = torch.randint(4, 100, (3, 30))
+    with torch.inference_mode():
+        torch.testing.assert_close(model(tokens).logits, network.logits(network(tokens)), atol=1e-4, rtol=1e-4)
+    return model
+
+
+def ours(network: Transformer, prompts: list[Tokens], lanes: int) -> Callable[[], int]:
+    """Answers ``prompts``; returns the number of tokens."""
+    return lambda: int(generate(network, prompts, max_new_tokens=ANSWER, lanes=lanes).length.sum())
+
+
+def theirs(model: Any, prompts: list[Tokens], batch: int) -> Callable[[], int]:
+    """The same by Hugging Face ``generate``."""
+    batches = torch.from_numpy(np.stack(prompts)).split(batch)
 
     def sample() -> int:
-        with torch.inference_mode():
-            out = model.generate(prompt, do_sample=True, min_new_tokens=ANSWER, max_new_tokens=ANSWER, pad_token_id=0)
-        return int(out[:, PROMPT:].numel())
+        useful = 0
+        for tokens in batches:
+            with torch.inference_mode():
+                out = model.generate(
+                    tokens, attention_mask=torch.ones_like(tokens), do_sample=True, top_k=0, max_new_tokens=ANSWER
+                )[:, PROMPT:]
+            useful += int(((out == END).cumsum(1) - (out == END).int() == 0).sum())
+        return useful
 
     return sample
+
+
+def products(network: Transformer, lanes: int) -> Callable[[], int]:
+    """The matrix products of 20 tokens a lane, and nothing else."""
+    weights = [w for b in network.layers for w in (b.qkv.weight, b.out.weight, b.up.weight, b.down.weight)]
+    pairs = [(torch.randn(lanes, w.shape[1]), w.t()) for w in [*weights, network.embedding.weight]]
+
+    def multiply() -> int:
+        with torch.inference_mode():
+            for _ in range(20):
+                for x, w in pairs:
+                    torch.mm(x, w)
+        return 20 * lanes
+
+    return multiply
+
+
+def measure(jobs: dict[str, Callable[[], int]], repeats: int) -> dict[str, list[float]]:
+    """Tokens a second of each job, in interleaved repeats after one that warms up."""
+    rates: dict[str, list[float]] = {name: [] for name in jobs}
+    for repeat in range(repeats + 1):
+        for name, job in jobs.items():
+            start = time.perf_counter()
+            tokens = job()
+            if repeat > 0:
+                rates[name].append(tokens / (time.perf_counter() - start))
+    return rates
 
 
 def main() -> None:
     """Prints the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--batch", type=int, default=64)
+    parser.add_argument("--batch", type=int, nargs="+", default=[1, 16, 64, 256])
+    parser.add_argument("--queue", type=int, default=3, help="batches of answers")
     parser.add_argument("--size", choices=SIZES, default="transformer-1m")
     args = parser.parse_args()
     torch.set_num_threads(1)
-    policy = TextPolicy(None, None, lambda _: 1e-4, size=args.size)  # type: ignore[arg-type]
-    jobs: dict[str, Callable[[], int] | None] = {
-        "HF generate": hf(args.size, args.batch),
-        "ours": ours(policy, args.batch, groups=args.batch),
-        "ours, groups of 8 answers": ours(policy, args.batch, groups=args.batch // 8),
-        "ours without a cache": ours(policy, args.batch, groups=args.batch, cached=False),
-        "ours, one update": update(policy, args.batch),
-    }
-    rates: dict[str, list[float]] = {name: [] for name, job in jobs.items() if job}
-    for repeat in range(args.repeats + 1):
-        for name, job in jobs.items():
-            if job:
-                start = time.perf_counter()
-                tokens = job()
-                if repeat > 0:  # the first round warms up
-                    rates[name].append(tokens / (time.perf_counter() - start))
-    table = Table("work", "tokens/s", "ratio to HF", title=f"{args.size}, batch {args.batch}, one thread")
-    for name in jobs:
-        if name not in rates:
-            table.add_row(name, "absent: transformers is not installed", "-")
-            continue
-        peer = rates.get("HF generate")
-        ratio = median(a / b for a, b in zip(rates[name], peer, strict=True)) if peer and "update" not in name else None
-        table.add_row(name, f"{median(rates[name]):,.0f}", "-" if ratio is None else f"{ratio:.2f}")
+    network = network_of(args.size)
+    model = llama(network, args.size)
+    columns = ("batch", "HF generate", "ours", "ratio", "ours, groups of 8", "ratio", "matrix products alone")
+    table = Table(*columns, title=f"useful tokens/s, {args.size}, one thread")
+    for batch in args.batch:
+        n = batch * args.queue
+        rng = np.random.default_rng(0)
+        distinct = list(rng.integers(4, 100, (n, PROMPT)))
+        grouped = [distinct[i // 8] for i in range(n)]
+        jobs = {"ours": ours(network, distinct, batch), "groups": ours(network, grouped, batch)}
+        jobs |= {"limit": products(network, batch)} | ({"peer": theirs(model, distinct, batch)} if model else {})
+        rates = measure(jobs, args.repeats)
+
+        def ratio(name: str, rates: dict[str, list[float]] = rates) -> str:
+            return f"{median(a / b for a, b in zip(rates[name], rates['peer'], strict=True)):.1f}" if model else "-"
+
+        shown = {name: f"{median(rate):,.0f}" for name, rate in rates.items()}
+        table.add_row(
+            *(str(batch), shown.get("peer", "-"), shown["ours"], ratio("ours"), shown["groups"], ratio("groups")),
+            shown["limit"],
+        )
     Console().print(table)
+    if model is None:
+        Console().print(HOW.format(script=parser.prog), markup=False)
 
 
 if __name__ == "__main__":

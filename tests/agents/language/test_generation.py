@@ -88,26 +88,70 @@ def test_the_same_generator_gives_the_same_answers():
 def test_draws_follow_the_distribution_by_hand():
     # probabilities 0.7, 0.2, 0.1; at temperature 1/2 they go as 0.49 : 0.04 : 0.01, so 0.907, 0.074, 0.019
     logits = torch.tensor([0.7, 0.2, 0.1]).log().repeat(40_000, 1)
-    options = {"top_k": 0, "top_p": 1.0, "generator": torch.Generator().manual_seed(0)}
-    tokens, logp, entropy = choose(logits, temperature=1.0, **options)
+    draws = torch.rand(40_000, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    tokens, logp, entropy = choose(logits, draws, temperature=1.0, top_k=0, top_p=1.0)
     assert torch.allclose(tokens.bincount(minlength=3) / 40_000, torch.tensor([0.7, 0.2, 0.1]), atol=0.01)
     assert logp[tokens == 1][0].item() == pytest.approx(np.log(0.2), abs=1e-5)
     assert entropy[0].item() == pytest.approx(0.8018, abs=1e-4)  # -(0.7 ln 0.7 + 0.2 ln 0.2 + 0.1 ln 0.1)
-    tokens, _, _ = choose(logits, temperature=0.5, **options)
+    tokens, _, _ = choose(logits, draws, temperature=0.5, top_k=0, top_p=1.0)
     assert torch.allclose(tokens.bincount(minlength=3) / 40_000, torch.tensor([0.907, 0.074, 0.019]), atol=0.01)
 
 
 @pytest.mark.parametrize(("cut", "kept"), [({"top_k": 1, "top_p": 1.0}, {0}), ({"top_k": 0, "top_p": 0.75}, {0, 1})])
 def test_top_k_and_top_p_cut_the_tail_but_not_the_recorded_log_probability(cut, kept):
     logits = torch.tensor([0.7, 0.2, 0.1]).log().repeat(2_000, 1)
-    tokens, logp, _ = choose(logits, temperature=1.0, generator=torch.Generator().manual_seed(0), **cut)
+    draws = torch.rand(2_000, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    tokens, logp, _ = choose(logits, draws, temperature=1.0, **cut)
     assert set(tokens.tolist()) == kept
     assert logp[tokens == 0][0].item() == pytest.approx(np.log(0.7), abs=1e-5)
 
 
 @pytest.mark.parametrize(
-    "bad", [{"max_new_tokens": 0}, {"temperature": -1.0}, {"temperature": float("nan")}, {"top_k": -1}, {"top_p": 0.0}]
+    "bad",
+    [
+        {"max_new_tokens": 0},
+        {"temperature": -1.0},
+        {"temperature": float("nan")},
+        {"top_k": -1},
+        {"top_p": 0.0},
+        {"lanes": 0},
+    ],
 )
 def test_bad_settings_are_refused(bad):
     with pytest.raises(ValueError, match=next(iter(bad))):
         generate(network(), prompts("a"), **{"max_new_tokens": 5, **bad})
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_answers_do_not_depend_on_the_number_of_lanes(dtype):
+    net = network(end=2.0).to(dtype)
+    given = prompts(*["a", "a longer one", "mid", "a", "b", "x" * 40] * 5)
+    wide, narrow = (
+        generate(net, given, max_new_tokens=30, generator=torch.Generator().manual_seed(1), lanes=lanes)
+        for lanes in (30, 4)
+    )
+    assert torch.equal(wide.tokens, narrow.tokens)
+    assert torch.allclose(wide.logp, narrow.logp, atol=1e-5)
+    assert len(set(wide.length.tolist())) > 5
+
+
+def test_an_answer_does_not_depend_on_what_comes_after_it():
+    net = network(end=2.0)
+    few, many = (
+        generate(net, prompts(*texts), max_new_tokens=20, generator=torch.Generator().manual_seed(1))
+        for texts in (["a", "b"], ["a", "b", *"cdefg"])
+    )
+    n = few.tokens.shape[1]
+    assert torch.equal(few.tokens, many.tokens[:2, :n])
+
+
+def test_a_prompt_is_read_once_for_a_whole_group_and_many_at_a_time(monkeypatch):
+    net, read = network(end=2.0), []
+    forward = Transformer.forward
+    monkeypatch.setattr(
+        Transformer, "forward", lambda self, t, kept=None: (read.append(len(t)), forward(self, t, kept))[1]
+    )
+    texts = ["x" * i for i in range(40)]
+    generate(net, prompts(*texts * 4), max_new_tokens=10, lanes=8, generator=torch.Generator().manual_seed(1))
+    assert sum(read) == 40  # four answers each, and eight at a time
+    assert len(read) <= 3

@@ -37,8 +37,8 @@ def lanes(which, n: int = 16) -> gymnasium.vector.SyncVectorEnv:
     return gymnasium.vector.SyncVectorEnv([lambda: Pays(gymnasium.make(ENV), which)] * n, autoreset_mode=mode)
 
 
-def sevens() -> gymnasium.vector.SyncVectorEnv:
-    return lanes(lambda answer: answer.startswith("7"))
+def high() -> gymnasium.vector.SyncVectorEnv:
+    return lanes(lambda answer: answer.startswith(("7", "8", "9")))  # one token in fifteen
 
 
 def odd(n: int = 16) -> gymnasium.vector.SyncVectorEnv:
@@ -55,13 +55,13 @@ def weights(trained: PolicyGradient) -> torch.Tensor:
 
 @pytest.mark.parametrize("method", ["ngrpo", "topr", "w-reinforce-nsr", "remax", "ppo", "spo", "simpo", "gigpo"])
 def test_methods_learn_what_is_rewarded(method):
-    """Direction only, as for GRPO: answers that begin with a 7 become common within seconds."""
+    """Direction only, as for GRPO: answers that begin with a 7, 8 or 9 become common within seconds."""
     small = {"max_answer_tokens": 2, "learning_rate": 3e-3, "group_size": 16}
-    trained = agent(sevens(), method=method, **small)
+    trained = agent(high(), method=method, **small)
     questions = ["Make 57 from 8 4 25."] * 200
 
     def share() -> float:
-        return float(np.mean([answer.startswith("7") for answer in trained.predict(questions)[0]]))
+        return float(np.mean([answer.startswith(("7", "8", "9")) for answer in trained.predict(questions)[0]]))
 
     before = share()
     trained.learn(64 * 15)

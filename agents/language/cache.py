@@ -1,0 +1,135 @@
+"""Keys and values of what was read and written, laid out for decoding: a prompt is kept once, however many continue it.
+
+Each lane writes at its own position: nothing is padded, and a lane that has ended makes room for another answer.
+On a CPU one compiled loop a layer does all that depends on positions; elsewhere PyTorch's operations do the same.
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from .attention import attend
+
+if TYPE_CHECKING:
+    from .transformer import Transformer
+
+Angles = tuple[Tensor, Tensor]
+"""Cosine and sine of rotary positions."""
+
+
+def turn(x: Tensor, angles: Angles) -> Tensor:
+    """Rotates the channel pairs (i, i + half) of ``x`` ``[..., T, channels]``."""
+    cos, sin = angles
+    a, b = x.chunk(2, dim=-1)
+    return torch.cat((a * cos - b * sin, b * cos + a * sin), dim=-1)
+
+
+class Cache:
+    """Room for ``rows`` prompts and for the answers of ``lanes`` lanes; of these, the first ``len(row)`` are in use.
+
+    Args:
+        network: whose keys and values are kept.
+        rows: prompts at the same time.
+        longest_prompt: tokens.
+        lanes: answers at the same time.
+        longest_answer: tokens.
+    """
+
+    def __init__(
+        self, network: "Transformer", *, rows: int, longest_prompt: int, lanes: int, longest_answer: int
+    ) -> None:
+        like, channels = network.embedding.weight, network.width // network.heads
+
+        def room(batch: int, length: int) -> Tensor:  # keys and values [2, depth, batch, heads, length, channels]
+            shape = (2, len(network.blocks), batch, network.heads, length, channels)
+            return torch.empty(shape, dtype=like.dtype, device=like.device)
+
+        self.prompts, self.own = room(rows, longest_prompt), room(lanes, longest_answer)
+        self.prompt_length = torch.zeros(rows, dtype=torch.int64, device=like.device)
+        self.row = torch.empty(0, dtype=torch.int64, device=like.device)  # [n] the prompt that each lane continues
+        self.written = self.row.clone()  # [n] tokens of each lane's own that are in the cache
+        self._compiled = like.device.type == "cpu" and like.dtype == torch.float32
+        if self._compiled:
+            self._scores = np.empty(longest_prompt + longest_answer, np.float32)
+
+    @property
+    def position(self) -> Tensor:
+        """``[n]`` where each lane's next token stands."""
+        return self.prompt_length[self.row] + self.written
+
+    def read(self, rows: Tensor, keys_values: Tensor, lengths: Tensor) -> None:
+        """Keeps prompts, ``keys_values`` ``[2, depth, len(rows), heads, T, channels]``, in ``rows``."""
+        self.prompts[:, :, rows, :, : keys_values.shape[4]] = keys_values
+        self.prompt_length[rows] = lengths
+
+    def admit(self, rows: Tensor) -> None:
+        """Adds lanes that continue the prompts in ``rows``, and have not written anything."""
+        self.row, self.written = torch.cat((self.row, rows)), torch.cat((self.written, torch.zeros_like(rows)))
+
+    def keep(self, alive: Tensor) -> Tensor:
+        """Drops lanes, bool ``[n]``: the last ones take the places of those that are gone.
+
+        Returns:
+            Which of the old lanes each of the lanes is now, int64.
+        """
+        n = int(alive.sum())
+        places, movers = (~alive[:n]).nonzero()[:, 0], alive[n:].nonzero()[:, 0] + n
+        source = torch.arange(n, device=alive.device)
+        if len(movers):
+            source[places] = movers
+            longest = int(self.written[movers].max())
+            self.own[:, :, places, :, :longest] = self.own[:, :, movers, :, :longest]
+        self.row, self.written = self.row[source], self.written[source]
+        return source
+
+    def attend(self, layer: int, qkv: Tensor, angles: Angles) -> Tensor:
+        """Adds each lane's next key and value, then lets its query look at its prompt and at all that it wrote.
+
+        Args:
+            layer: of the network.
+            qkv: ``[n, 3 * width]`` queries, keys and values, not yet turned.
+            angles: ``[n, channels / 2]`` each, of :attr:`position`.
+
+        Returns:
+            ``[n, width]``. The caller counts the token in ``written`` after the last layer.
+        """
+        width = qkv.shape[1] // 3
+        if not self._compiled:
+            return self._attend(layer, qkv, angles)
+        attended = torch.empty(len(qkv), width, dtype=qkv.dtype)
+        attend(
+            qkv.numpy(),
+            angles[0].numpy(),
+            angles[1].numpy(),
+            layer,
+            self.prompts.numpy(),
+            self.own.numpy(),
+            self.prompt_length.numpy(),
+            self.row.numpy(),
+            self.written.numpy(),
+            self._scores,
+            attended.numpy(),
+        )
+        return attended
+
+    def _attend(self, layer: int, qkv: Tensor, angles: Angles) -> Tensor:
+        n, heads, channels = len(qkv), self.own.shape[3], self.own.shape[5]
+        q, k, v = qkv.view(n, 3, heads, 1, channels).unbind(1)
+        around = angles[0][:, None, None], angles[1][:, None, None]
+        lanes, longest = torch.arange(n, device=qkv.device), max(self.written.tolist(), default=0) + 1
+        self.own[0, layer, lanes, :, self.written] = turn(k, around)[:, :, 0]
+        self.own[1, layer, lanes, :, self.written] = v[:, :, 0]
+        keys, values = torch.cat((self.prompts[:, layer, self.row], self.own[:, layer, :n, :, :longest]), 3).unbind(0)
+        columns = torch.arange(self.prompts.shape[4], device=qkv.device)
+        seen = torch.cat(
+            (
+                columns < self.prompt_length[self.row][:, None],
+                torch.arange(longest, device=qkv.device) <= self.written[:, None],
+            ),
+            1,
+        )
+        out = F.scaled_dot_product_attention(turn(q, around), keys, values, attn_mask=seen[:, None, None])
+        return out.flatten(1)
