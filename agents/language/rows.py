@@ -30,4 +30,30 @@ ROWS: tuple[Row, ...] = (
             "tiltyard/Countdown-v0": _COUNTDOWN,
         },
     ),
+    Row(
+        "filtered-bc",
+        "tiltyard.agents.language.trainer:PolicyGradient",
+        ("text",),
+        "Imitation of the best of its own episodes, after the same warm start",
+        paper="ArCHer: Training Language Model Agents via Hierarchical Multi-Turn RL (2024)",
+        settings={
+            "*": {"policy": "transformer-1m", "method": "filtered-bc", "prompts_per_batch": 32},
+            "text": _LANGUAGE | {"learning_rate": 2.5e-4},
+            "tiltyard/Countdown-v0": _COUNTDOWN,
+        },
+        n_envs={"text": 256},
+    ),
+    Row(
+        "archer",
+        "tiltyard.agents.language.archer:ArCHer",
+        ("text",),
+        "Off-policy critics of whole utterances and a policy gradient inside them, for tasks of several turns",
+        paper="ArCHer: Training Language Model Agents via Hierarchical Multi-Turn RL (2024)",
+        settings={
+            "*": {"policy": "transformer-1m", "batch_size": 64, "critic_warm_up": 5},
+            "text": _LANGUAGE | {"learning_rate": 1e-4},
+            "tiltyard/Countdown-v0": _COUNTDOWN,
+        },
+        n_envs={"text": 128},
+    ),
 )

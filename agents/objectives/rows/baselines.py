@@ -65,4 +65,13 @@ ROWS: tuple[Row, ...] = (
         dead_groups="learns",  # mean and deviation are the batch's
         needs=("logp_ref",),
     ),
+    Row(
+        "filtered-bc",
+        "ArCHer: Training Language Model Agents via Hierarchical Multi-Turn RL (2024)",
+        advantage=HERE + "advantages.filtered:filtered",
+        loss=HERE + "losses.log_likelihood:log_likelihood",
+        aggregate=HERE + "ops:token_mean",
+        params={"share": 0.1},
+        dead_groups="learns",  # what is imitated is the batch's best
+    ),
 )

@@ -1,0 +1,189 @@
+"""ArCHer: critics of utterances learn from all episodes; the policy learns, token by token, what they advise."""
+
+from collections.abc import Sequence
+from copy import deepcopy
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ...wrappers.seams import Guidance
+from ..objectives.registry import load
+from .agent import LanguageAgent
+from .collect import Collector, by_turns
+from .critic import RATE, Critic
+from .episodes import Answer, Turn, Written, assemble, rows_of
+from .rollouts import Rollouts
+from .tokenizer import Tokens
+from .turn_critics import Replay, Transition, TurnCritics, critic_loss, transitions
+from .update import policy_gradient_step
+
+
+class ArCHer(LanguageAgent):
+    """Two levels: off-policy critics of whole utterances, and a policy gradient inside an utterance.
+
+    With s the history of an episode, u an utterance, r its reward and s' the history after the environment's answer,
+
+        L(Q_i) = (Q_i(s, u) - r - gamma V_i_target(s'))^2           both critics i, on turns from the replay,
+        L(V_i) = (V_i(s) - Q_i_target(s, u'))^2                     u' ~ the policy as it is now,
+        grad J = E [A(s, u') grad log policy(u' | s)]               A = min_i Q_i - min_i V_i,
+
+    and targets follow their critics by ``tau`` after each step. An iteration plays ``episodes_per_iteration`` episodes,
+    takes ``gradient_steps`` steps of the critics and, after the first ``critic_warm_up`` iterations, ``actor_steps`` of
+    the policy, whose utterances are fresh while the histories that they answer are the replay's. With
+    ``token_baseline`` a third network learns the A that can be expected before each token, and is taken off.
+
+    ``total_timesteps`` counts turns that the environment answered.
+
+    Departures: one causal encoder reads history and utterance together, and begins as a copy of the policy; the paper
+    encodes each with RoBERTa. Learning rates are those of small networks: the authors' 2e-5 (critics) and 1e-6 to 1e-5
+    (policy) are for pretrained ones, and leave a small one where it was. The checkpoint holds the replay.
+
+    Args:
+        policy: ``"transformer-1m"`` and the other sizes start from nothing; ``"countdown-warm"`` ships with weights.
+        env: a text environment, see :class:`~tiltyard.agents.language.agent.LanguageAgent`.
+        episodes_per_iteration: played before each round of gradient steps.
+        gradient_steps: of the critics an iteration.
+        actor_steps: of the policy an iteration.
+        batch_size: turns of each step.
+        buffer_size: turns that are remembered.
+        critic_warm_up: iterations in which only the critics learn.
+        critic_learning_rate: of Adam.
+        gamma: discount a turn.
+        tau: share by which the targets follow.
+        token_baseline: take off what each token's left side already promises.
+        **settings: of :class:`~tiltyard.agents.language.agent.LanguageAgent`.
+
+    Paper: ArCHer: Training Language Model Agents via Hierarchical Multi-Turn RL (2024), eqs. 1 to 4 and algorithm 1;
+    numbers from the authors' configuration of twenty questions.
+    """
+
+    counters: ClassVar[tuple[str, ...]] = (*LanguageAgent.counters, "iterations")
+
+    def __init__(
+        self,
+        policy: str = "transformer-1m",
+        env: Any = None,
+        *,
+        episodes_per_iteration: int = 128,
+        gradient_steps: int = 20,
+        actor_steps: int = 3,
+        batch_size: int = 256,
+        buffer_size: int = 10_000,
+        critic_warm_up: int = 20,
+        critic_learning_rate: float = 1e-3,
+        gamma: float = 0.95,
+        tau: float = 0.1,
+        token_baseline: bool = False,
+        **settings: Any,
+    ) -> None:
+        if min(episodes_per_iteration, gradient_steps, batch_size, buffer_size) < 1:
+            raise ValueError("episodes_per_iteration, gradient_steps, batch_size and buffer_size must be at least 1")
+        if not (0 <= gamma <= 1 and 0 < tau <= 1):
+            raise ValueError(f"gamma lies in [0, 1] and tau in (0, 1], got {gamma} and {tau}")
+        self.episodes_per_iteration, self.gradient_steps = episodes_per_iteration, gradient_steps
+        self.actor_steps, self.batch_size, self.critic_warm_up = actor_steps, batch_size, critic_warm_up
+        self.critic_learning_rate, self.gamma, self.tau = critic_learning_rate, gamma, tau
+        self.token_baseline, self.iterations = token_baseline, 0
+        self.replay = Replay(buffer_size)
+        self.objective = load("reinforce")
+        super().__init__(policy, env, **{"n_lanes": episodes_per_iteration, **settings})
+
+    def iterate(self) -> None:
+        """Episodes, then steps of the critics, then of the policy.
+
+        Raises:
+            StopTraining: a callback asked for it.
+        """
+        self.replay.add(transitions(self._play()))
+        self.policy.set_training_mode(True)
+        losses = [self._critic_step() for _ in range(self.gradient_steps)]
+        self.logger.record("train/critic_loss", float(torch.stack(losses).mean()))
+        self.iterations += 1
+        if self.iterations > self.critic_warm_up:
+            self._update_learning_rate(self.policy.optimizer)
+            metrics = [self._actor_step() for _ in range(self.actor_steps)]
+            for name in metrics[0] if metrics else ():
+                self.logger.record(f"train/{name}", float(torch.stack([each[name] for each in metrics]).mean()))
+        self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
+
+    def _play(self) -> Rollouts:
+        """An iteration's episodes, each of a problem of its own."""
+        assert self.env is not None
+        self.policy.set_training_mode(False)
+        collector = Collector(self.env, self.policy, Guidance(), group_size=1, on_step=self._on_step)
+        seeds = self.rng.integers(0, 2**31, size=self.episodes_per_iteration).tolist()
+        rollouts = by_turns(collector.collect(seeds))
+        if not rollouts.reward.isfinite().all():
+            raise ValueError("an episode's reward is not a finite number: nothing of it has been learnt")
+        self.logger.record("rollout/answer_tokens", float(rollouts.length.float().mean()))
+        return rollouts
+
+    def _critic_step(self) -> Tensor:
+        """One step of both critics and their targets; returns the loss."""
+        turns = self.replay.sample(self.batch_size, self.rng)
+        fresh = [_spoken(turn.history, own) for turn, own in zip(turns, self._speak(turns), strict=True)]
+        with torch.no_grad():
+            v_next, q_fresh = self.target_critics(turns).v_next, self.target_critics(fresh).q
+        reward = torch.tensor([turn.reward for turn in turns], device=self.device)
+        done = torch.tensor([float(turn.done) for turn in turns], device=self.device)
+        loss = critic_loss(self.critics(turns), v_next, q_fresh, reward, done, self.gamma)
+        self.critic_optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(self.critics.parameters(), self.max_grad_norm)
+        self.critic_optimizer.step()
+        self.target_critics.follow(self.critics, self.tau)
+        return loss.detach()
+
+    def _actor_step(self) -> dict[str, Tensor]:
+        """One step of the policy on fresh utterances."""
+        turns = self.replay.sample(self.batch_size, self.rng)
+        said = self._speak(turns)
+        fresh = [_spoken(turn.history, own) for turn, own in zip(turns, said, strict=True)]
+        gain = self.critics.advantages(fresh)
+        rollouts = _utterances([turn.history for turn in turns], said, gain)
+        advantage: Tensor = gain
+        if self.token_baseline:
+            promised = self.baseline.values(rollouts)
+            advantage = (gain[:, None] - promised) * rollouts.mask
+            rate = RATE * self.policy.optimizer.param_groups[0]["lr"]
+            wanted = gain[:, None] * rollouts.mask
+            self.baseline.fit(rollouts, wanted, learning_rate=rate, max_grad_norm=self.max_grad_norm)
+        metrics = policy_gradient_step(
+            self.policy, self.objective, rollouts, advantage, max_grad_norm=self.max_grad_norm
+        )
+        self._n_updates += 1
+        return {**metrics, "advantage": gain.mean(), "advantage_std": gain.std(correction=0)}
+
+    def _speak(self, turns: Sequence[Transition]) -> list[Written]:
+        """What the policy says now, after the histories of ``turns``."""
+        written = self.policy.write([turn.history for turn in turns])
+        return rows_of(written, [""] * len(turns))
+
+    def _remember_start(self) -> None:
+        """The critics know the language as the policy does."""
+        self.critics = TurnCritics(self.policy.network, torch.Generator().manual_seed(self.seed or 0))
+        self.target_critics = deepcopy(self.critics).requires_grad_(False)
+        self.critic_optimizer = torch.optim.Adam(self.critics.parameters(), lr=self.critic_learning_rate)
+        if self.token_baseline:
+            self.baseline = Critic(self.policy.network)
+
+    def _get_torch_save_params(self) -> tuple[list[str], list[str]]:
+        names = ["policy", "policy.optimizer", "critics", "target_critics", "critic_optimizer", "replay"]
+        return names + (["baseline", "baseline.optimizer"] if self.token_baseline else []), []
+
+
+def _spoken(history: Tokens, own: Written) -> Transition:
+    """An utterance to which nothing was answered yet."""
+    tokens = np.concatenate([history, own.tokens])
+    return Transition(tokens, len(history), len(tokens), 0.0, True)
+
+
+def _utterances(histories: Sequence[Tokens], said: Sequence[Written], gain: Tensor) -> Rollouts:
+    """Utterances after histories as a batch, each with its advantage for a reward."""
+    rows = [
+        Answer((Turn(history, own.tokens, own.logp, own.entropy, worth, 0),), False, "")
+        for history, own, worth in zip(histories, said, gain.tolist(), strict=True)
+    ]
+    return assemble(list(enumerate(rows)), range(len(rows)), gain.device)
