@@ -184,11 +184,10 @@ def measure(name: str, python: str | None, repeats: int, seconds: float) -> dict
     """Median steps a second of each contender, their repeats taken in turns."""
     measured = contenders(name, python)
     rates: dict[str, list[float]] = {key: [] for key in measured}
-    for run in range(repeats + 1):
+    for _ in range(repeats):
         for key, contender in measured.items():
-            rate = contender(seconds if run else seconds / 4)  # the first is a warm-up
-            if run:
-                rates[key].append(rate)
+            contender(seconds)  # threads that have slept need a moment to find their processors again
+            rates[key].append(contender(seconds))
     return {key: statistics.median(values) for key, values in rates.items()}
 
 
@@ -227,8 +226,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Steps a second of the MuJoCo twins beside their peers")
     parser.add_argument("--tasks", nargs="+", default=["HalfCheetah-v5"], help="Gymnasium ids")
     parser.add_argument("--envpool", help="a Python interpreter that has EnvPool")
-    parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--seconds", type=float, default=0.4, help="of each contender's turn")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=0.5, help="of each turn, after as long unmeasured")
     given = parser.parse_args()
     register_all()
     print(f"MuJoCo {mujoco.__version__}, Gymnasium {gymnasium.__version__}, {os.cpu_count()} processors")
