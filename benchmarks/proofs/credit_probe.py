@@ -179,15 +179,15 @@ def exact_advantage(agent: Any, rollouts: Rollouts, decisive: int = DECISIVE) ->
     return (rollouts.reward - value)[:, None] * own
 
 
-def probe(seed: int, methods: Sequence[str] = METHODS) -> dict[str, dict[str, float]]:
-    """Share and cosine of each method, for one standing policy."""
-    start = ArCHer(
+def start(seed: int) -> ArCHer:
+    """A policy that says the letter in three of four turns, and critics that have learnt nothing yet."""
+    agent = ArCHer(
         "transformer-100k",
         ProbeVectorEnv(num_envs=GROUP_SIZE * PROBLEMS),
         episodes_per_iteration=GROUP_SIZE * PROBLEMS,
         gradient_steps=20,
         batch_size=64,
-        critic_warm_up=10**9,
+        critic_warm_up=10**9,  # the policy stands still
         max_answer_tokens=4,
         warm_start_steps=150,
         warm_start_noise=0.25,
@@ -195,17 +195,16 @@ def probe(seed: int, methods: Sequence[str] = METHODS) -> dict[str, dict[str, fl
         seed=seed,
         device="cpu",
     )
-    start.warm_start()
-    found = {}
+    agent.warm_start()
+    return agent
+
+
+def probe(seed: int, methods: Sequence[str] = METHODS) -> dict[str, dict[str, float]]:
+    """Share and cosine of each method, for one standing policy."""
+    standing, found = start(seed), {}
     for method in methods:
-        if method == "archer":
-            start._callback = start._setup_learn(1)[1]
-            for _ in range(15):
-                start.iterate()
-            credit, rollouts = _of_critics(start)
-        else:
-            credit, rollouts = _of_objective(method, start, seed)
-        exact = exact_advantage(start, rollouts)
+        credit, rollouts = of_critics(standing) if method == "archer" else of_objective(method, standing, seed)
+        exact = exact_advantage(standing, rollouts)
         found[method] = {
             "share": gradient_share(credit, rollouts, DECISIVE),
             "cosine": cosine(credit, exact, rollouts),
@@ -213,10 +212,11 @@ def probe(seed: int, methods: Sequence[str] = METHODS) -> dict[str, dict[str, fl
     return found
 
 
-def _of_objective(method: str, start: ArCHer, seed: int) -> tuple[Tensor, Rollouts]:
+def of_objective(method: str, standing: ArCHer, seed: int) -> tuple[Tensor, Rollouts]:
+    """Credit of a method of the objectives' catalogue, and the episodes it is given."""
     agent = PolicyGradient(
         "transformer-100k",
-        start.env,
+        standing.env,
         method=method,
         group_size=GROUP_SIZE,
         prompts_per_batch=PROBLEMS,
@@ -225,7 +225,7 @@ def _of_objective(method: str, start: ArCHer, seed: int) -> tuple[Tensor, Rollou
         seed=seed,
         device="cpu",
     )
-    agent.policy.load_state_dict(start.policy.state_dict())
+    agent.policy.load_state_dict(standing.policy.state_dict())
     agent._remember_start()
     agent._callback = agent._setup_learn(1)[1]
     objective = agent.objective
@@ -243,8 +243,11 @@ def _episodes(agent: PolicyGradient) -> Rollouts:
     return agent._supplied(rollouts, objective)
 
 
-def _of_critics(agent: ArCHer) -> tuple[Tensor, Rollouts]:
-    """ArCHer's A = Q - V on each turn's tokens."""
+def of_critics(agent: ArCHer) -> tuple[Tensor, Rollouts]:
+    """ArCHer's A = Q - V on each turn's tokens, after its critics have learnt."""
+    agent._callback = agent._setup_learn(1)[1]
+    for _ in range(15):
+        agent.iterate()
     rollouts = by_turns(agent._play())
     gain = agent.critics.advantages(list(transitions(rollouts))).view(len(rollouts), -1)
     return gain.gather(1, rollouts.turn) * rollouts.mask, rollouts
@@ -288,7 +291,7 @@ def page(found: dict[str, Any]) -> str:
         "",
         f"An episode has {found['turns']} turns; one of them decides, turn {found['decisive'] + 1}. `share` is the "
         f"part of |credit| on that turn (exact: 1, blind: {1 / found['turns']:.2f}), `cosine` the credit's with the "
-        f"exact advantage. Means over {found['seeds']} seeds with 95% bootstrap intervals; {found['cpu_seconds']} s of CPU.",
+        f"exact advantage. Means over {found['seeds']} seeds, bootstrap intervals (95%); {found['cpu_seconds']} s CPU.",
         "",
         f"    {found['command']}",
         "",

@@ -1,0 +1,265 @@
+"""Episodes of several turns: token-exact histories, masks, rewards and states of turns, lanes that end early."""
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+from stable_baselines3.common.evaluation import evaluate_policy
+
+from tiltyard.agents.language.collect import Collector, by_turns, fill
+from tiltyard.agents.language.episodes import Answer, Turn, Written, assemble, play, state_number
+from tiltyard.agents.language.tokenizer import ANSWER, END, Tokenizer
+from tiltyard.agents.language.trainer import PolicyGradient
+from tiltyard.agents.language.warm_start import demonstrated, demonstration_batches, spoken
+from tiltyard.agents.objectives.ops import turn_ends
+from tiltyard.wrappers.seams import Curriculum, Guidance, Prompt, Reward
+from tiltyard.wrappers.spaces import sb3_env
+
+GAMES = ("tiltyard/TwentyQuestions-v0", "tiltyard/GuessMyCity-v0")
+SMALL = {"policy": "transformer-100k", "group_size": 4, "prompts_per_batch": 2, "max_answer_tokens": 6, "seed": 0}
+
+
+def agent(env=GAMES[1], **settings) -> PolicyGradient:
+    return PolicyGradient(env=env, **{**SMALL, **settings})
+
+
+def collector(trained: PolicyGradient, **settings) -> Collector:
+    return Collector(
+        trained.env, trained.policy, settings.pop("guidance", Guidance()), group_size=3, on_step=lambda infos: True
+    )
+
+
+def scripted(texts: list[list[str]]):
+    """Says the given texts, turn by turn."""
+    tokenizer, said = Tokenizer(), [0] * len(texts)
+
+    def speak(episodes, histories):
+        found = []
+        for i in episodes:
+            tokens = np.append(tokenizer.encode(texts[i][said[i]]), END)
+            said[i] += 1
+            found.append(Written(texts[i][said[i] - 1], tokens, np.full(len(tokens), -1.0), np.ones(len(tokens))))
+        return found
+
+    return speak
+
+
+def test_a_batch_of_two_turns_by_hand():
+    first = Turn(np.array([9, ANSWER]), np.array([5, END]), np.array([-1.0, -2.0]), np.array([0.1, 0.2]), -0.5, 7)
+    second = Turn(np.array([8, ANSWER]), np.array([6]), np.array([-3.0]), np.array([0.3]), 1.0, 11)
+    short = Turn(np.array([9, ANSWER]), np.array([END]), np.array([-4.0]), np.array([0.4]), 0.0, 7)
+    batch = assemble([(0, Answer((first, second), True, "x")), (0, Answer((short,), False, "y"))], [3], "cpu")
+    assert batch.tokens.tolist() == [[9, ANSWER, 5, END, 8, ANSWER, 6], [9, ANSWER, END, 0, 0, 0, 0]]
+    assert batch.mask.int().tolist() == [[0, 0, 1, 1, 0, 0, 1], [0, 0, 1, 0, 0, 0, 0]]
+    assert batch.turn[0].tolist() == [0, 0, 0, 0, 1, 1, 1]
+    assert batch.step_reward.tolist() == [[0, 0, 0, -0.5, 0, 0, 1.0], [0] * 7]
+    assert batch.state[0].tolist() == [7, 7, 7, 7, 11, 11, 11]
+    assert batch.logp_old[0].tolist() == [0, 0, -1, -2, 0, 0, -3]
+    assert batch.reward.tolist() == [0.5, 0.0]
+    assert batch.length.tolist() == [3, 1]
+    assert batch.info["success"].tolist() == [True, False]
+
+
+def test_a_message_follows_an_end_written_or_not():
+    tokenizer = Tokenizer()
+    no = tokenizer.encode("no").tolist()
+    assert tokenizer.message(np.array([50, END]), "no").tolist() == [*no, ANSWER]
+    assert tokenizer.message(np.array([50]), "no").tolist() == [END, *no, ANSWER]
+
+
+def test_states_are_equal_where_all_that_was_said_is():
+    assert state_number(5, []) == 5
+    assert state_number(5, ["a", "b"]) == state_number(5, ["a", "b"]) != state_number(5, ["ab", ""])
+    assert state_number(6, ["a", "b"]) != state_number(5, ["a", "b"])
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_histories_are_token_exact_and_masks_are_what_the_policy_wrote(game):
+    trained = agent(game)
+    env = gymnasium.make(game)
+    rollouts = collector(trained).collect([4, 9])
+    tokenizer = trained.policy.tokenizer
+    for row in range(len(rollouts)):
+        observed, _ = env.reset(seed=int(rollouts.seed[row]))
+        expected, total, n_turns = tokenizer.prompt(observed).tolist(), 0.0, int(rollouts.turn[row].max()) + 1
+        for turn in range(n_turns):
+            own = rollouts.mask[row] & (rollouts.turn[row] == turn)
+            assert own.nonzero()[0] == len(expected)
+            written = rollouts.tokens[row][own]
+            observed, reward, over, _, info = env.step(tokenizer.decode(written.tolist()))
+            assert rollouts.step_reward[row][own][-1].item() == pytest.approx(reward)
+            assert (rollouts.step_reward[row][own][:-1] == 0).all()
+            expected += written.tolist()
+            assert over == (turn + 1 == n_turns)
+            expected += [] if over else tokenizer.message(written.numpy(), observed).tolist()
+            total += reward
+        assert rollouts.tokens[row, : len(expected)].tolist() == expected
+        assert not rollouts.mask[row, len(expected) :].any()
+        assert rollouts.reward[row].item() == pytest.approx(total, abs=1e-6)
+        assert rollouts.info["success"][row] == info["success"]
+    out = trained.policy.evaluate(rollouts.tokens, rollouts.mask)
+    assert torch.allclose(out.logp, rollouts.logp_old, atol=1e-4)
+
+
+def test_lanes_that_end_early_say_no_more():
+    env = sb3_env(GAMES[1], 4, strings=True)
+    seeds = [1, 2, 3]
+    targets = []
+    for seed in seeds:
+        targets.append(gymnasium.make(GAMES[1]).reset(seed=seed)[1]["target"])
+    right = [f"is it {target}?" for target in targets]
+    texts = [[right[0]], ["which sea?", right[1]], ["which sea?", "what climate?", "nothing"]]
+    steps = []
+    answers = play(
+        env,
+        Tokenizer(),
+        seeds,
+        [Tokenizer().prompt("?")] * 3,
+        scripted(texts),
+        lambda infos: bool(steps.append(len(infos))) or True,
+    )
+    assert [len(answer.turns) for answer in answers] == [1, 2, 3]
+    assert [answer.success for answer in answers] == [True, True, False]
+    assert [answer.reward for answer in answers] == pytest.approx([1.0, 1.0, -0.1 / 3])
+    assert steps == [3, 2, 1]
+    assert answers[1].final == right[1]
+    assert answers[1].turns[1].read[-1] == ANSWER
+
+
+def test_shaped_rewards_join_the_last_turn():
+    class Double(Reward):
+        def shape(self, rollouts):
+            return rollouts.reward * 2 + 1
+
+    trained = agent()
+    shaped = fill(collector(trained), Curriculum(), Double(), 2, np.random.default_rng(0))
+    plain = fill(collector(agent()), Curriculum(), Reward(), 2, np.random.default_rng(0))
+    assert torch.allclose(shaped.reward, plain.reward * 2 + 1)
+    assert torch.allclose(shaped.step_reward.sum(1), shaped.reward, atol=1e-6)
+    last = turn_ends(torch.zeros_like(shaped.turn), shaped.mask)
+    assert torch.equal(shaped.step_reward[~last], plain.step_reward[~last])
+    assert by_turns(plain) is plain
+
+
+def test_batches_of_one_turn_and_of_several_are_joined_with_their_turns():
+    trained, guide = agent(), Guidance()
+
+    class Told(Guidance):
+        """Says the right answer in the first round only."""
+
+        def prompts(self, problems, history):
+            if problems[0].seed != 0:
+                return guide.prompts(problems, history)
+            target = gymnasium.make(GAMES[1]).reset(seed=0)[1]["target"]
+            return [Prompt(problem.question, f"is it {target}?") for problem in problems]
+
+    class Seeds(Curriculum):
+        def __init__(self):
+            self.next = 0
+
+        def sample(self, n, rng):
+            self.next += 1
+            return [self.next - 1]
+
+    with torch.no_grad():  # writes END at once
+        trained.policy.network.embedding.weight[END] = 10 * trained.policy.network.embedding.weight[ANSWER]
+        trained.policy.network.forbidden[END] = 1e3
+    rollouts = fill(collector(trained, guidance=Told()), Seeds(), Reward(), 2, np.random.default_rng(0))
+    assert rollouts.turn[rollouts.mask].max() == 2
+    assert rollouts.reward[:3].tolist() == [1.0] * 3
+    assert rollouts.step_reward.sum(1).tolist() == pytest.approx(rollouts.reward.tolist(), abs=1e-6)
+    assert rollouts.state[0, 0] == 0
+
+
+@pytest.mark.parametrize(
+    "method", ["grpo", "reinforce", "ppo", "gigpo", "pure", "remax", "rl-plus", "filtered-bc", "sft"]
+)
+def test_methods_train_on_several_turns(method):
+    class Digest(Reward):
+        """An untrained policy earns the same in nearly every game; what it writes differs."""
+
+        def shape(self, rollouts):
+            return rollouts.tokens.sum(1) % 7 / 7
+
+    trained = agent(
+        method=method, rewards=Digest(), warm_start_steps=1, warm_start_batch_size=4, batch_size=4, n_epochs=2
+    )
+    trained.warm_start()
+    before = torch.cat([p.detach().flatten() for p in trained.policy.parameters()])
+    trained.learn(8)
+    after = torch.cat([p.detach().flatten() for p in trained.policy.parameters()])
+    assert after.isfinite().all()
+    assert not torch.equal(before, after)
+
+
+def test_each_turn_counts_as_a_timestep():
+    trained = agent()
+    trained.learn(1)
+    turns = trained.num_timesteps
+    assert 16 <= turns <= 24  # 8 games of at most 3 turns, hardly any won
+    assert len(trained.ep_info_buffer) == 8
+
+
+def test_the_experts_games_are_spoken_as_they_are_played():
+    trained = agent()
+    lanes = trained.env.get_attr("lanes")[0]
+    (held,) = demonstrated(lanes, [3])
+    tokens, own = spoken(trained.policy.tokenizer, held)
+    (answer,) = play(
+        trained.env,
+        trained.policy.tokenizer,
+        [3],
+        [trained.policy.tokenizer.prompt(held.prompt)],
+        scripted([held.utterances]),
+        lambda infos: True,
+    )
+    batch = assemble([(0, answer)], [3], torch.device("cpu"))
+    assert batch.tokens[0].tolist() == tokens.tolist()
+    assert batch.mask[0].tolist() == own.tolist()
+    assert answer.success
+
+
+def test_warm_starts_learn_the_experts_words_alone():
+    trained = agent()
+    batches = demonstration_batches(
+        trained.env, trained.policy.tokenizer, batch_size=3, noise=0.5, rng=np.random.default_rng(0)
+    )
+    tokens, mask = next(batches)
+    for row in range(3):
+        said = trained.policy.tokenizer.decode(tokens[row][mask[row]].tolist())
+        assert "?" in said
+        assert "Cities" not in said
+        assert (tokens[row][mask[row]] == END).sum() >= 2
+
+
+def test_predict_carries_the_history_as_state():
+    trained = agent()
+    env = sb3_env(GAMES[1], 3, strings=True)
+    observed, state, start = env.reset(), None, np.ones(3, bool)
+    tokens = [trained.policy.tokenizer.prompt(question) for question in observed]
+    for _ in range(4):  # one turn more than a game has
+        said, state = trained.predict(observed, state=state, episode_start=start, deterministic=True)
+        written = trained.policy.write(tokens, deterministic=True)
+        assert trained.policy.texts(written) == said.tolist()
+        observed, _, start, _ = env.step(said)
+        for i in range(3):
+            own = written.tokens[i, : written.length[i]].numpy()
+            again = trained.policy.tokenizer.prompt(observed[i])
+            more = trained.policy.tokenizer.message(own, observed[i])
+            tokens[i] = again if start[i] else np.concatenate([tokens[i], own, more])
+    assert trained.predict("hello")[1] is None
+    returns, lengths = evaluate_policy(
+        trained, sb3_env(GAMES[1], 2, strings=True), n_eval_episodes=4, return_episode_rewards=True
+    )
+    assert len(returns) == 4
+    assert max(lengths) == 3
+
+
+def test_a_context_that_is_too_short_is_refused_before_any_update():
+    for settings in ({}, {"warm_start_steps": 2}, {"method": "sft"}):
+        trained = agent(context_length=40, **settings)
+        before = torch.cat([p.detach().flatten() for p in trained.policy.parameters()])
+        with pytest.raises(ValueError, match="do(es)? not fit the context of 40: raise context_length"):
+            trained.learn(8)
+        assert torch.equal(before, torch.cat([p.detach().flatten() for p in trained.policy.parameters()]))
+        assert trained.num_timesteps == 0
