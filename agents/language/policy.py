@@ -13,6 +13,7 @@ from torch import Tensor
 from ... import unknown
 from .generation import Generated, generate
 from .rollouts import PolicyOut
+from .sharing import hidden_before
 from .tokenizer import PIECES, Tokenizer, Tokens
 from .transformer import SIZES, Transformer
 
@@ -171,7 +172,7 @@ class TextPolicy(BasePolicy):
             ``[B, T]`` each, 0 outside the mask.
         """
         network = self.network if network is None else network
-        logits = network.logits(network(tokens[:, :-1])[mask[:, 1:]]) / self.temperature
+        logits = network.logits(hidden_before(network, tokens, mask)) / self.temperature
         logps = torch.log_softmax(logits, dim=-1)
         rows, columns = mask.nonzero(as_tuple=True)
         logp, entropy = (torch.zeros(mask.shape, dtype=logps.dtype, device=logps.device) for _ in range(2))
