@@ -12,7 +12,7 @@ race: .venv/core.stamp  ## train agents in all four domains (smoke suite), then 
 	$(BIN)/tiltyard leaderboard $(RUNS) --out $(SITE)
 
 test: .venv/dev.stamp  ## the whole default test suite
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n auto
 
 test-slow: .venv/dev.stamp  ## the tests that take minutes (real training, coverage simulations, a real Ray)
 	$(BIN)/python -m pytest -q -m slow
@@ -23,7 +23,7 @@ check: .venv/dev.stamp  ## everything CI asks: lint, format, types, generated do
 	$(BIN)/mypy
 	$(BIN)/python -m tiltyard.benchmarks.docs --check
 	$(BIN)/python -m tiltyard.benchmarks.claims.papers --check
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n auto
 
 format: .venv/dev.stamp  ## fix what can be fixed by a machine
 	$(BIN)/ruff check --fix .

@@ -104,7 +104,7 @@ def vector(env: VectorEnv[Any, Any, Any]) -> Contender:
 
 def ours(name: str, lanes: int, threads: int) -> VectorEnv[Any, Any, Any]:
     """Our native vector."""
-    how = {"num_envs": lanes, "vectorization_mode": "vector_entry_point", "nthread": threads}
+    how: dict[str, Any] = {"num_envs": lanes, "vectorization_mode": "vector_entry_point", "nthread": threads}
     return gymnasium.make_vec(f"tiltyard/{name}", **how)
 
 
