@@ -6,7 +6,6 @@ so are the keywords and their defaults. Added: ``success``, the test split, the 
 which leaves the plane, is in :mod:`.ant`.
 """
 
-import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -16,7 +15,7 @@ from gymnasium.spaces import Box
 
 from ..core import BatchedVectorEnv, Bools, Floats, Info, SingleEnv
 from .batched import MujocoLanes
-from .experts import load_expert
+from .experts import clock, load_expert
 
 HALF_CHEETAH_CAMERA: Mapping[str, Any] = {"distance": 4.0}
 HOPPER_CAMERA: Mapping[str, Any] = {"trackbodyid": 2, "distance": 3.0, "lookat": (0.0, 0.0, 1.15), "elevation": -20.0}
@@ -107,10 +106,7 @@ class Runner(MujocoLanes):
         seen = np.concatenate((self.qpos[:, self.places :], self.seen_velocity()), axis=1)
         if self.expert_hertz is None:
             return seen
-        turns = [math.tau * self.expert_hertz * time for time in self.time.tolist()]
-        # One by one: NumPy's vector sine may round by where in the batch an element stands.
-        clock = [(math.sin(t), math.cos(t), math.sin(2 * t), math.cos(2 * t)) for t in turns]
-        return np.concatenate((seen, np.array(clock)), axis=1)
+        return np.concatenate((seen, clock(self.time, self.expert_hertz)), axis=1)
 
 
 class HalfCheetah(Runner):
