@@ -84,12 +84,12 @@ class LanguageAgent(SafeCheckpoint, BaseAlgorithm):
         device: torch.device | str = "auto",
         _init_setup_model: bool = True,
     ) -> None:
-        if policy not in self.policy_aliases:
+        if policy not in self.policy_aliases and not policy.startswith("hf:"):
             raise ValueError(unknown("policy", policy, self.policy_aliases))
         if isinstance(env, str):
             env = sb3_env(env, n_lanes, seed=seed, strings=True)
         super().__init__(
-            policy,
+            TextPolicy,
             env,
             learning_rate,
             stats_window_size=stats_window_size,

@@ -28,8 +28,8 @@ class Critic(nn.Module):
     def __init__(self, network: Transformer) -> None:
         super().__init__()
         self.body = deepcopy(network).requires_grad_(True)
-        self.weight = nn.Parameter(network.norm.weight.new_zeros(network.width))
-        self.bias = nn.Parameter(network.norm.weight.new_zeros(()))
+        self.weight = nn.Parameter(network.embedding.weight.new_zeros(network.width))
+        self.bias = nn.Parameter(network.embedding.weight.new_zeros(()))
         self.optimizer = torch.optim.AdamW(self.parameters(), betas=(0.9, 0.98), weight_decay=0.0)
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:

@@ -67,7 +67,7 @@ def generate(
         The answers. ``logp`` is that of the whole temperature-scaled distribution, before ``top_k`` and ``top_p`` cut
         it, because that is what a trainer can differentiate.
     """
-    _check_sampling(max_new_tokens, temperature, top_k, top_p, lanes)
+    check_sampling(max_new_tokens, temperature, top_k, top_p, lanes)
     device = network.embedding.weight.device
     shape = (len(prompts), max_new_tokens)
     draws = torch.rand(shape, dtype=torch.float64, generator=generator, device=device)
@@ -199,7 +199,8 @@ class _Batch:
         self.cache.read(at, torch.stack(kept, 1), lengths)
 
 
-def _check_sampling(max_new_tokens: int, temperature: float, top_k: int, top_p: float, lanes: int) -> None:
+def check_sampling(max_new_tokens: int, temperature: float, top_k: int, top_p: float, lanes: int) -> None:
+    """Refuses settings of :func:`generate` that mean nothing, with a ``ValueError``."""
     if max_new_tokens < 1:
         raise ValueError(f"max_new_tokens must be at least 1, got {max_new_tokens}")
     if not temperature >= 0:

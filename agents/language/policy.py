@@ -1,7 +1,7 @@
 """The policy of language agents: a transformer, its tokenizer and its optimiser, with SB3's ``predict`` on strings."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ... import unknown
 from .generation import Generated, generate
+from .hf import HFNetwork, HFTokenizer, generate_with, parse
 from .rollouts import PolicyOut
 from .sharing import hidden_before
 from .tokenizer import PIECES, Tokenizer, Tokens
@@ -25,13 +26,14 @@ class TextPolicy(BasePolicy):
         observation_space: a ``Text`` space.
         action_space: a ``Text`` space.
         lr_schedule: learning rate by remaining progress (1 to 0).
-        size: a name of :data:`~tiltyard.agents.language.transformer.SIZES`.
+        size: a name of :data:`~tiltyard.agents.language.transformer.SIZES`, or ``hf:<path>`` (with LoRA
+            ``hf:<path>?lora=<rank>``) for a causal language model in Hugging Face's format.
         temperature: of sampling, and of the distribution that is trained.
         top_k: sample among the k likeliest tokens only (0: all).
         top_p: sample among the likeliest tokens of this total probability (1: all).
         max_answer_tokens: an answer ends here at the latest.
         context_length: tokens that a prompt, or a whole episode of several turns, may have with its answer.
-        pieces: of the tokenizer.
+        pieces: of the tokenizer; a model of Hugging Face has its own.
     """
 
     def __init__(
@@ -49,14 +51,15 @@ class TextPolicy(BasePolicy):
         pieces: Sequence[str] = PIECES,
     ) -> None:
         super().__init__(observation_space, action_space)
-        if size not in SIZES:
-            raise ValueError(unknown("policy", size, SIZES))
-        self.tokenizer = Tokenizer(pieces)
-        self.network = Transformer(self.tokenizer.vocabulary_size, **SIZES[size])
+        self.tokenizer, self.network = _build(size, pieces)
         self.temperature, self.top_k, self.top_p = temperature, top_k, top_p
         self.max_answer_tokens, self.context_length = max_answer_tokens, context_length
         self.optimizer = torch.optim.AdamW(
-            self.network.parameters(), lr=lr_schedule(1), betas=(0.9, 0.98), weight_decay=0.0, fused=True
+            [p for p in self.network.parameters() if p.requires_grad],
+            lr=lr_schedule(1),
+            betas=(0.9, 0.98),
+            weight_decay=0.0,
+            fused=True,
         )
         self.generator: torch.Generator | None = None
         text = "\0".join(self.tokenizer.pieces).encode()
@@ -89,7 +92,8 @@ class TextPolicy(BasePolicy):
                 f"a prompt of {longest} tokens and an answer of up to {self.max_answer_tokens} do not fit the context "
                 f"of {self.context_length}: raise context_length, or choose a lower level of the environment"
             )
-        return generate(
+        make: Callable[..., Generated] = generate_with if isinstance(self.network, HFNetwork) else generate
+        return make(
             self.network,
             prompts,
             max_new_tokens=self.max_answer_tokens,
@@ -192,3 +196,15 @@ class TextPolicy(BasePolicy):
 
     def _get_constructor_parameters(self) -> dict[str, Any]:
         return super()._get_constructor_parameters() | {"pieces": self.tokenizer.pieces}
+
+
+def _build(size: str, pieces: Sequence[str]) -> tuple[Tokenizer, Transformer]:
+    """Tokenizer and network by name; those of Hugging Face have what a policy and a trainer use of ours."""
+    if size.startswith("hf:"):
+        path, lora = parse(size)
+        tokenizer = HFTokenizer(path)
+        return cast(Tokenizer, tokenizer), cast(Transformer, HFNetwork(path, tokenizer, lora=lora))
+    if size not in SIZES:
+        raise ValueError(unknown("policy", size, SIZES))
+    made = Tokenizer(pieces)
+    return made, Transformer(made.vocabulary_size, **SIZES[size])

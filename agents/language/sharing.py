@@ -4,6 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from .hf import HFNetwork
 from .tokenizer import pad_right
 from .transformer import Transformer
 
@@ -11,7 +12,7 @@ WORTH = 0.8
 """Prompts are run apart where that leaves at most this share of the tokens, padding included."""
 
 
-def hidden_before(network: Transformer, tokens: Tensor, mask: Tensor) -> Tensor:
+def hidden_before(network: Transformer | HFNetwork, tokens: Tensor, mask: Tensor) -> Tensor:
     """The hidden states ``[mask.sum(), width]`` that predict the tokens in ``mask``, row by row; with gradients.
 
     The same numbers and the same gradients as one pass over every row, but for rounding.
@@ -31,7 +32,8 @@ def hidden_before(network: Transformer, tokens: Tensor, mask: Tensor) -> Tensor:
     number: dict[bytes, int] = {}
     row = [number.setdefault(text[:n].tobytes(), len(number)) for text, n in zip(rows, lengths, strict=True)]
     longest, rest = int(lengths.max()), int((rows.shape[1] - lengths).max())
-    if len(number) * longest + len(rows) * rest > WORTH * rows.size or longest == 0:
+    worth = longest > 0 and len(number) * longest + len(rows) * rest <= WORTH * rows.size
+    if not worth or isinstance(network, HFNetwork):
         whole: Tensor = network(inputs)[wanted]
         return whole
     prefixes = [np.frombuffer(key, np.int64) for key in number]

@@ -1,0 +1,132 @@
+"""Policies of Hugging Face's format; what is marked ``hf`` needs transformers and peft: pytest -m hf."""
+
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from tiltyard import MissingExtra
+from tiltyard.agents.language.hf import parse
+from tiltyard.agents.language.policy import TextPolicy
+from tiltyard.agents.language.tokenizer import END, pad_right
+from tiltyard.agents.language.trainer import PolicyGradient
+from tiltyard.agents.language.update import imitation_step
+
+hf = pytest.mark.hf
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A tiny Llama with random weights and a tokenizer of bytes, saved as models are."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    vocabulary = {"<eos>": 0} | {char: i + 1 for i, char in enumerate(alphabet)}
+    own = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
+    own.pre_tokenizer, own.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
+    path = str(tmp_path_factory.mktemp("llama"))
+    PreTrainedTokenizerFast(tokenizer_object=own, eos_token="<eos>").save_pretrained(path)
+    torch.manual_seed(0)
+    shape = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
+    LlamaForCausalLM(LlamaConfig(vocab_size=len(vocabulary), **shape)).save_pretrained(path)
+    return path
+
+
+def policy(name: str) -> TextPolicy:
+    made = TextPolicy(None, None, lambda _: 1e-2, size=name, max_answer_tokens=20)
+    made.reseed(1)
+    made.network.forbidden[END] += 3.0  # some answers end early
+    return made
+
+
+def test_names_by_hand():
+    assert parse("hf:some/model") == ("some/model", 0)
+    assert parse("hf:some/model?lora=16") == ("some/model", 16)
+    for bad in ("hf:", "hf:some/model?lora=", "hf:some/model?lora=0", "hf:some/model?lora=x"):
+        with pytest.raises(ValueError, match="hf:<path>"):
+            parse(bad)
+
+
+def test_without_transformers_the_install_line_is_told(monkeypatch):
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(MissingExtra, match=r'pip install "tiltyard\[hf\]"'):
+        TextPolicy(None, None, lambda _: 1e-3, size="hf:anywhere")
+
+
+@hf
+def test_log_probabilities_of_sampling_are_those_of_training(folder):
+    made = policy(f"hf:{folder}")
+    prompts = [made.tokenizer.prompt(text) for text in ["a", "a", "something longer", "b"] * 3]
+    written = made.write(prompts)
+    assert len(set(written.length.tolist())) > 1
+    rows = [np.concatenate([p, t[:n]]) for p, t, n in zip(prompts, written.tokens.numpy(), written.length, strict=True)]
+    tokens = torch.from_numpy(pad_right(rows))
+    mask = torch.zeros(tokens.shape, dtype=torch.bool)
+    for row, p, n in zip(mask, prompts, written.length.tolist(), strict=True):
+        row[len(p) : len(p) + n] = True
+    made.set_training_mode(True)
+    out = made.evaluate(tokens, mask)
+    inside = torch.arange(written.tokens.shape[1]) < written.length[:, None]
+    assert torch.allclose(out.logp[mask], written.logp[inside], atol=1e-4)
+    assert torch.allclose(out.entropy[mask], written.entropy[inside], atol=1e-4)
+
+
+@hf
+@pytest.mark.parametrize("lora", [0, 4])
+def test_a_gradient_step_moves_what_is_trained_and_nothing_else(folder, lora):
+    made = policy(f"hf:{folder}?lora={lora}" if lora else f"hf:{folder}")
+    trained = {name for name, p in made.network.named_parameters() if p.requires_grad}
+    assert all("lora" in name for name in trained) if lora else len(trained) == len(list(made.network.parameters()))
+    before = {name: p.detach().clone() for name, p in made.network.named_parameters()}
+    tokens = torch.from_numpy(pad_right([made.tokenizer.prompt("ab")] * 2))
+    mask = torch.zeros(tokens.shape, dtype=torch.bool)
+    mask[:, 1:] = True
+    losses = [float(imitation_step(made, tokens, mask)) for _ in range(4)]
+    assert losses[-1] < losses[0]
+    moved = {name for name, p in made.network.named_parameters() if not torch.equal(p, before[name])}
+    assert moved
+    assert moved <= trained
+
+
+@hf
+def test_text_goes_through_and_weights_come_back(folder):
+    made, other = policy(f"hf:{folder}"), policy(f"hf:{folder}")
+    assert made.tokenizer.decode(made.tokenizer.encode("Grüße, 12 + 3")) == "Grüße, 12 + 3"
+    with torch.no_grad():
+        made.network.embedding.weight += 0.1 * torch.randn_like(made.network.embedding.weight)
+    other.load_state_dict(made.state_dict())
+    a, b = (p.predict(["what?", "who?"], deterministic=True)[0].tolist() for p in (made, other))
+    assert a == b
+
+
+@hf
+def test_a_chat_template_frames_turns_by_hand(folder):
+    own = policy(f"hf:{folder}").tokenizer
+    written = own.encode("yes")
+    assert own.message(written, "go")[0] == END
+    assert own.decode(own.message(written, "go")) == "\ngo\n"
+    own.own.chat_template = (
+        "{% for m in messages %}[{{ m['role'] }}]{{ m['content'] }}<eos>{% endfor %}"
+        "{% if add_generation_prompt %}[assistant]{% endif %}"
+    )
+    assert own.decode(own.prompt("hello", "so")) == "[user]hello[assistant]so"
+    turn = own.message(np.append(written, END), "go")  # the template's own end after the answer is the END written
+    assert own.own.decode(turn - 4) == "[user]go<eos>[assistant]"
+
+
+@hf
+@pytest.mark.parametrize(("lora", "settings"), [("", {"kl_coef": 0.1}), ("?lora=4", {"method": "ppo"})])
+def test_the_trainer_trains_saves_and_loads_it(folder, tmp_path, lora, settings):
+    small = {"group_size": 4, "prompts_per_batch": 2, "max_answer_tokens": 8, "warm_start_steps": 2, "seed": 0}
+    trained = PolicyGradient(f"hf:{folder}{lora}", "tiltyard/Countdown-v0", **small, **settings)
+    start = {name: value.clone() for name, value in trained.policy.state_dict().items()}
+    trained.learn(16)
+    assert any(not torch.equal(value, start[name]) for name, value in trained.policy.state_dict().items())
+    trained.save(tmp_path / "agent")
+    loaded = PolicyGradient.load(tmp_path / "agent")
+    questions = ["Make 57 from 8 4 25.", "What?"]
+    assert loaded.predict(questions, deterministic=True)[0].tolist() == (
+        trained.predict(questions, deterministic=True)[0].tolist()
+    )
