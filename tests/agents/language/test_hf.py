@@ -130,3 +130,15 @@ def test_the_trainer_trains_saves_and_loads_it(folder, tmp_path, lora, settings)
     assert loaded.predict(questions, deterministic=True)[0].tolist() == (
         trained.predict(questions, deterministic=True)[0].tolist()
     )
+
+
+@hf
+def test_a_model_whose_logits_are_scaled_afterwards_is_refused(folder, tmp_path):
+    from transformers import GraniteConfig, GraniteForCausalLM, PreTrainedTokenizerFast
+
+    own = PreTrainedTokenizerFast.from_pretrained(folder)
+    own.save_pretrained(tmp_path)
+    shape = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 1, "num_attention_heads": 2}
+    GraniteForCausalLM(GraniteConfig(vocab_size=len(own), logits_scaling=4.0, **shape)).save_pretrained(tmp_path)
+    with pytest.raises(ValueError, match="not a linear map of its last hidden states"):
+        policy(f"hf:{tmp_path}")
