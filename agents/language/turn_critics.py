@@ -122,7 +122,7 @@ class TurnCritics(nn.Module):
     @torch.no_grad()
     def advantages(self, turns: Sequence[Transition]) -> Tensor:
         """A = min over critics of Q - min over critics of V; ``[B]``."""
-        values = self(turns)
+        values: Values = self(turns)
         return values.q.amin(0) - values.v.amin(0)
 
     @torch.no_grad()

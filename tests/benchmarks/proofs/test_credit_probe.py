@@ -38,7 +38,7 @@ def test_only_the_decisive_turn_wins():
 def test_demonstrations_say_the_letter_independently_in_every_turn():
     held = Probe(1).conversations(range(400), noise=0.25, rng=np.random.default_rng(0))
     right = np.array([[said == one.prompt[-1] for said in one.utterances] for one in held])
-    assert right.shape == (400, 5)
+    assert right.shape == (400, credit_probe.TURNS)
     assert abs(right.mean() - 0.75) < 0.05
     assert abs(np.corrcoef(right[:, 0], right[:, 1])[0, 1]) < 0.15
     assert np.array([[s == one.prompt[-1] for s in one.utterances] for one in Probe(1).conversations([1, 2])]).all()
@@ -49,15 +49,15 @@ def test_the_decisive_turn_is_one_of_them():
         Probe(1, turns=3, decisive=3)
 
 
-def test_a_blind_method_spreads_its_credit_and_the_exact_advantage_is_of_mean_zero(tmp_path):
+def test_a_blind_method_spreads_its_credit_and_the_exact_advantage_is_of_mean_zero():
     start = credit_probe.start(0)
     credit, batch = credit_probe.of_objective("reinforce", start, 0)
-    assert gradient_share(credit, batch, 1) == pytest.approx(0.2, abs=0.03)
+    assert gradient_share(credit, batch, credit_probe.DECISIVE) == pytest.approx(1 / credit_probe.TURNS, abs=0.03)
     exact = credit_probe.exact_advantage(start, batch)
     own = batch.turn == credit_probe.DECISIVE
     assert (exact[~own] == 0).all()
     assert abs(float(exact.sum(1).mean())) < 0.25  # two tokens' worth of won - V
-    assert gradient_share(exact, batch, 1) == pytest.approx(1.0)
+    assert gradient_share(exact, batch, credit_probe.DECISIVE) == pytest.approx(1.0)
     won = batch.reward > 0
     assert (exact[won].sum(1) > 0).all()
     assert (exact[~won].sum(1) < 0).all()

@@ -1,0 +1,126 @@
+import numpy as np
+import pytest
+import torch
+from stable_baselines3.common.evaluation import evaluate_policy
+from stable_baselines3.common.vec_env import VecMonitor
+
+from tiltyard.agents import make
+from tiltyard.agents.language.archer import ArCHer
+from tiltyard.agents.language.turn_critics import critic_loss
+from tiltyard.benchmarks.proofs.credit_probe import ProbeVectorEnv
+from tiltyard.wrappers.spaces import to_sb3
+
+SMALL = {
+    "policy": "transformer-100k",
+    "episodes_per_iteration": 32,
+    "gradient_steps": 20,
+    "batch_size": 32,
+    "critic_warm_up": 2,
+    "max_answer_tokens": 4,
+    "warm_start_noise": 0.5,
+    "warm_start_batch_size": 16,
+    "seed": 0,
+    "device": "cpu",
+}
+
+
+def probe(n: int = 32) -> ProbeVectorEnv:
+    """Two turns, of which the first decides."""
+    return ProbeVectorEnv(num_envs=n, turns=2, decisive=0)
+
+
+def agent(**settings) -> ArCHer:
+    return ArCHer(env=probe(), **{**SMALL, **settings})
+
+
+def weights(module) -> torch.Tensor:
+    return torch.cat([p.detach().flatten() for p in module.parameters()])
+
+
+def share_won(trained: ArCHer) -> float:
+    venv = VecMonitor(to_sb3(probe()))
+    venv.seed(5)
+    return float(np.mean(evaluate_policy(trained, venv, n_eval_episodes=128, deterministic=False)[0]))
+
+
+def test_it_learns_which_of_two_turns_decides():
+    trained = agent(
+        warm_start_steps=100,
+        warm_start_noise=0.35,
+        batch_size=64,
+        learning_rate=3e-4,
+        critic_learning_rate=3e-3,
+        critic_warm_up=10,
+    )
+    trained.warm_start()
+    before = share_won(trained)
+    trained.learn(64 * 16)
+    assert before < 0.75
+    assert share_won(trained) > before + 0.15
+
+
+def test_only_critics_learn_in_the_warm_up():
+    trained = agent(gradient_steps=2, critic_warm_up=1, actor_steps=1, warm_start_steps=60)
+    trained.warm_start()
+    policy, critics = weights(trained.policy), weights(trained.critics)
+    trained.learn(1)
+    assert torch.equal(weights(trained.policy), policy)
+    assert not torch.equal(weights(trained.critics), critics)
+    assert trained.num_timesteps == 64  # 32 episodes of two turns
+    assert len(trained.replay) == 64
+    trained.learn(1, reset_num_timesteps=False)
+    assert not torch.equal(weights(trained.policy), policy)
+    assert trained._n_updates == 1
+
+
+def test_a_critic_step_descends_the_loss_of_its_turns():
+    trained = agent(gradient_steps=1, warm_start_steps=60)
+    trained.learn(1)
+    turns = list(trained.replay.kept)[:32]
+    trained.replay.sample = lambda n, rng: turns
+    target = weights(trained.target_critics)
+    first = trained._critic_step()
+    assert torch.allclose(weights(trained.target_critics), 0.9 * target + 0.1 * weights(trained.critics), atol=1e-6)
+    for _ in range(20):
+        last = trained._critic_step()
+    assert last < first
+    values = trained.critics(turns)
+    reward, done = torch.tensor([t.reward for t in turns]), torch.tensor([float(t.done) for t in turns])
+    assert done.sum() == 16
+    assert critic_loss(values, values.v_next, values.q, reward, done, 0.95).isfinite()
+
+
+@pytest.mark.parametrize("token_baseline", [False, True])
+def test_a_checkpoint_brings_back_critics_and_replay(tmp_path, token_baseline):
+    trained = agent(gradient_steps=2, critic_warm_up=0, token_baseline=token_baseline)
+    trained.learn(1)
+    trained.save(tmp_path / "agent")
+    loaded = ArCHer.load(tmp_path / "agent", env=probe())
+    for name in ("policy", "critics", "target_critics", *(["baseline"] if token_baseline else [])):
+        assert torch.equal(weights(getattr(loaded, name)), weights(getattr(trained, name)))
+    assert loaded.iterations == 1
+    assert len(loaded.replay) == 64
+    steps = [one.critic_optimizer.state_dict()["state"][0]["step"] for one in (trained, loaded)]
+    assert steps[0] == steps[1] == 2
+    loaded.learn(1, reset_num_timesteps=False)
+    assert loaded.num_timesteps == 128
+
+
+def test_it_plays_the_games_of_the_catalogue():
+    trained = make(
+        "archer",
+        "tiltyard/GuessMyCity-v0",
+        n_envs=4,
+        **{**SMALL, "episodes_per_iteration": 4, "gradient_steps": 1, "warm_start_steps": 1, "critic_warm_up": 0},
+    )
+    assert trained.learn(5).num_timesteps >= 5
+    assert weights(trained.policy).isfinite().all()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [({"gradient_steps": 0}, "at least 1"), ({"gamma": 1.5}, "gamma lies in"), ({"tau": 0.0}, "tau in")],
+)
+def test_bad_settings_are_refused_at_construction(settings, message):
+    with pytest.raises(ValueError, match=message):
+        agent(**settings)
