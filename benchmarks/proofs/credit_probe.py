@@ -19,8 +19,6 @@ Methods with critics have them fitted to the standing policy first. ``docs/resul
 
 import argparse
 import json
-import shlex
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -40,6 +38,7 @@ from tiltyard.agents.language.trainer import PolicyGradient
 from tiltyard.agents.language.turn_critics import transitions
 from tiltyard.agents.language.update import logp_of
 from tiltyard.agents.objectives.registry import Objective
+from tiltyard.benchmarks.provenance import commit, hardware, versions
 from tiltyard.benchmarks.statistics import bootstrap_interval, mean
 from tiltyard.envs.core import BatchedVectorEnv, Info
 from tiltyard.envs.seeding import Split, problem_rng
@@ -278,7 +277,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     torch.set_num_threads(1)
     begun = time.process_time()
     found = measure(given.seeds)
-    found["command"] = shlex.join(["python", "benchmarks/proofs/credit_probe.py", *(arguments or sys.argv[1:])])
+    found["command"] = f"python benchmarks/proofs/credit_probe.py --seeds {given.seeds}"
+    found |= {"versions": versions(), "commit": commit(), "hardware": hardware()}
     found["cpu_seconds"] = round(time.process_time() - begun, 1)
     given.out.mkdir(parents=True, exist_ok=True)
     (given.out / "numbers.json").write_text(json.dumps(found, indent=1) + "\n")
@@ -303,6 +303,11 @@ def page(found: dict[str, Any]) -> str:
     for method, numbers in found["methods"].items():
         cells = ["{:.2f} [{:.2f}, {:.2f}]".format(*numbers[name]) for name in ("share", "cosine")]
         lines.append(f"| {method} | {cells[0]} | {cells[1]} |")
+    lines += [
+        "",
+        "Where an interval is wide, a method's critics had found the deciding turn in some seeds and not in others;",
+    ]
+    lines += ["`runs` in `numbers.json` has every seed."]
     return "\n".join(lines) + "\n"
 
 
