@@ -34,7 +34,8 @@ class LanguageAgent(SafeCheckpoint, BaseAlgorithm):
     """A transformer that acts in a text environment; subclasses say what one iteration of learning is.
 
     Args:
-        policy: ``"transformer-1m"`` and the other sizes start from nothing; ``"countdown-warm"`` ships with weights.
+        policy: ``"transformer-1m"`` and the other sizes start from nothing; ``"countdown-warm"`` ships with weights;
+            ``"hf:<path>"`` is a causal language model of Hugging Face's, with ``?lora=8`` through adapters of rank 8.
         env: a text environment, of one turn or of several: its id (an iteration's episodes are lanes then), a
             ``VecEnv`` of strings (``sb3_env(..., strings=True)``), a Gymnasium vector or a single environment.
         n_lanes: lanes of an environment given by its id.

@@ -97,7 +97,7 @@ def ours(network: Transformer, prompts: list[Tokens], lanes: int) -> Callable[[]
 
 def theirs(model: Any, prompts: list[Tokens], batch: int) -> Callable[[], int]:
     """The same by Hugging Face ``generate``."""
-    batches = torch.from_numpy(np.stack(prompts)).split(batch)
+    batches = torch.split(torch.from_numpy(np.stack(prompts)), batch)
 
     def sample() -> int:
         useful = 0
