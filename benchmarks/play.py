@@ -104,7 +104,7 @@ class _Player:
             score, count, over = 0.0, 0, False
             yield from [self._frame(goal, "", count, score)] * hold
             while not over and played < steps:
-                action = self.policy(observation)
+                action = self.policy(observation, count == 0)
                 observation, reward, terminated, truncated, info = self.env.step(action)
                 score, count, played, over = score + float(reward), count + 1, played + 1, terminated or truncated
                 if count % self.every == 0 and not over:
@@ -130,13 +130,22 @@ class _Player:
         return captioned(np.asarray(self.env.render(), np.uint8), lines)
 
 
-def _single_policy(agent: Any, env: Any) -> Callable[[Any], Any]:
+def _single_policy(agent: Any, env: Any) -> Callable[[Any, bool], Any]:
+    """What acts on an observation, told whether it is an episode's first."""
     if agent == "random":
-        return lambda observation: env.action_space.sample()
+        return lambda observation, begins: env.action_space.sample()
     if agent == "expert":
         expert = env.unwrapped.expert()
-        return lambda observation: expert.predict(observation)[0]
-    return lambda observation: agent.predict(_batch_of_one(observation), deterministic=True)[0][0]
+        return lambda observation, begins: expert.predict(observation)[0]
+    state: Any = None  # of agents that remember, such as what has been said
+
+    def act(observation: Any, begins: bool) -> Any:
+        nonlocal state
+        batch, start = _batch_of_one(observation), np.array([begins])
+        actions, state = agent.predict(batch, state=state, episode_start=start, deterministic=True)
+        return actions[0]
+
+    return act
 
 
 def _batch_of_one(observation: Any) -> Any:

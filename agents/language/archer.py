@@ -36,9 +36,10 @@ class ArCHer(LanguageAgent):
 
     ``total_timesteps`` counts turns that the environment answered.
 
-    What matters: the critics must know which turns decide before the policy follows them. Adam makes as large a step of
-    a small advantage as of a great one, so that a policy led by critics that know nothing yet forgets what it knew; let
-    ``critic_warm_up`` last until ``train/critic_loss`` has fallen.
+    What seems to matter (seen in a few small trials, not in an ablation): that the critics know which turns decide
+    before the policy follows them. Adam makes as large a step of a small advantage as of a great one, so that a policy
+    led by critics that know nothing yet may forget what it knew; let ``critic_warm_up`` last until
+    ``train/critic_loss`` has fallen.
 
     Departures: one causal encoder reads history and utterance together, and begins as a copy of the policy; the paper
     encodes each with RoBERTa. Learning rates are those of small networks: the authors' 2e-5 (critics) and 1e-6 to 1e-5
