@@ -6,6 +6,7 @@ A suite says which agents it sets side by side, on which tasks and against whom:
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,7 +48,7 @@ def write_report(suite: Suite, runs: Iterable[FinishedRun], out: str | Path, *, 
     for comparison in suite.comparisons:
         mine = _chosen(comparison, runs, board)
         if mine:
-            lines += _compared(comparison, leaderboard(mine, rng=np.random.default_rng(0)), folder)
+            lines += _compared(comparison, _named_as(board, leaderboard(mine, rng=np.random.default_rng(0))), folder)
     page = folder / "README.md"
     page.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return page
@@ -82,6 +83,21 @@ def _chosen(comparison: Comparison, runs: Sequence[FinishedRun], board: Board) -
     names = comparison.agents or tuple(name for name, tasks in ran.items() if tasks.issuperset(comparison.tasks))
     kept = {id(run) for result in board.results if result.agent in names for run in result.runs}
     return [run for run in runs if id(run) in kept and run.run.task in comparison.tasks]
+
+
+def _named_as(whole: Board, part: Board) -> Board:
+    """``part`` with the agents named as they are on the whole board: names say what sets runs apart from the others."""
+    named = {id(run): result.agent for result in whole.results for run in result.runs}
+    names = {result.agent: named[id(result.runs[0])] for result in part.results} | {"": ""}
+
+    def renamed(section: Section) -> Section:
+        standings = [
+            replace(one, agent=names[one.agent], next_agent=names[one.next_agent]) for one in section.standings
+        ]
+        return replace(section, standings=tuple(standings))
+
+    results = [replace(result, agent=names[result.agent]) for result in part.results]
+    return replace(part, sections=tuple(map(renamed, part.sections)), results=tuple(results))
 
 
 def _compared(comparison: Comparison, board: Board, folder: Path) -> list[str]:

@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,21 @@ def test_odds_and_verdicts_stand_in_the_tables(runs: list[FinishedRun], tmp_path
     assert not rows_of(page, "bc")  # it ran one of the two tasks
     assert "`tiltyard race mine`" in page.read_text()
     assert "Not finished" not in page.read_text()
+
+
+def test_agents_keep_their_names_in_every_comparison(make_run: MakeRun, tmp_path: Path) -> None:
+    runs = [make_run(HOPPER, "sac", seed, 0.5, params={"tau": 0.1}) for seed in range(3)]
+    runs += [make_run(CHEETAH, "sac", seed, 0.5, params=params) for seed in range(3) for params in ({"tau": 0.2}, {})]
+    suite = replace(SUITE, comparisons=(Comparison("One", (CHEETAH,), "sac, tau=0.2", ("sac", "sac, tau=0.2")),))
+    page = write_report(suite, runs, tmp_path, command="")
+    assert {row[0] for row in rows_of(page, "sac, tau=0.2")} == {"sac, tau=0.2", "HalfCheetah-v5"}
+    assert all("told apart" in " ".join(row) for row in rows_of(page, "sac"))
+
+    alike = [make_run(CHEETAH, "sac", seed, 0.5, params={"tau": 0.2}) for seed in range(3)]
+    suite = replace(suite, comparisons=(suite.comparisons[0], Comparison("Alone", (HOPPER,), "sac, tau=0.1")))
+    page = write_report(suite, [*alike, *runs[:3]], tmp_path, command="")  # on one task alone nothing sets them apart
+    assert len(rows_of(page, "sac, tau=0.2")) == 2
+    assert len(rows_of(page, "sac, tau=0.1")) == 2
 
 
 def test_the_figure_is_drawn(runs: list[FinishedRun], tmp_path: Path) -> None:
