@@ -15,7 +15,7 @@ import numpy as np
 from ..runs import FinishedRun
 from ..statistics import MIN_RUNS, Scores, improvement_interval, probability_of_improvement, score_matrix
 from ..suites import Comparison, Suite
-from .board import Board, Metric, Result, Section, leaderboard
+from .board import Board, Result, Section, leaderboard
 from .groups import short
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def _overall(comparison: Comparison, section: Section, board: Board) -> list[str
     for standing in section.standings:
         odds = _odds(board, standing.agent, comparison.reference, section.tasks)
         cells = [standing.agent, f"{standing.metrics['iqm']:.3f}", f"{standing.metrics['mean']:.3f}"]
-        lines.append(f"| {' | '.join([*cells, *_told(odds), str(standing.runs)])} |")
+        lines.append(f"| {' | '.join([*cells, *odds, str(standing.runs)])} |")
     return lines
 
 
@@ -130,21 +130,23 @@ def _by_task(comparison: Comparison, board: Board) -> list[str]:
     lines = [f"| task | agent | mean return | success | P(beats {comparison.reference}) | | length |", "|---" * 7 + "|"]
     for result in board.results:
         odds = _odds(board, result.agent, comparison.reference, (result.task,))
-        cells = [short(result.task), result.agent, f"{result.score:,.2f}", f"{result.success:.0%}", *_told(odds)]
+        cells = [short(result.task), result.agent, f"{result.score:,.2f}", f"{result.success:.0%}", *odds]
         lines.append(f"| {' | '.join([*cells, result.runs[0].run.length])} |")
     return lines
 
 
-def _odds(board: Board, agent: str, reference: str, tasks: Sequence[str]) -> Metric | None:
-    """P that the agent beats the reference on these tasks; None for the reference itself."""
+def _odds(board: Board, agent: str, reference: str, tasks: Sequence[str]) -> list[str]:
+    """P that the agent beats the reference on these tasks, and in the next cell what it says; blank for itself."""
     sides = [_scores(board, name, tasks) for name in (agent, reference)]
     if agent == reference or any(side is None for side in sides):
-        return None
+        return ["", ""]
     mine, theirs = (side for side in sides if side is not None)
     if min(len(mine.runs), len(theirs.runs)) < MIN_RUNS:
-        return Metric(probability_of_improvement(mine, theirs), None)
-    found = improvement_interval(mine, theirs, rng=np.random.default_rng(0), level=board.level)
-    return Metric(found.estimate, found if found.high > found.low else None)
+        return [f"{probability_of_improvement(mine, theirs):.2f}", "too few runs"]
+    odds = improvement_interval(mine, theirs, rng=np.random.default_rng(0), level=board.level)
+    if odds.low == odds.high:
+        return [f"{odds.estimate:.2f}", "every run" if odds.estimate in (0.0, 1.0) else "all alike"]
+    return [f"{odds:.2f}", "better" if odds.low > 0.5 else "worse" if odds.high < 0.5 else "not told apart"]
 
 
 def _scores(board: Board, agent: str, tasks: Sequence[str]) -> Scores | None:
@@ -152,16 +154,6 @@ def _scores(board: Board, agent: str, tasks: Sequence[str]) -> Scores | None:
     if set(runs) != set(tasks):
         return None
     return score_matrix({task: [run.normalised for run in found] for task, found in runs.items()})
-
-
-def _told(odds: Metric | None) -> list[str]:
-    """P in a cell, and in the next what it says."""
-    if odds is None:
-        return ["", ""]
-    if odds.interval is None:
-        return [f"{odds.value:.2f}", "every run" if odds.value in (0.0, 1.0) else "too few runs"]
-    low, high = odds.interval.low, odds.interval.high
-    return [f"{odds:.2f}", "better" if low > 0.5 else "worse" if high < 0.5 else "not told apart"]
 
 
 def draw_curves(board: Board, path: str | Path) -> None:
