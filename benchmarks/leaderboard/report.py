@@ -44,7 +44,7 @@ def write_report(suite: Suite, runs: Iterable[FinishedRun], out: str | Path, *, 
         raise ValueError(f"suite {suite.name} has nothing to report: it has no comparison with a finished run")
     folder.mkdir(parents=True, exist_ok=True)
     board = leaderboard(runs, rng=np.random.default_rng(0))
-    lines = [*_head(suite, runs, board, command)]
+    lines = _head(suite, runs, board, command)
     for comparison in suite.comparisons:
         mine = _chosen(comparison, runs, board)
         if mine:
@@ -76,11 +76,12 @@ def _head(suite: Suite, runs: Sequence[FinishedRun], board: Board, command: str)
 
 
 def _chosen(comparison: Comparison, runs: Sequence[FinishedRun], board: Board) -> list[FinishedRun]:
-    """The comparison's runs: of its tasks, and of its agents or else of those that ran all of its tasks."""
+    """The comparison's runs: of its tasks, and of those of its agents that ran all of them."""
     ran: dict[str, set[str]] = {}
     for result in board.results:
         ran.setdefault(result.agent, set()).add(result.task)
-    names = comparison.agents or tuple(name for name, tasks in ran.items() if tasks.issuperset(comparison.tasks))
+    complete = [name for name, tasks in ran.items() if tasks.issuperset(comparison.tasks)]
+    names = [name for name in complete if not comparison.agents or name in comparison.agents]
     kept = {id(run) for result in board.results if result.agent in names for run in result.runs}
     return [run for run in runs if id(run) in kept and run.run.task in comparison.tasks]
 

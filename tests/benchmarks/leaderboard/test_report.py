@@ -60,6 +60,13 @@ def test_agents_keep_their_names_in_every_comparison(make_run: MakeRun, tmp_path
     assert len(rows_of(page, "sac, tau=0.1")) == 2
 
 
+def test_a_named_agent_that_ran_only_one_of_its_tasks_is_left_out(runs: list[FinishedRun], tmp_path: Path) -> None:
+    one = replace(SUITE, comparisons=(replace(SUITE.comparisons[0], agents=("bc",)), *SUITE.comparisons))
+    page = write_report(one, runs, tmp_path, command="")
+    assert rows_of(page, "sac")
+    assert not rows_of(page, "bc")
+
+
 def test_the_figure_is_drawn(runs: list[FinishedRun], tmp_path: Path) -> None:
     write_report(SUITE, runs, tmp_path, command="")
     figure = Image.open(tmp_path / "both-side-by-side.png")

@@ -1,5 +1,7 @@
 """Board insertion: its geometry by hand, contact that holds, and what must not count as success."""
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -8,6 +10,9 @@ import numpy as np
 import pytest
 
 from tiltyard.envs.robotics.board_insertion import BOARD, PIN, BoardInsertion, solids
+
+sys.path.insert(0, str(Path(__file__).parent))
+from arm_helpers import act, deepest_overlap  # noqa: E402
 
 ID = "tiltyard/BoardInsertion-v0"
 STATE = mujoco.mjtState.mjSTATE_INTEGRATION
@@ -28,21 +33,6 @@ def placed(tip: Any, yaw: float = 0.0, **kwargs: Any) -> BoardInsertion:
     lanes.place(0, lanes._board[0] + (0, 0, 0.015) + away + (0, 0, 0.034), turn + yaw, opening=0.0245)
     lanes._read_first(0)
     return lanes
-
-
-def act(lanes: BoardInsertion, action: Any, steps: int = 1) -> None:
-    for _ in range(steps):
-        lanes.advance(np.tile(np.array(action, np.float32), (lanes.num_envs, 1)), np.ones(lanes.num_envs, bool))
-
-
-def deepest_overlap(lanes: BoardInsertion) -> float:
-    """Metres by which any two bodies overlap now."""
-    data, worst = mujoco.MjData(lanes.model), 0.0
-    for row in lanes._rows:
-        mujoco.mj_setState(lanes.model, data, row, STATE)
-        mujoco.mj_fwdPosition(lanes.model, data)
-        worst = max(worst, -min(data.contact.dist, default=0.0))
-    return worst
 
 
 def test_board_is_solid_but_for_eight_holes() -> None:

@@ -1,5 +1,7 @@
 """Cable routing: what it is to lie in a clip, the cable's and the clip's springs by hand, calm physics, the expert."""
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -9,6 +11,9 @@ import pytest
 
 from tiltyard.envs.robotics.arm import part
 from tiltyard.envs.robotics.cable_routing import LINK, CableRouting
+
+sys.path.insert(0, str(Path(__file__).parent))
+from arm_helpers import act  # noqa: E402
 
 ID = "tiltyard/CableRouting-v0"
 
@@ -30,11 +35,6 @@ def drawn(points: Any, clips: Any = ((0.5, 0.0, 0.0),), **kwargs: Any) -> CableR
     lanes.readings[0, sensor : sensor + 3] = cable[0]
     lanes.readings[0, lanes._points] = cable[1:].ravel()
     return lanes
-
-
-def act(lanes: CableRouting, action: Any, steps: int = 1) -> None:
-    for _ in range(steps):
-        lanes.advance(np.tile(np.array(action, np.float32), (lanes.num_envs, 1)), np.ones(lanes.num_envs, bool))
 
 
 def solve(lanes: CableRouting, steps: int = 100) -> np.ndarray:

@@ -1,5 +1,7 @@
 """Drawer and door: their handles' places and the catch by hand, contact that moves them, and what is no success."""
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -8,6 +10,9 @@ import numpy as np
 import pytest
 
 from tiltyard.envs.robotics.drawer_door import GOALS, DrawerDoor
+
+sys.path.insert(0, str(Path(__file__).parent))
+from arm_helpers import act, deepest_overlap  # noqa: E402
 
 ID = "tiltyard/DrawerDoor-v0"
 
@@ -24,11 +29,6 @@ def opened(goal: str, drawer: float, door: float) -> DrawerDoor:
     lanes.first[0] = lanes.qpos[0, lanes._places] = drawer, door
     lanes._read_first(0)
     return lanes
-
-
-def act(lanes: DrawerDoor, action: Any, steps: int = 1) -> None:
-    for _ in range(steps):
-        lanes.advance(np.tile(np.array(action, np.float32), (lanes.num_envs, 1)), np.ones(lanes.num_envs, bool))
 
 
 def solve(lanes: DrawerDoor, steps: int = 100) -> np.ndarray:
@@ -167,16 +167,6 @@ def test_closed_fingers_push_the_drawer_shut_but_cannot_pull_it() -> None:
         lanes._read_first(0)
         act(lanes, (way, 0, 0, 0, -1), 15)
         assert lanes.places()[0, 0] == pytest.approx(wanted, abs=0.01)
-
-
-def deepest_overlap(lanes: DrawerDoor) -> float:
-    """Metres by which any two bodies overlap now."""
-    data, worst = mujoco.MjData(lanes.model), 0.0
-    for row in lanes._rows:
-        mujoco.mj_setState(lanes.model, data, row, mujoco.mjtState.mjSTATE_INTEGRATION)
-        mujoco.mj_fwdPosition(lanes.model, data)
-        worst = max(worst, -min(data.contact.dist, default=0.0))
-    return worst
 
 
 def test_rough_play_neither_tunnels_nor_breaks_the_cabinet_and_comes_to_rest() -> None:

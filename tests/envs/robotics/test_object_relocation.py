@@ -1,5 +1,7 @@
 """Object relocation: its geometry by hand, grasps by friction, an expert for any pose, and episodes without resets."""
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -9,6 +11,9 @@ import pytest
 from gymnasium.error import ResetNeeded
 
 from tiltyard.envs.robotics.object_relocation import ObjectRelocation, ObjectRelocationEnv, ObjectRelocationVectorEnv
+
+sys.path.insert(0, str(Path(__file__).parent))
+from arm_helpers import act, deepest_overlap  # noqa: E402
 
 ID = "tiltyard/ObjectRelocation-v0"
 STATE = mujoco.mjtState.mjSTATE_INTEGRATION
@@ -36,20 +41,6 @@ def put(lanes: ObjectRelocation, place: Any, axis: Any = (0, 0, 1), angle: float
 def hold(lanes: ObjectRelocation, tool: Any, opening: float, yaw: float = np.pi / 2) -> None:
     lanes.place(0, np.array(tool, float), yaw, opening)
     lanes._read_first(0)
-
-
-def act(lanes: ObjectRelocation, action: Any, steps: int = 1) -> None:
-    for _ in range(steps):
-        lanes.advance(np.tile(np.array(action, np.float32), (lanes.num_envs, 1)), np.ones(lanes.num_envs, bool))
-
-
-def deepest_overlap(lanes: ObjectRelocation) -> float:
-    data, worst = mujoco.MjData(lanes.model), 0.0
-    for row in lanes._rows:
-        mujoco.mj_setState(lanes.model, data, row, STATE)
-        mujoco.mj_fwdPosition(lanes.model, data)
-        worst = max(worst, -min(data.contact.dist, default=0.0))
-    return worst
 
 
 @pytest.mark.parametrize(

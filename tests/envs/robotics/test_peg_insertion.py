@@ -1,5 +1,7 @@
 """Peg insertion: its geometry and forces by hand, contact that holds, and what must not count as success."""
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -8,6 +10,9 @@ import numpy as np
 import pytest
 
 from tiltyard.envs.robotics.peg_insertion import PegInsertion, PegInsertionVectorEnv
+
+sys.path.insert(0, str(Path(__file__).parent))
+from arm_helpers import act, deepest_overlap  # noqa: E402
 
 ID = "tiltyard/PegInsertion-v0"
 STATE = mujoco.mjtState.mjSTATE_INTEGRATION
@@ -38,21 +43,6 @@ def placed(tip: Any, yaw: float = 0.0, **kwargs: Any) -> PegInsertion:
     lanes.place(0, rim + tip + (0, 0, 0.05), yaw, opening=0.02)
     lanes._read_first(0)
     return lanes
-
-
-def act(lanes: PegInsertion, action: Any, steps: int = 1) -> None:
-    for _ in range(steps):
-        lanes.advance(np.tile(np.array(action, np.float32), (lanes.num_envs, 1)), np.ones(lanes.num_envs, bool))
-
-
-def deepest_overlap(lanes: PegInsertion) -> float:
-    """Metres by which any two bodies overlap now."""
-    data, worst = mujoco.MjData(lanes.model), 0.0
-    for row in lanes._rows:
-        mujoco.mj_setState(lanes.model, data, row, STATE)
-        mujoco.mj_fwdPosition(lanes.model, data)
-        worst = max(worst, -min(data.contact.dist, default=0.0))
-    return worst
 
 
 @pytest.mark.parametrize(

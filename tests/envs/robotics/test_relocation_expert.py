@@ -1,5 +1,7 @@
 """The expert of object relocation: it sees what the agent sees, and solves the task from any pose of the block."""
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -7,6 +9,9 @@ import pytest
 
 from tiltyard.envs.robotics.object_relocation import ObjectRelocation
 from tiltyard.envs.robotics.relocation_expert import look, relocate
+
+sys.path.insert(0, str(Path(__file__).parent))
+from arm_helpers import act  # noqa: E402
 
 
 def started(n: int = 1, seed: int = 0, **kwargs: Any) -> ObjectRelocation:
@@ -20,11 +25,6 @@ def put(lanes: ObjectRelocation, place: Any, turn: float = 0.0, lane: int = 0) -
     lanes.block_pose[lane] = (*place, np.cos(turn / 2), 0, 0, np.sin(turn / 2))
     lanes.block_motion[lane] = 0
     lanes._read_first(lane)
-
-
-def act(lanes: ObjectRelocation, action: Any, steps: int = 1) -> None:
-    for _ in range(steps):
-        lanes.advance(np.tile(np.array(action, np.float32), (lanes.num_envs, 1)), np.ones(lanes.num_envs, bool))
 
 
 def solve(lanes: ObjectRelocation, limit: int = 100) -> np.ndarray:
