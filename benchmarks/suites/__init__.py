@@ -1,0 +1,21 @@
+"""Suites are data: which agents race on which environments, for how many steps, over which seeds.
+
+What they are made of is in :mod:`.suite`; each of the other files holds one.
+"""
+
+from ... import unknown
+from .control import CONTROL
+from .smoke import SMOKE
+from .suite import Comparison, Entry, Recipe, Suite, Task
+
+__all__ = ["CONTROL", "SMOKE", "SUITES", "Comparison", "Entry", "Recipe", "Suite", "Task", "find"]
+
+SUITES: tuple[Suite, ...] = (SMOKE, CONTROL)
+
+
+def find(name: str) -> Suite:
+    """The suite called ``name``; ``KeyError`` with the nearest valid names otherwise."""
+    for suite in SUITES:
+        if suite.name == name:
+            return suite
+    raise KeyError(unknown("suite", name, [suite.name for suite in SUITES]))

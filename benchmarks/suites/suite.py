@@ -1,0 +1,138 @@
+"""Suites are data: which agents race on which environments, for how many steps, over which seeds.
+
+Budgets are environment steps (answers, for language agents), chosen so that the agents of one task get about the same
+computing time; ``seconds`` is what one such run took on one thread, and orders a race (longest first).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ... import unknown
+from ...agents.catalogue import find as find_agent
+from ..runs import Run
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One agent in one task.
+
+    Attributes:
+        agent: a name of the agents' catalogue.
+        budget: environment steps of training.
+        seconds: measured seconds of one run on one thread, evaluations included.
+        params: keywords of the agent that this budget asks for, beyond those of its row.
+    """
+
+    agent: str
+    budget: int
+    seconds: float
+    params: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True)
+class Task:
+    """One environment and the agents that race on it.
+
+    Attributes:
+        env_id: a Gymnasium id of the environments' catalogue.
+        entries: the agents with their budgets.
+        dataset: id of the Minari dataset that every agent of the task is given, if any.
+        eval_episodes: held-out episodes of every evaluation.
+        eval_points: evaluations along a run, the final one included.
+    """
+
+    env_id: str
+    entries: tuple[Entry, ...]
+    eval_episodes: int = 100
+    eval_points: int = 6
+    dataset: str | None = None
+
+    def params(self, entry: Entry) -> dict[str, Any]:
+        """The params of an entry's runs."""
+        return {**({} if self.dataset is None else {"dataset": self.dataset}), **entry.params}
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A dataset that a suite needs, as :func:`~..datasets.make_dataset` makes it."""
+
+    env_id: str
+    policy: str
+    settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Agents that a suite's report sets side by side.
+
+    Attributes:
+        title: of the comparison.
+        tasks: as :attr:`Run.task` has them.
+        reference: the agent that all are compared with, by the name the leaderboard gives it.
+        agents: by the same names; all that ran every task, if none are named.
+    """
+
+    title: str
+    tasks: tuple[str, ...]
+    reference: str
+    agents: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A named set of tasks and the seeds every agent runs with."""
+
+    name: str
+    summary: str
+    tasks: tuple[Task, ...]
+    seeds: tuple[int, ...]
+    datasets: Mapping[str, Recipe] = field(default_factory=dict, hash=False)
+    """What a race makes first, where it is not there: recipes by id."""
+    comparisons: tuple[Comparison, ...] = ()
+    """What its report shows."""
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """Every agent that appears in some task, in order of first appearance."""
+        return tuple(dict.fromkeys(entry.agent for task in self.tasks for entry in task.entries))
+
+    def runs(self, *, agents: Sequence[str] | None = None, seeds: Sequence[int] | None = None) -> list[Run]:
+        """The runs of a race over this suite, the longest first.
+
+        Args:
+            agents: race these alone (all agents of the suite by default).
+            seeds: instead of the suite's own.
+
+        Raises:
+            KeyError: an agent that does not exist, or has no task in this suite.
+            ValueError: no agents or no seeds.
+        """
+        for name in agents or ():
+            if name not in self.agents:
+                find_agent(name)
+                raise KeyError(unknown(f"agent in suite {self.name!r}", name, self.agents))
+        wanted = self.agents if agents is None else tuple(dict.fromkeys(agents))
+        chosen = self.seeds if seeds is None else tuple(dict.fromkeys(seeds))
+        if not wanted or not chosen:
+            raise ValueError("a race needs at least one agent and one seed")
+        pairs = [(task, entry) for task in self.tasks for entry in task.entries if entry.agent in wanted]
+        pairs.sort(key=lambda pair: -pair[1].seconds)
+        return [
+            Run(
+                task.env_id,
+                entry.agent,
+                seed,
+                entry.budget,
+                task.params(entry),
+                eval_episodes=task.eval_episodes,
+                eval_points=task.eval_points,
+            )
+            for task, entry in pairs
+            for seed in chosen
+        ]
+
+    @property
+    def core_seconds(self) -> float:
+        """Computing time of the whole race, in seconds of one core."""
+        return len(self.seeds) * sum(entry.seconds for task in self.tasks for entry in task.entries)
