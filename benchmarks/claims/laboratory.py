@@ -51,6 +51,8 @@ class Tree:
         choices: ``[L, D]`` of every answer; 0 after a stop.
         written: ``[L, D]`` bool, which of them are part of it.
         nodes: ``[L, D]`` the node at which each is made.
+        possible: ``[b^D]`` bool, which paths are answers.
+        reached: ``[nodes]`` bool, where an answer may come by.
     """
 
     def __init__(self, depth: int, branching: int, *, stops: bool = False) -> None:
@@ -62,6 +64,9 @@ class Tree:
         possible = ((paths == 0) | ~over).all(1)
         self.choices, self.written = paths[possible], ~over[possible]
         self.nodes = self.node_of(self.choices)
+        self.possible = possible
+        self.reached = torch.zeros(self.n_nodes, dtype=torch.bool)
+        self.reached[self.nodes[self.written]] = True
 
     def __len__(self) -> int:
         return len(self.choices)
@@ -132,8 +137,13 @@ def node_logp(tree: Tree, features: Tensor, weight: Tensor) -> Tensor:
 
 def answer_logp(tree: Tree, features: Tensor, weight: Tensor) -> Tensor:
     """Log-probability of every answer, ``[N, L]``: the sum over its choices."""
-    each = node_logp(tree, features, weight)[:, tree.nodes, tree.choices]
-    return torch.where(tree.written, each, 0.0).sum(-1)
+    each = node_logp(tree, features, weight) * tree.reached[:, None]  # what is not written counts nothing
+    logp, first = torch.zeros(len(features), 1, dtype=each.dtype), 0
+    for d in range(tree.depth):
+        size = tree.branching**d
+        logp = (logp[..., None] + each[:, first : first + size]).flatten(1)
+        first += size
+    return logp[:, tree.possible]
 
 
 class Student:
