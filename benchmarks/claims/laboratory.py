@@ -2,9 +2,10 @@
 
 A *world* has problems whose answers are the paths of one tree of choices (:mod:`tiltyard.envs.text.tree` spells out the
 arithmetic for a single problem). A problem is a vector of features; the policy is a softmax at every node, linear in
-the features, so that what is learnt from one problem changes all others, as in a language model. Right are the paths
-that a hidden policy of the same form, the *teacher*, finds likeliest; training starts from the teacher's weights plus
-noise. Longer feature vectors make surer policies: a world's problems range from nearly solved to nearly hopeless.
+the features, so that what is learnt from one problem changes all others, as in a language model. Right is what a hidden
+policy of the same form, the *teacher*, likes best at every node, and the next best paths; training starts from the
+teacher's weights plus noise. Longer feature vectors make surer policies: a world's problems range from nearly solved to
+nearly hopeless.
 
 Few enough paths to enumerate: success, pass@k and entropy are exact, on the problems trained on and on others. What is
 measured is the methods' own code: objectives come from the registry, and a gradient step is the language trainer's
@@ -30,13 +31,11 @@ from ...agents.objectives.ops import masked_mean
 from ...agents.objectives.registry import Objective
 from ..statistics import Floats, Interval, bootstrap_interval, mean
 
-GRID = (0.003, 0.01, 0.03, 0.1)
+GRID = (0.01, 0.03, 0.1, 0.3)
 """Learning rates that every arm may choose from."""
 
 TUNING = 1000
 """Seeds from here on choose learning rates; no result comes from them."""
-
-MAX_GRAD_NORM = 1.0
 
 
 class Tree:
@@ -90,21 +89,18 @@ class World:
     base: Tensor  # [F, nodes * b] weights that training starts from
     trained: int
 
-    def __len__(self) -> int:
-        return len(self.features)
-
 
 def draw_world(
     seed: int,
     tree: Tree,
     *,
-    trained: int = 128,
+    trained: int = 256,
     held_out: int = 128,
-    width: int = 16,
+    width: int = 6,
     right: int = 1,
-    skill: float = 0.5,
+    skill: float = 1.0,
     noise: float = 1.0,
-    sureness: tuple[float, float] = (1.0, 3.0),
+    sureness: tuple[float, float] = (1.0, 4.0),
 ) -> World:
     """A world of its own for each seed.
 
@@ -125,8 +121,9 @@ def draw_world(
     directions = rng.normal(size=(trained + held_out, width))
     lengths = rng.uniform(*sureness, size=(len(directions), 1))
     features = _tensor(directions / np.linalg.norm(directions, axis=1, keepdims=True) * lengths)
-    liked = answer_logp(tree, features, _tensor(teacher))
-    reward = torch.zeros_like(liked).scatter(1, liked.topk(right, 1).indices, 1.0)
+    logits = node_logp(tree, features, _tensor(teacher))
+    regret = _along_paths(tree, logits.amax(-1, keepdim=True) - logits)  # 0 on the path liked best, short or long
+    reward = torch.zeros_like(regret).scatter(1, regret.topk(right, 1, largest=False).indices, 1.0)
     return World(tree, features, reward, _tensor(skill * teacher + noise * error), trained)
 
 
@@ -136,14 +133,19 @@ def node_logp(tree: Tree, features: Tensor, weight: Tensor) -> Tensor:
 
 
 def answer_logp(tree: Tree, features: Tensor, weight: Tensor) -> Tensor:
-    """Log-probability of every answer, ``[N, L]``: the sum over its choices."""
-    each = node_logp(tree, features, weight) * tree.reached[:, None]  # what is not written counts nothing
-    logp, first = torch.zeros(len(features), 1, dtype=each.dtype), 0
+    """Log-probability of every answer, ``[N, L]``."""
+    return _along_paths(tree, node_logp(tree, features, weight))
+
+
+def _along_paths(tree: Tree, each: Tensor) -> Tensor:
+    """The sum over every answer's choices, ``[N, L]``, of a number for each, ``[N, nodes, b]``."""
+    each = each * tree.reached[:, None]  # what is not written counts nothing
+    total, first = torch.zeros(len(each), 1, dtype=each.dtype), 0
     for d in range(tree.depth):
         size = tree.branching**d
-        logp = (logp[..., None] + each[:, first : first + size]).flatten(1)
+        total = (total[..., None] + each[:, first : first + size]).flatten(1)
         first += size
-    return logp[:, tree.possible]
+    return total[:, tree.possible]
 
 
 class Student:
@@ -245,7 +247,7 @@ class Student:
             for rows in minibatches(rollouts.group, size, self.rng, whole=whole):
                 part, own = rollouts.take(rows), advantage[rows]
                 own = own if own.dim() == 1 else own[:, : part.tokens.shape[1]]
-                policy_gradient_step(policy, self.objective, part, own, max_grad_norm=MAX_GRAD_NORM)
+                policy_gradient_step(policy, self.objective, part, own)
         if "values" in self.objective.needs:
             self.critic.fit(rollouts, raw_gae(rollouts) + rollouts.need("values"))
 
@@ -345,15 +347,35 @@ def learn(student: Student, iterations: int, *, every: int = 10, iterate: Callab
 
 
 def best_rates(
-    score: Callable[[str, float, int], float],
-    arms: Iterable[str],
-    *,
-    seeds: int,
-    grid: Sequence[float] = GRID,
+    score: Callable[[str, float, int], float], arms: Iterable[str], *, seeds: int = 4, grid: Sequence[float] = GRID
 ) -> dict[str, float]:
     """The learning rate of the highest mean ``score(arm, rate, seed)`` for each arm, on ``seeds`` tuning seeds."""
     tuning = range(TUNING, TUNING + seeds)
     return {arm: max(grid, key=lambda rate: sum(score(arm, rate, seed) for seed in tuning)) for arm in arms}
+
+
+@dataclass(frozen=True)
+class Arm:
+    """What a method did at the learning rate that suits it: a course a seed."""
+
+    rate: float
+    courses: list[Course]
+
+    def each(self, value: Callable[[Course], float]) -> Floats:
+        """A number of every course, ``[seeds]``."""
+        return np.array([value(course) for course in self.courses])
+
+
+def compare(
+    run: Callable[[str, float, int], Course],
+    arms: Iterable[str],
+    *,
+    seeds: int,
+    score: Callable[[Course], float] = lambda course: course.mean_held_out,
+) -> dict[str, Arm]:
+    """Runs every arm ``run(arm, rate, seed)`` on seeds 0, 1, ..., each at its :func:`best_rates` by ``score``."""
+    rates = best_rates(lambda arm, rate, seed: score(run(arm, rate, seed)), arms)
+    return {arm: Arm(rate, [run(arm, rate, seed) for seed in range(seeds)]) for arm, rate in rates.items()}
 
 
 def interval(values: npt.ArrayLike, index: int = 0) -> Interval:

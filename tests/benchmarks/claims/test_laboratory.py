@@ -6,7 +6,7 @@ import torch
 
 from tiltyard.agents.objectives.registry import load
 from tiltyard.benchmarks.claims import harness, laboratory
-from tiltyard.benchmarks.claims.laboratory import Student, Tree, World, best_rates, draw_world, learn, weakest
+from tiltyard.benchmarks.claims.laboratory import Student, Tree, World, compare, draw_world, learn, weakest
 from tiltyard.envs.text import tree as exact
 
 
@@ -85,15 +85,18 @@ def test_a_course_by_hand() -> None:
     assert (course.answers_until(0.4), course.answers_until(0.8)) == (10, math.inf)
 
 
-def test_each_arm_gets_its_own_rate_from_tuning_seeds() -> None:
-    seen = []
+def test_each_arm_gets_the_rate_that_suits_it_on_seeds_of_their_own() -> None:
+    ran = []
 
-    def score(arm: str, rate: float, seed: int) -> float:
-        seen.append(seed)
-        return -abs(rate - {"slow": 0.01, "fast": 0.09}[arm])
+    def run(arm: str, rate: float, seed: int) -> laboratory.Course:
+        ran.append(seed)
+        held_out = 1 - abs(rate - {"slow": 0.01, "fast": 0.09}[arm])
+        return laboratory.Course(np.array([0, 1]), np.full((2, 1), held_out + seed), np.zeros((2, 1)), trained=0)
 
-    assert best_rates(score, ("slow", "fast"), seeds=2) == {"slow": 0.01, "fast": 0.1}
-    assert set(seen) == {1000, 1001}
+    arms = compare(run, ("slow", "fast"), seeds=3)
+    assert {name: arm.rate for name, arm in arms.items()} == {"slow": 0.01, "fast": 0.1}
+    assert arms["fast"].each(lambda course: course.mean_held_out).tolist() == pytest.approx([0.99, 1.99, 2.99])
+    assert ran == [1000, 1001, 1002, 1003] * 8 + [0, 1, 2] * 2
 
 
 def test_the_weakest_part_decides() -> None:
