@@ -59,7 +59,7 @@ class SafeCheckpoint(BaseAlgorithm):
         "_current_progress_remaining",
         "exploration_rate",
     )
-    """Attributes that say how far training has come, saved where an algorithm has them."""
+    """Attributes (or properties) that say how far training has come, saved where an algorithm has them."""
 
     __signature__: ClassVar[inspect.Signature]
     _given: dict[str, Any]
@@ -100,7 +100,7 @@ class SafeCheckpoint(BaseAlgorithm):
             "settings": self._settings(set(exclude or ())),
             "spaces": [encode(self.observation_space), encode(self.action_space)],
             "n_envs": self.n_envs,
-            "counters": {name: encode(getattr(self, name)) for name in self.counters if hasattr(self, name)},
+            "counters": self._counted(),
             "described": described,
             "versions": {"tiltyard": __version__} | {name: version(name) for name in _LIBRARIES},
         }
@@ -147,7 +147,7 @@ class SafeCheckpoint(BaseAlgorithm):
             agent = cls(env=_Spaces(stored["n_envs"], observation_space, action_space), device=device, **settings)
             agent.env = None
         else:
-            venv = cls._wrap_env(maybe_make_env(env, 0), settings.get("verbose", 0))
+            venv = cls._wrap_env(cls._made(env, stored["n_envs"]), settings.get("verbose", 0))
             _check_spaces(path, [observation_space, action_space], [venv.observation_space, venv.action_space])
             agent = cls(env=venv, device=device, **settings)
         agent._fill(stored, tensors, device)
@@ -161,6 +161,15 @@ class SafeCheckpoint(BaseAlgorithm):
             stored, tensors = read_checkpoint(load_path_or_dict)
             load_path_or_dict = _unflatten(tensors, stored["described"])
         super().set_parameters(dict(load_path_or_dict), exact_match=exact_match, device=device)
+
+    @staticmethod
+    def _made(env: Any, n_envs: int) -> Any:
+        """The environment that ``env`` names, for an agent that was saved with ``n_envs`` lanes; others as they are."""
+        return maybe_make_env(env, 0)
+
+    def _counted(self) -> dict[str, Any]:
+        """The :attr:`counters` as JSON data."""
+        return {name: encode(getattr(self, name), name) for name in self.counters if hasattr(self, name)}
 
     def _settings(self, exclude: set[str]) -> dict[str, Any]:
         progress = getattr(self, "_current_progress_remaining", 1.0)

@@ -44,7 +44,21 @@ class Answers(Protocol):
         """Columns ``[B]``; ``success`` is always there (bool)."""
 
 
-class Curriculum:
+class Seam:
+    """What all three have: a memory that checkpoints keep. This one remembers nothing."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """What has been learnt, as plain data: numbers, strings, NumPy arrays, and lists or dicts (by strings) of them.
+
+        With it, and with :meth:`load_state_dict`, an agent that was saved trains on as if it had not been.
+        """
+        return {}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Becomes what :meth:`state_dict` described."""
+
+
+class Curriculum(Seam):
     """Chooses problems. This one draws training seeds uniformly and keeps every answer."""
 
     def sample(self, n: int, rng: np.random.Generator) -> list[int]:
@@ -81,7 +95,7 @@ class Problem:
     solve: Callable[[], str]
 
 
-class Guidance:
+class Guidance(Seam):
     """Changes prompts. This one leaves them as the environment wrote them."""
 
     def prompts(self, problems: Sequence[Problem], history: Sequence[Sequence[float]]) -> list[Prompt]:
@@ -97,7 +111,7 @@ class Guidance:
         return [Prompt(problem.question) for problem in problems]
 
 
-class Reward:
+class Reward(Seam):
     """Shapes rewards where the group or the batch is needed (else: ``gymnasium.RewardWrapper``). This one does not."""
 
     def shape(self, rollouts: Answers) -> "Tensor":
@@ -125,10 +139,10 @@ class Row:
 Choice = str | Mapping[str, Any] | None
 """A method by name, or by name with parameters; None for the default, which does nothing."""
 
-Seam = TypeVar("Seam")
+Chosen = TypeVar("Chosen", bound=Seam)
 
 
-def choose(kind: str, choice: Choice | Seam, rows: Sequence[Row], default: type[Seam]) -> Seam:
+def choose(kind: str, choice: Choice | Chosen, rows: Sequence[Row], default: type[Chosen]) -> Chosen:
     """The object that ``choice`` names among ``rows``; an object of the seam is returned as it is.
 
     Raises:
@@ -151,7 +165,7 @@ def choose(kind: str, choice: Choice | Seam, rows: Sequence[Row], default: type[
         raise KeyError(unknown(kind, name, by_name))
     row = by_name[name]
     module, _, attribute = row.entry_point.partition(":")
-    built: type[Seam] = getattr(import_module(module), attribute)
+    built: type[Chosen] = getattr(import_module(module), attribute)
     valid = list(inspect.signature(built).parameters)
     for key in params:
         if key not in valid:

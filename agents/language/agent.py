@@ -1,9 +1,7 @@
 """What all language agents share: a policy on strings, a supervised warm start, Stable-Baselines3's loop and logs."""
 
-import time
-from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
@@ -12,25 +10,23 @@ from gymnasium.spaces import Text
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.policies import BasePolicy
-from stable_baselines3.common.type_aliases import MaybeCallback, Schedule
-from stable_baselines3.common.utils import safe_mean, update_learning_rate
+from stable_baselines3.common.type_aliases import Schedule
+from stable_baselines3.common.utils import update_learning_rate
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor
 from torch import Tensor
 
 from ... import unknown
 from ...wrappers.spaces import sb3_env, to_sb3
-from ..checkpoint import SafeCheckpoint
 from .episodes import StopTraining
+from .loop import Loop
 from .policy import TextPolicy
 from .pretrained import PRETRAINED
 from .transformer import SIZES
 from .update import imitation_step
 from .warm_start import demonstration_batches, warm_start_rate
 
-Self = TypeVar("Self", bound="LanguageAgent")
 
-
-class LanguageAgent(SafeCheckpoint, BaseAlgorithm):
+class LanguageAgent(Loop):
     """A transformer that acts in a text environment; subclasses say what one iteration of learning is.
 
     Args:
@@ -58,8 +54,7 @@ class LanguageAgent(SafeCheckpoint, BaseAlgorithm):
     """
 
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = dict.fromkeys([*SIZES, *PRETRAINED], TextPolicy)
-    counters: ClassVar[tuple[str, ...]] = (*SafeCheckpoint.counters, "warm_started")
-    policy: TextPolicy
+    counters: ClassVar[tuple[str, ...]] = (*Loop.counters, "warm_started")
 
     def __init__(
         self,
@@ -114,14 +109,6 @@ class LanguageAgent(SafeCheckpoint, BaseAlgorithm):
         if _init_setup_model:
             self._setup_model()
 
-    @abstractmethod
-    def iterate(self) -> None:
-        """One iteration: episodes, then gradient steps.
-
-        Raises:
-            StopTraining: a callback asked for it.
-        """
-
     @staticmethod
     def _wrap_env(env: Any, verbose: int = 0, monitor_wrapper: bool = True) -> VecEnv:
         """Strings stay strings: a Gymnasium vector or a single environment becomes a ``VecEnv`` of object arrays."""
@@ -134,6 +121,10 @@ class LanguageAgent(SafeCheckpoint, BaseAlgorithm):
             if not isinstance(space, Text):
                 raise TypeError(f"a language agent needs Text {kind}s (sb3_env(..., strings=True)), got {space}")
         return BaseAlgorithm._wrap_env(env, verbose, monitor_wrapper)
+
+    @staticmethod
+    def _made(env: Any, n_envs: int) -> Any:
+        return sb3_env(env, n_envs, strings=True) if isinstance(env, str) else env
 
     def _setup_model(self) -> None:
         self._setup_lr_schedule()
@@ -176,59 +167,6 @@ class LanguageAgent(SafeCheckpoint, BaseAlgorithm):
         self.warm_started = True
         return [loss.item() for loss in losses]
 
-    def learn(
-        self: Self,
-        total_timesteps: int,
-        callback: MaybeCallback = None,
-        log_interval: int | None = 10,
-        tb_log_name: str | None = None,
-        reset_num_timesteps: bool = True,
-        progress_bar: bool = False,
-    ) -> Self:
-        """Trains until ``total_timesteps`` answers have been graded; the warm start comes first, once.
-
-        Args:
-            total_timesteps: answers, one a turn, rounded up to whole iterations.
-            callback: SB3 callbacks; ``on_step`` is called after each environment step, of ``n_envs`` answers.
-            log_interval: iterations between log lines (None: never).
-            tb_log_name: name of the run in TensorBoard (None: the class's).
-            reset_num_timesteps: start counting at 0; False goes on counting.
-            progress_bar: show one.
-        """
-        total, self._callback = self._setup_learn(
-            total_timesteps, callback, reset_num_timesteps, tb_log_name or type(self).__name__, progress_bar
-        )
-        self._callback.on_training_start(locals(), globals())
-        losses = self.warm_start()
-        if losses:
-            self.logger.record("warm_start/loss", np.mean(losses[-50:]))
-        iteration = 0
-        try:
-            while self.num_timesteps < total:
-                self.iterate()
-                self._update_current_progress_remaining(self.num_timesteps, total)
-                iteration += 1
-                if log_interval is not None and iteration % log_interval == 0:
-                    self.dump_logs(iteration)
-        except StopTraining:
-            pass
-        self._callback.on_training_end()
-        return self
-
-    def dump_logs(self, iteration: int = 0) -> None:
-        """Writes the log line of an iteration."""
-        elapsed = max((time.time_ns() - self.start_time) / 1e9, 1e-9)
-        if self.ep_info_buffer:
-            self.logger.record("rollout/ep_rew_mean", safe_mean([info["r"] for info in self.ep_info_buffer]))
-            self.logger.record("rollout/ep_len_mean", safe_mean([info["l"] for info in self.ep_info_buffer]))
-        if self.ep_success_buffer:
-            self.logger.record("rollout/success_rate", safe_mean(self.ep_success_buffer))
-        self.logger.record("time/iterations", iteration, exclude="tensorboard")
-        self.logger.record("time/fps", int((self.num_timesteps - self._num_timesteps_at_start) / elapsed))
-        self.logger.record("time/time_elapsed", int(elapsed), exclude="tensorboard")
-        self.logger.record("time/total_timesteps", self.num_timesteps, exclude="tensorboard")
-        self.logger.dump(step=self.num_timesteps)
-
     def _imitate(self, tokens: Tensor, mask: Tensor) -> None:
         """One gradient step on demonstrations, each counted as a timestep."""
         self.policy.set_training_mode(True)
@@ -236,14 +174,9 @@ class LanguageAgent(SafeCheckpoint, BaseAlgorithm):
         loss = imitation_step(self.policy, tokens, mask, max_grad_norm=self.max_grad_norm)
         self._n_updates += 1
         self.logger.record("train/loss", float(loss))
+        self._begun = None  # what a callback saves now has taken this step
         if not self._on_step([{}] * len(tokens)):
             raise StopTraining
-
-    def _on_step(self, infos: list[dict[str, Any]]) -> bool:
-        self.num_timesteps += len(infos)
-        self._update_info_buffer(infos, np.ones(len(infos), np.bool_))
-        self._callback.update_locals({"self": self, "infos": infos})
-        return bool(self._callback.on_step())
 
     def _demonstrations(self, batch_size: int) -> Iterator[tuple[Tensor, Tensor]]:
         assert self.env is not None

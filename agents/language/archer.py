@@ -119,7 +119,8 @@ class ArCHer(LanguageAgent):
         self.policy.set_training_mode(False)
         collector = Collector(self.env, self.policy, Guidance(), group_size=1, on_step=self._on_step)
         seeds = self.rng.integers(0, 2**31, size=self.episodes_per_iteration).tolist()
-        rollouts = by_turns(collector.collect(seeds))
+        with self._rollout():
+            rollouts = by_turns(collector.collect(seeds))
         if not rollouts.reward.isfinite().all():
             raise ValueError("an episode's reward is not a finite number: nothing of it has been learnt")
         self.logger.record("rollout/answer_tokens", float(rollouts.length.float().mean()))

@@ -20,10 +20,15 @@ from .collect import Collector, by_turns, fill
 from .critic import RATE, Critic
 from .episodes import StopTraining
 from .experts import with_experts
+from .loop import Loop
 from .methods import objective_of
 from .rollouts import Rollouts
 from .tracker import Tracker
 from .update import logp_of, minibatches, policy_gradient_step, reference_logp, vocabulary_means
+from .warm_start import BUCKET
+
+SEAMS = ("curriculum", "guidance", "rewards")
+"""Parts of a method that may remember."""
 
 
 class PolicyGradient(LanguageAgent):
@@ -96,11 +101,9 @@ class PolicyGradient(LanguageAgent):
         self.group_size, self.prompts_per_batch, self.batch_size = group_size, prompts_per_batch, batch_size
         self.n_epochs, self.ent_coef = n_epochs, ent_coef
         self._batches: Iterator[tuple[Tensor, Tensor]] | None = None
+        self._taken = 0  # of a bucket of demonstrations
+        self._bucket: Mapping[str, Any] = {}  # the generator before it was drawn
         super().__init__(policy, env, **{"n_lanes": group_size * prompts_per_batch, **settings})
-
-    def _setup_learn(self, *args: Any, **kwargs: Any) -> Any:
-        self._batches = None  # of the environment and the generator as they are now
-        return super()._setup_learn(*args, **kwargs)
 
     def iterate(self) -> None:
         """Answers, then gradient steps; with ``method="sft"``, one step on demonstrations.
@@ -110,9 +113,7 @@ class PolicyGradient(LanguageAgent):
         """
         if self.objective is not None:
             return self._improve(self.objective)
-        if self._batches is None:
-            self._batches = self._demonstrations(self.batch_size or self.warm_start_batch_size)
-        self._imitate(*next(self._batches))
+        self._imitate(*self._demonstrated())
 
     def train(self, rollouts: Rollouts, objective: Objective) -> None:
         """Takes ``n_epochs`` passes of gradient steps on one iteration's answers."""
@@ -133,6 +134,44 @@ class PolicyGradient(LanguageAgent):
         for name in seen[0] if seen else ():
             self.logger.record(f"train/{name}", float(torch.stack([metrics[name] for metrics in seen]).mean()))
         self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
+
+    def set_env(self, env: Any, force_reset: bool = True) -> None:
+        """Goes on in another environment, of as many lanes."""
+        super().set_env(env, force_reset)
+        if self._batches is not None:  # they were demonstrations of the old one
+            self._batches, self._taken = None, 0
+
+    def set_random_seed(self, seed: int | None = None) -> None:
+        """Seeds this agent's own generators (problems, demonstrations, answers); touches nothing global."""
+        super().set_random_seed(seed)
+        if seed is not None:
+            self._batches, self._taken = None, 0
+
+    @property
+    def streams(self) -> dict[str, Any]:
+        """As in :class:`~tiltyard.agents.language.loop.Loop`, and what curriculum, guidance and rewards remember."""
+        streams = {**super().streams, "taken": self._taken}
+        if self._taken:
+            streams["problems"] = self._bucket
+        return streams | {name: getattr(self, name).state_dict() for name in SEAMS}
+
+    @streams.setter
+    def streams(self, state: dict[str, Any]) -> None:
+        Loop.streams.__set__(self, state)  # type: ignore[attr-defined]
+        self._batches, self._taken = None, state["taken"]
+        for name in SEAMS:
+            getattr(self, name).load_state_dict(state[name])
+
+    def _demonstrated(self) -> tuple[Tensor, Tensor]:
+        """The next batch of demonstrations; a loaded agent is where it was in its bucket."""
+        if self._taken == 0 or self._batches is None:
+            self._bucket = self.rng.bit_generator.state
+        if self._batches is None:
+            self._batches = self._demonstrations(self.batch_size or self.warm_start_batch_size)
+            for _ in range(self._taken):
+                next(self._batches)
+        self._taken = (self._taken + 1) % BUCKET
+        return next(self._batches)
 
     def _improve(self, objective: Objective) -> None:
         """One iteration: answers, then gradient steps."""
@@ -161,7 +200,8 @@ class PolicyGradient(LanguageAgent):
             on_step=self._on_step,
             greedy=self.objective is not None and "greedy" in self.objective.needs,
         )
-        return fill(collector, self.curriculum, self.rewards, self.prompts_per_batch, self.rng)
+        with self._rollout():
+            return fill(collector, self.curriculum, self.rewards, self.prompts_per_batch, self.rng)
 
     def _supplied(self, rollouts: Rollouts, objective: Objective) -> Rollouts:
         """The answers with what the method's row needs besides them."""
