@@ -192,7 +192,12 @@ def _metric(interval: Interval) -> Metric:
 
 
 def leaderboard(
-    runs: Iterable[FinishedRun], *, rng: np.random.Generator, resamples: int = 2000, level: float = 0.95
+    runs: Iterable[FinishedRun],
+    *,
+    rng: np.random.Generator,
+    resamples: int = 2000,
+    level: float = 0.95,
+    across: bool = False,
 ) -> Board:
     """Ranks the agents of ``runs``.
 
@@ -201,16 +206,17 @@ def leaderboard(
         rng: decides the bootstrap.
         resamples: bootstrap resamples of each interval.
         level: of the intervals.
+        across: set all runs of an environment side by side, whatever data they learn from; see :func:`.groups.place`.
 
     Raises:
         ValueError: no run at all.
     """
-    groups, notes = group(runs)
+    groups, notes = group(runs, across=across)
     if not groups:
         raise ValueError("a leaderboard needs at least one finished run")
     boot = _Bootstrap(int(rng.integers(2**63)), resamples, level)
     tasks = sorted({task for task, _ in groups}, key=lambda task: (DOMAINS.index(env_of(task).domain), task))
-    tracks = {found[0].run.task: found[0].run.track for found in groups.values()}
+    tracks = {task: "online" if across else found[0].run.track for (task, _), found in groups.items()}
     rooms: dict[tuple[Domain, str], list[str]] = {(name, track): [] for name in DOMAINS for track in _TRACKS}
     for task in tasks:
         rooms[env_of(task).domain, tracks[task]].append(task)

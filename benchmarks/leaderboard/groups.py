@@ -9,11 +9,20 @@ from ..provenance import differences
 from ..runs import DATA, FinishedRun, Run
 
 Groups = dict[tuple[str, str], tuple[FinishedRun, ...]]
-"""Runs that differ by seed alone, by (task, name of the agent), seeds ascending; see ``Run.task``."""
+"""Runs that differ by seed alone, by (task, name of the agent), seeds ascending; see :func:`place`."""
 
 
-def group(runs: Iterable[FinishedRun]) -> tuple[Groups, list[str]]:
-    """Groups ``runs`` and says in sentences what was left out or kept apart.
+def place(run: Run, *, across: bool = False) -> tuple[str, str]:
+    """The task under which a run is compared, and what that adds to the name of its agent.
+
+    That is :attr:`Run.task` and nothing; or ``across`` tasks of one environment, the environment's id, and what else
+    was given to learn from: ``" from demonstrations-v0, then online"``.
+    """
+    return (run.env_id, run.task.removeprefix(run.env_id)) if across else (run.task, "")
+
+
+def group(runs: Iterable[FinishedRun], *, across: bool = False) -> tuple[Groups, list[str]]:
+    """Groups ``runs`` and says in sentences what was left out or kept apart; for ``across`` see :func:`place`.
 
     An agent is named by its catalogue name, and by whatever else would otherwise be pooled: settings that not all of
     its runs have, the budget where one task was run with several, the versions where they are not those of most runs.
@@ -24,7 +33,8 @@ def group(runs: Iterable[FinishedRun]) -> tuple[Groups, list[str]]:
     names = _names(kept, shared)
     groups: dict[tuple[str, str], dict[int, FinishedRun]] = defaultdict(dict)
     for run, name in zip(kept, names, strict=True):
-        first = groups[run.run.task, name].setdefault(run.run.seed, run)
+        task, data = place(run.run, across=across)
+        first = groups[task, name + data].setdefault(run.run.seed, run)
         if first is not run:
             notes.append(
                 f"seed {run.run.seed} of {name} on {short(run.run.task)} was found twice; only {first.folder.name} "

@@ -16,7 +16,7 @@ from ..runs import FinishedRun
 from ..statistics import MIN_RUNS, Scores, improvement_interval, probability_of_improvement, score_matrix
 from ..suites import Comparison, Suite
 from .board import Board, Result, Section, leaderboard
-from .groups import short
+from .groups import place, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,8 +38,7 @@ def write_report(suite: Suite, runs: Iterable[FinishedRun], out: str | Path, *, 
         ValueError: a suite without comparisons, or no run of any.
     """
     folder, runs = Path(out), list(runs)
-    wanted = {task for comparison in suite.comparisons for task in comparison.tasks}
-    runs = [run for run in runs if run.run.task in wanted]
+    runs = [run for run in runs if any(_compares(comparison, run) for comparison in suite.comparisons)]
     if not runs:
         raise ValueError(f"suite {suite.name} has nothing to report: it has no comparison with a finished run")
     folder.mkdir(parents=True, exist_ok=True)
@@ -48,7 +47,8 @@ def write_report(suite: Suite, runs: Iterable[FinishedRun], out: str | Path, *, 
     for comparison in suite.comparisons:
         mine = _chosen(comparison, runs, board)
         if mine:
-            lines += _compared(comparison, _named_as(board, leaderboard(mine, rng=np.random.default_rng(0))), folder)
+            part = leaderboard(mine, rng=np.random.default_rng(0), across=comparison.across)
+            lines += _compared(comparison, _named_as(board, part, across=comparison.across), folder)
     page = folder / "README.md"
     page.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return page
@@ -75,20 +75,27 @@ def _head(suite: Suite, runs: Sequence[FinishedRun], board: Board, command: str)
     ]
 
 
+def _compares(comparison: Comparison, run: FinishedRun) -> bool:
+    return place(run.run, across=comparison.across)[0] in comparison.tasks
+
+
 def _chosen(comparison: Comparison, runs: Sequence[FinishedRun], board: Board) -> list[FinishedRun]:
     """The comparison's runs: of its tasks, and of those of its agents that ran all of them."""
-    ran: dict[str, set[str]] = {}
+    ran: dict[str, dict[str, tuple[FinishedRun, ...]]] = {}
     for result in board.results:
-        ran.setdefault(result.agent, set()).add(result.task)
-    complete = [name for name, tasks in ran.items() if tasks.issuperset(comparison.tasks)]
+        task, data = place(result.runs[0].run, across=comparison.across)
+        ran.setdefault(result.agent + data, {})[task] = result.runs
+    complete = [name for name, tasks in ran.items() if tasks.keys() >= set(comparison.tasks)]
     names = [name for name in complete if not comparison.agents or name in comparison.agents]
-    kept = {id(run) for result in board.results if result.agent in names for run in result.runs}
-    return [run for run in runs if id(run) in kept and run.run.task in comparison.tasks]
+    kept = {id(run) for name in names for task in comparison.tasks for run in ran[name][task]}
+    return [run for run in runs if id(run) in kept]
 
 
-def _named_as(whole: Board, part: Board) -> Board:
+def _named_as(whole: Board, part: Board, *, across: bool) -> Board:
     """``part`` with the agents named as they are on the whole board: names say what sets runs apart from the others."""
-    named = {id(run): result.agent for result in whole.results for run in result.runs}
+    named = {
+        id(run): result.agent + place(run.run, across=across)[1] for result in whole.results for run in result.runs
+    }
     names = {result.agent: named[id(result.runs[0])] for result in part.results} | {"": ""}
 
     def renamed(section: Section) -> Section:
@@ -110,6 +117,7 @@ def _compared(comparison: Comparison, board: Board, folder: Path) -> list[str]:
         "",
         f"## {comparison.title}",
         "",
+        *([comparison.remark, ""] if comparison.remark else []),
         *_overall(comparison, section, board),
         "",
         *_by_task(comparison, board),
@@ -128,11 +136,22 @@ def _overall(comparison: Comparison, section: Section, board: Board) -> list[str
 
 
 def _by_task(comparison: Comparison, board: Board) -> list[str]:
-    lines = [f"| task | agent | mean return | success | P(beats {comparison.reference}) | | length |", "|---" * 7 + "|"]
+    heads = (
+        "task",
+        "agent",
+        "mean return",
+        "success",
+        f"P(beats {comparison.reference})",
+        "",
+        "length",
+        "minutes",
+    )
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for result in board.results:
         odds = _odds(board, result.agent, comparison.reference, (result.task,))
         cells = [short(result.task), result.agent, f"{result.score:,.2f}", f"{result.success:.0%}", *odds]
-        lines.append(f"| {' | '.join([*cells, result.runs[0].run.length])} |")
+        minutes = float(np.mean([run.wall_seconds for run in result.runs])) / 60
+        lines.append(f"| {' | '.join([*cells, result.runs[0].run.length, f'{minutes:.1f}'])} |")
     return lines
 
 
@@ -158,7 +177,10 @@ def _scores(board: Board, agent: str, tasks: Sequence[str]) -> Scores | None:
 
 
 def draw_curves(board: Board, path: str | Path) -> None:
-    """Learning curves of all results, an axis a task, as one PNG: means over runs and their pointwise intervals."""
+    """Learning curves of all results, an axis a task, as one PNG: means over runs and their pointwise intervals.
+
+    Who takes no step in the environment, beside others who do, is a dotted line at its last score.
+    """
     from matplotlib import colormaps
     from matplotlib.figure import Figure
 
@@ -170,9 +192,9 @@ def draw_curves(board: Board, path: str | Path) -> None:
     axes = figure.subplots(rows, columns, squeeze=False).ravel()
     for ax, task in zip(axes, tasks, strict=False):
         mine = [result for result in board.results if result.task == task]
-        for result in mine:
-            _draw(ax, result, colours[result.agent])
         offline = all(result.runs[0].run.track == "offline" for result in mine)
+        for result in mine:
+            _draw(ax, result, colours[result.agent], level=not offline and result.runs[0].run.track == "offline")
         ax.set(title=short(task), xlabel="updates" if offline else "environment steps", ylabel="normalised return")
         ax.axhline(0, color="0.8", linewidth=0.8, zorder=0)
     for ax in axes[len(tasks) :]:
@@ -182,7 +204,16 @@ def draw_curves(board: Board, path: str | Path) -> None:
     figure.savefig(path, dpi=110)
 
 
-def _draw(ax: "Axes", result: Result, colour: "ColorType") -> None:
+def _draw(ax: "Axes", result: Result, colour: "ColorType", *, level: bool) -> None:
+    if level:
+        ax.axhline(
+            float(np.mean([run.normalised for run in result.runs])),
+            color=colour,
+            label=result.agent,
+            linewidth=1.6,
+            linestyle=":",
+        )
+        return
     ax.plot(result.steps, result.curve, color=colour, label=result.agent, linewidth=1.6)
     if result.curve_band is not None:
         ax.fill_between(result.steps, result.curve_band.low, result.curve_band.high, color=colour, alpha=0.15, lw=0)

@@ -68,15 +68,20 @@ class Comparison:
 
     Attributes:
         title: of the comparison.
-        tasks: as :attr:`Run.task` has them.
+        tasks: as :attr:`Run.task` has them, or, ``across`` these, ids of environments.
         reference: the agent that all are compared with, by the name the leaderboard gives it.
         agents: by the same names; all that ran every task, if none are named.
+        across: set agents side by side that learn in one environment from different data or none. What an agent was
+            given is part of its name then: ``sac``, ``sac from demonstrations-v0, then online``.
+        remark: a paragraph on it, in Markdown.
     """
 
     title: str
     tasks: tuple[str, ...]
     reference: str
     agents: tuple[str, ...] = ()
+    across: bool = False
+    remark: str = ""
 
 
 @dataclass(frozen=True)

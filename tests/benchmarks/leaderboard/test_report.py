@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from tiltyard.benchmarks.leaderboard.groups import place
 from tiltyard.benchmarks.leaderboard.report import missing, write_report
 from tiltyard.benchmarks.runs import FinishedRun
 from tiltyard.benchmarks.suites import SUITES, Comparison, Entry, Suite, Task
@@ -67,6 +68,30 @@ def test_a_named_agent_that_ran_only_one_of_its_tasks_is_left_out(runs: list[Fin
     assert not rows_of(page, "bc")
 
 
+def test_agents_are_compared_across_what_they_learn_from(make_run: MakeRun, tmp_path: Path) -> None:
+    data = {"dataset": "tiltyard/hopper/medium-v0"}
+    runs = [make_run(HOPPER, "sac", seed, 0.1) for seed in range(3)]
+    runs += [make_run(HOPPER, "sac", seed, 0.4, params=data) for seed in range(3)]
+    runs += [make_run(HOPPER, "serl", seed, 0.9, params={**data, "tau": 0.1}) for seed in range(3)]
+    runs += [make_run(HOPPER, "bc", seed, 0.5, budget=0, params={**data, "offline_steps": 9}) for seed in range(3)]
+    beside = Comparison("Side by side", (HOPPER,), "serl from medium-v0, then online", across=True, remark="A remark.")
+    suite = replace(SUITE, comparisons=(beside, Comparison("Apart", (HOPPER,), "sac")))
+    page = write_report(suite, runs, tmp_path, command="")
+    together, _, apart = page.read_text().partition("## Apart")
+    names = ("serl from medium-v0, then online", "bc from medium-v0", "sac from medium-v0, then online", "sac")
+    rows = [line.strip("| ").split(" | ") for line in together.splitlines() if line.startswith("| Hopper-v5")]
+    assert [(row[1], row[-2]) for row in rows] == [
+        *zip(names, ("20,000 steps", "9 updates", "20,000 steps", "20,000 steps"), strict=True)
+    ]
+    assert {row[-1] for row in rows} == {"0.8"}  # 51 s of 50, 51 and 52
+    assert "## Side by side\n\nA remark.\n\n|" in together
+    assert "serl" not in apart
+
+    named = replace(suite, comparisons=(replace(beside, agents=names[1:3]),))
+    shown = write_report(named, runs, tmp_path, command="").read_text()
+    assert [line.split(" | ")[1] for line in shown.splitlines() if line.startswith("| Hopper-v5")] == [*names[1:3]]
+
+
 def test_the_figure_is_drawn(runs: list[FinishedRun], tmp_path: Path) -> None:
     write_report(SUITE, runs, tmp_path, command="")
     figure = Image.open(tmp_path / "both-side-by-side.png")
@@ -89,8 +114,9 @@ def test_a_suite_without_finished_comparisons_says_so(runs: list[FinishedRun], t
 
 @pytest.mark.parametrize("suite", [suite for suite in SUITES if suite.comparisons], ids=lambda suite: suite.name)
 def test_comparisons_name_tasks_and_agents_of_their_suite(suite: Suite) -> None:
-    tasks = {run.task for run in suite.runs()}
     for comparison in suite.comparisons:
-        assert tasks.issuperset(comparison.tasks)
-        agents = {run.agent for run in suite.runs() if run.task in comparison.tasks}
-        assert agents.issuperset(name.partition(",")[0] for name in (comparison.reference, *comparison.agents))
+        places = [(run.agent, *place(run, across=comparison.across)) for run in suite.runs()]
+        assert {task for _, task, _ in places}.issuperset(comparison.tasks)
+        agents = {(agent, data) for agent, task, data in places if task in comparison.tasks}
+        for name in (comparison.reference, *comparison.agents):
+            assert any(name.split()[0].rstrip(",") == agent and name.endswith(data) for agent, data in agents)
