@@ -174,6 +174,16 @@ def summary(runs: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return rows
 
 
+def verdict(rows: dict[str, list[float]]) -> str:
+    """What the spreads say of the paper's sentence, in one."""
+    _, low, high = rows["spread of sac minus that of dsac-t"]
+    if low > 0:
+        return "DSAC-T depends less on the reward's scale than SAC does, as the paper says."
+    if high < 0:
+        return "the paper's advantage does not show: SAC with a learned temperature depends on the scale even less."
+    return "no difference between the spreads can be told at this size."
+
+
 def page(result: dict[str, Any]) -> str:
     """The result as Markdown."""
     columns = list(result["summary"])
@@ -199,12 +209,15 @@ def page(result: dict[str, Any]) -> str:
             "|---" * (len(columns) + 1) + "|",
             *(f"| {name} | " + " | ".join(row) + " |" for name, row in cells.items()),
             "",
+            *(f"{name}: {verdict(rows)}" for name, rows in result["summary"].items()),
+            "",
             "![Normalised return by scale of the reward](scales.png)",
             "",
             "Settings of both: `"
             + json.dumps(result["settings"])
             + f"`; DSAC-T's besides: `{AGENTS['dsac-t']}`; steps: "
-            f"{', '.join(f'{name} {task.moments[-1]:,}' for name, task in TASKS.items() if name in columns)}.",
+            f"{', '.join(f'{name} {task.moments[-1]:,}' for name, task in TASKS.items() if name in columns)}. "
+            "gamma and tau were chosen in trials beforehand, so that both agents learn within the budget at scale 1.",
             "",
         ]
     )

@@ -63,6 +63,14 @@ def test_summary_by_hand() -> None:
     assert rows["all tasks"]["dsac-t, reward x 0.1"][1:] == pytest.approx([0.1, 0.3])
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [(0.1, 0.3, "as the paper says"), (-0.3, -0.1, "does not show"), (-0.1, 0.3, "no difference")],
+)
+def test_verdict_follows_the_interval(low: float, high: float, said: str) -> None:
+    assert said in reward_scales.verdict({"spread of sac minus that of dsac-t": [(low + high) / 2, low, high]})
+
+
 def test_agents_train_on_the_scaled_reward() -> None:
     own, tenfold = reward_scales.lanes("Pendulum-v1", 2), reward_scales.scaled("Pendulum-v1", 2, 10.0)
     action = np.array([[0.5], [-1.0]], np.float32)
