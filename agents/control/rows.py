@@ -17,7 +17,16 @@ _CONSERVATIVE: Settings = {**_OFF_POLICY, "*": {"gradient_steps": -1, "n_actions
 _OFF_POLICY_LANES = {"driving": 4, "robotics": 4}
 
 # The paper's settings for locomotion, and its others where success is rare and worth 1.
-_SPARSE = ("PegInsertion-v0", "PointMaze-v0", "PointMazeMedium-v0", "PointMazeLarge-v0")
+_ARM = {  # and half of its actions' dimensions
+    "PegInsertion-v0": 2.0,
+    "BoardInsertion-v0": 2.0,
+    "CableRouting-v0": 2.0,
+    "ObjectRelocation-v0": 2.5,
+    "DrawerDoor-v0": 2.5,
+}
+_BALL = ("PointMaze-v0", "PointMazeMedium-v0", "PointMazeLarge-v0")
+_ANT = ("AntMaze-v0", "AntMazeMedium-v0", "AntMazeLarge-v0")
+_SPARSE = (*_ARM, *_BALL, *_ANT)
 _IQL: Settings = {
     **_OFF_POLICY,
     **{f"tiltyard/{name}-v5": {"reward_scale": "auto"} for name in ("HalfCheetah", "Walker2d", "Ant")},
@@ -79,8 +88,9 @@ _SERL: Settings = {
     "tiltyard/Ant-v5": {"target_entropy": -4.0},
     # Small networks and batches, large steps: with 20 demonstrations all of 32 test problems solved after 3,000 steps
     # of peg insertion and 8,000 of the U maze (one seed each, on four lanes).
-    "tiltyard/PegInsertion-v0": {"target_entropy": -2.0, "learning_starts": 400, **_SMALL},
-    **{f"tiltyard/{name}": {"target_entropy": -1.0, **_SMALL} for name in _SPARSE if name != "PegInsertion-v0"},
+    **{f"tiltyard/{name}": {"target_entropy": -half, "learning_starts": 400, **_SMALL} for name, half in _ARM.items()},
+    **{f"tiltyard/{name}": {"target_entropy": -1.0, **_SMALL} for name in _BALL},
+    **{f"tiltyard/{name}": {"target_entropy": -4.0} for name in _ANT},
 }
 
 # Smaller networks and batches than the paper's, whose bins are kept: 2 levels of 7, or 1 of 41.

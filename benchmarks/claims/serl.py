@@ -17,6 +17,7 @@ cloning makes of five times as many demonstrations (the authors' own comparison)
 real robots that see by cameras and so no more than a frame for ours.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -25,6 +26,7 @@ import numpy as np
 
 from ...agents import make
 from ...agents.control.datasets import Transitions
+from ..datasets.episodes import Episode
 from ..datasets.record import record
 from ..evaluation import evaluation_seeds
 from ..statistics import Floats, Interval, bootstrap_interval, mean
@@ -76,7 +78,11 @@ REAL_ROBOTS = {
 def demonstrations(count: int, seed: int) -> Transitions:
     """``count`` episodes of the scripted expert on training problems."""
     first = 1000 * seed
-    episodes = record(TASK, "expert", range(first, first + count))
+    return as_transitions(record(TASK, "expert", range(first, first + count)))
+
+
+def as_transitions(episodes: Sequence[Episode]) -> Transitions:
+    """Episodes as an agent's ``learn_offline`` takes them."""
     lengths = [len(episode.rewards) for episode in episodes]
     ends = np.zeros(sum(lengths), np.bool_)
     ends[np.cumsum(lengths) - 1] = True
@@ -89,7 +95,7 @@ def demonstrations(count: int, seed: int) -> Transitions:
         next_observations=np.concatenate([episode.observations[1:] for episode in episodes]).astype(np.float32),
         terminations=terminations,
         ends=ends,
-        episodes=np.repeat(np.arange(count), lengths),
+        episodes=np.repeat(np.arange(len(episodes)), lengths),
         episode_returns=np.array([episode.rewards.sum() for episode in episodes], np.float64),
     )
 
