@@ -2,6 +2,14 @@
 
 The task is of Schulman et al., High-Dimensional Continuous Control Using Generalized Advantage Estimation, 2015. It
 pays one a step for merely standing, about 1000 an episode; success is therefore a matter of distance alone.
+
+No wheel that Tiltyard depends on holds the model of a quadruped robot, so that none is offered: Ant stands for one, at
+the conditions of D5RL (Rafailov et al., D5RL: Diverse Datasets for Data-Driven Deep Reinforcement Learning, 2024) where
+these carry over to it. D5RL's legged tasks are a simulated Unitree A1 (authors' code, ``legged_mujoco``). Alike are 20
+actions a second, states instead of images, and agents that learn from a dataset first and in the environment then. Not
+alike are the A1's twelve joints, whose actions are wanted angles and not torques; its reward, for keeping one walking
+speed in a given posture, less the energy spent; its end, a tilt of 60 degrees; and its bumps and ramps. Its randomised
+friction and mass are :class:`~tiltyard.wrappers.RandomPhysics` here.
 """
 
 from abc import abstractmethod
