@@ -23,7 +23,7 @@ Judgement = Literal["reproduced", "not reproduced at this scale", "inconclusive"
 RESULTS = Path("docs/results/claims")
 """Where verdicts are stored, from the root of the repository."""
 
-_NOT_CLAIMS = {"__init__", "harness", "laboratory", "papers"}
+_NOT_CLAIMS = {"__init__", "comparisons", "harness", "laboratory", "papers"}
 
 
 @dataclass(frozen=True)

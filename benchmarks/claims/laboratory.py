@@ -13,12 +13,11 @@ measured is the methods' own code: objectives come from the registry, and a grad
 so that a claim can afford dozens of seeds, and a learning rate for every arm from one grid on seeds of its own.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
@@ -29,13 +28,29 @@ from ...agents.language.update import minibatches, policy_gradient_step
 from ...agents.objectives.advantages.gae import raw_gae
 from ...agents.objectives.ops import masked_mean
 from ...agents.objectives.registry import Objective
-from ..statistics import Floats, Interval, bootstrap_interval, mean
+from ..statistics import Floats
+from .comparisons import GRID, TUNING, Arm, Course, best_rates, compare, interval, leads, report, summary, weakest
 
-GRID = (0.01, 0.03, 0.1, 0.3)
-"""Learning rates that every arm may choose from."""
-
-TUNING = 1000
-"""Seeds from here on choose learning rates; no result comes from them."""
+__all__ = [
+    "GRID",
+    "TUNING",
+    "Arm",
+    "Course",
+    "Student",
+    "Tree",
+    "World",
+    "answer_logp",
+    "best_rates",
+    "compare",
+    "draw_world",
+    "interval",
+    "leads",
+    "learn",
+    "node_logp",
+    "report",
+    "summary",
+    "weakest",
+]
 
 
 class Tree:
@@ -296,35 +311,6 @@ class Critic:
             self.optimizer.step()
 
 
-@dataclass(frozen=True)
-class Course:
-    """What became of a student, K moments of training; exact, nothing here is an estimate."""
-
-    answers: npt.NDArray[np.int64]  # [K] answered so far
-    success: Floats  # [K, N] probability of a right answer to each problem
-    entropy: Floats  # [K, N] nats an answer
-    trained: int
-
-    @property
-    def held_out(self) -> Floats:
-        """Mean success on the problems held out, ``[K]``."""
-        return np.asarray(self.success[:, self.trained :].mean(1))
-
-    @property
-    def mean_held_out(self) -> float:
-        """Mean over training of :attr:`held_out` (its area by the trapezoid rule): high is soon and well."""
-        return float(np.trapezoid(self.held_out, self.answers) / (self.answers[-1] - self.answers[0]))
-
-    def pass_at(self, k: int, moment: int = -1) -> float:
-        """Mean probability that one of ``k`` answers is right, on the problems held out."""
-        return float((1 - (1 - self.success[moment, self.trained :]) ** k).mean())
-
-    def answers_until(self, level: float) -> float:
-        """Answers until :attr:`held_out` is at least ``level``; infinite if never."""
-        there = np.flatnonzero(self.held_out >= level)
-        return float(self.answers[there[0]]) if len(there) else float("inf")
-
-
 def learn(student: Student, iterations: int, *, every: int = 10, iterate: Callable[[], Any] | None = None) -> Course:
     """Trains and watches: at the start, and every ``every`` iterations.
 
@@ -344,57 +330,6 @@ def learn(student: Student, iterations: int, *, every: int = 10, iterate: Callab
             (iterate or student.iterate)()
     answers, success_at, entropy = (np.array(column) for column in zip(*found, strict=True))
     return Course(answers, success_at, entropy, student.world.trained)
-
-
-def best_rates(
-    score: Callable[[str, float, int], float], arms: Iterable[str], *, seeds: int = 4, grid: Sequence[float] = GRID
-) -> dict[str, float]:
-    """The learning rate of the highest mean ``score(arm, rate, seed)`` for each arm, on ``seeds`` tuning seeds."""
-    tuning = range(TUNING, TUNING + seeds)
-    return {arm: max(grid, key=lambda rate: sum(score(arm, rate, seed) for seed in tuning)) for arm in arms}
-
-
-@dataclass(frozen=True)
-class Arm:
-    """What a method did at the learning rate that suits it: a course a seed."""
-
-    rate: float
-    courses: list[Course]
-
-    def each(self, value: Callable[[Course], float]) -> Floats:
-        """A number of every course, ``[seeds]``."""
-        return np.array([value(course) for course in self.courses])
-
-
-def compare(
-    run: Callable[[str, float, int], Course],
-    arms: Iterable[str],
-    *,
-    seeds: int,
-    score: Callable[[Course], float] = lambda course: course.mean_held_out,
-) -> dict[str, Arm]:
-    """Runs every arm ``run(arm, rate, seed)`` on seeds 0, 1, ..., each at its :func:`best_rates` by ``score``."""
-    rates = best_rates(lambda arm, rate, seed: score(run(arm, rate, seed)), arms)
-    return {arm: Arm(rate, [run(arm, rate, seed) for seed in range(seeds)]) for arm, rate in rates.items()}
-
-
-def interval(values: npt.ArrayLike, index: int = 0) -> Interval:
-    """Mean of one value a seed, with its bootstrap interval; ``index`` tells several of a claim apart."""
-    return bootstrap_interval(np.asarray(values, float).reshape(-1, 1), mean, rng=np.random.default_rng([2025, index]))
-
-
-def summary(values: Mapping[str, npt.ArrayLike]) -> dict[str, dict[str, float]]:
-    """:func:`interval` of each, as JSON."""
-    return {name: asdict(interval(of, index)) for index, (name, of) in enumerate(values.items())}
-
-
-def weakest(parts: Mapping[str, npt.ArrayLike]) -> Interval:
-    """Of a claim in several parts, the least part's mean: above 0 only where every part is. One value a seed and part.
-
-    Parts of a seed are resampled independently.
-    """
-    scores = np.column_stack([np.asarray(values, float) for values in parts.values()])
-    return bootstrap_interval(scores, lambda drawn: float(drawn.mean(0).min()), rng=np.random.default_rng([2025, 99]))
 
 
 def _tensor(array: Floats) -> Tensor:

@@ -106,4 +106,4 @@ def test_the_weakest_part_decides() -> None:
 
 
 def test_the_laboratory_is_no_claim() -> None:
-    assert "laboratory" not in harness.claims()
+    assert not {"laboratory", "comparisons"} & set(harness.claims())
