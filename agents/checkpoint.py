@@ -148,7 +148,8 @@ class SafeCheckpoint(BaseAlgorithm):
             agent.env = None
         else:
             venv = cls._wrap_env(cls._made(env, stored["n_envs"]), settings.get("verbose", 0))
-            _check_spaces(path, [observation_space, action_space], [venv.observation_space, venv.action_space])
+            given = [venv.observation_space, venv.action_space]
+            cls._check_spaces(_name(path), [observation_space, action_space], given)
             agent = cls(env=venv, device=device, **settings)
         agent._fill(stored, tensors, device)
         return agent
@@ -166,6 +167,13 @@ class SafeCheckpoint(BaseAlgorithm):
     def _made(env: Any, n_envs: int) -> Any:
         """The environment that ``env`` names, for an agent that was saved with ``n_envs`` lanes; others as they are."""
         return maybe_make_env(env, 0)
+
+    @staticmethod
+    def _check_spaces(name: str, trained: list[Space[Any]], given: list[Space[Any]]) -> None:
+        """Raises ``ValueError`` where the agent called ``name`` cannot act in an environment of ``given`` spaces."""
+        for kind, old, new in zip(("observations", "actions"), trained, given, strict=True):
+            if old != new:
+                raise ValueError(f"{name} was trained with {kind} {old}, but this environment has {new}")
 
     def _counted(self) -> dict[str, Any]:
         """The :attr:`counters` as JSON data."""
@@ -263,12 +271,6 @@ def _name(path: PathOrFile) -> str:
 
 def _refuse(path: PathOrFile, error: Exception) -> NoReturn:
     raise ValueError(f"{_name(path)} is not a Tiltyard checkpoint, or is damaged ({error})") from error
-
-
-def _check_spaces(path: PathOrFile, trained: list[Space[Any]], given: list[Space[Any]]) -> None:
-    for kind, old, new in zip(("observations", "actions"), trained, given, strict=True):
-        if old != new:
-            raise ValueError(f"{_name(path)} was trained with {kind} {old}, but this environment has {new}")
 
 
 def _flatten(parameters: Mapping[str, Any]) -> tuple[dict[str, th.Tensor], dict[str, Any]]:

@@ -28,6 +28,7 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvO
 from ..envs.catalogue import register_all
 from ..envs.core import lane_of
 from ..envs.seeding import Split, check_split
+from .checks import step_lanes
 
 Bools = npt.NDArray[np.bool_]
 Info = dict[str, Any]
@@ -272,7 +273,7 @@ class VectorToSB3(VecEnv):
     def step_wait(self) -> VecEnvStepReturn:
         """Steps all lanes."""
         actions = tuple(self._actions) if isinstance(self.action_space, Text) else self._actions
-        observation, reward, terminated, truncated, info = self.env.step(actions)
+        observation, rewards, terminated, truncated, info = step_lanes(self.env, actions)
         dones = np.logical_or(terminated, truncated)
         final, last_info = info.get("final_obs"), info.get("final_info", {})
         infos = _rows({key: column for key, column in info.items() if key not in _FINAL}, self.num_envs)
@@ -286,7 +287,7 @@ class VectorToSB3(VecEnv):
             for lane in np.flatnonzero(dones).tolist():
                 self.reset_infos[lane] = begun[lane]
                 infos[lane] = _final_info(last[lane], lane_of(final, lane), terminated[lane], truncated[lane])
-        return self._to_sb3(observation), np.asarray(reward, np.float32), dones, infos
+        return self._to_sb3(observation), rewards, dones, infos
 
     def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
         """An attribute of each lane; a native vector's own attribute speaks for all its lanes."""

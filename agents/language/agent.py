@@ -18,6 +18,7 @@ from torch import Tensor
 from ... import unknown
 from ...wrappers.spaces import sb3_env, to_sb3
 from .episodes import StopTraining
+from .generation import check_sampling
 from .loop import Loop
 from .policy import TextPolicy
 from .pretrained import PRETRAINED
@@ -82,6 +83,9 @@ class LanguageAgent(Loop):
     ) -> None:
         if policy not in self.policy_aliases and not policy.startswith("hf:"):
             raise ValueError(unknown("policy", policy, self.policy_aliases))
+        if env is None:
+            raise TypeError(f"{type(self).__name__} needs an environment, such as env='tiltyard/ChainSum-v0'")
+        check_sampling(max_answer_tokens, temperature, top_k, top_p)
         if isinstance(env, str):
             env = sb3_env(env, n_lanes, seed=seed, strings=True)
         super().__init__(
@@ -125,6 +129,24 @@ class LanguageAgent(Loop):
     @staticmethod
     def _made(env: Any, n_envs: int) -> Any:
         return sb3_env(env, n_envs, strings=True) if isinstance(env, str) else env
+
+    @staticmethod
+    def _check_spaces(name: str, trained: list[Any], given: list[Any]) -> None:
+        """Any task in the same characters will do, whatever the lengths of its texts."""
+        for kind, old, new in zip(("observations", "actions"), trained, given, strict=True):
+            if other := "".join(sorted(new.character_set - old.character_set)):
+                raise ValueError(
+                    f"{name} was trained on other characters: this environment's {kind} also have {other!r:.40}"
+                )
+
+    def set_env(self, env: Any, force_reset: bool = True) -> None:
+        """Goes on in another environment of the same characters, such as another level, with as many lanes."""
+        env = self._wrap_env(self._made(env, self.n_envs), self.verbose)
+        given = [env.observation_space, env.action_space]
+        self._check_spaces("this agent", [self.observation_space, self.action_space], given)
+        if env.num_envs == self.n_envs:  # else the next line says what is wrong
+            self.observation_space, self.action_space = given
+        super().set_env(env, force_reset)
 
     def _setup_model(self) -> None:
         self._setup_lr_schedule()

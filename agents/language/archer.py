@@ -121,8 +121,6 @@ class ArCHer(LanguageAgent):
         seeds = self.rng.integers(0, 2**31, size=self.episodes_per_iteration).tolist()
         with self._rollout():
             rollouts = by_turns(collector.collect(seeds))
-        if not rollouts.reward.isfinite().all():
-            raise ValueError("an episode's reward is not a finite number: nothing of it has been learnt")
         self.logger.record("rollout/answer_tokens", float(rollouts.length.float().mean()))
         return rollouts
 

@@ -52,11 +52,11 @@ class Collector:
             StopTraining: ``on_step`` said so.
         """
         problems = self._problems(seeds)
-        prompts = self.guidance.prompts(problems, [[] for _ in problems])
+        prompts = self._prompts(problems, [[] for _ in problems])
         groups = self._answer_all(problems, prompts, range(len(problems)))
         history = [[_share(groups[i])] for i in range(len(problems))]
         while True:
-            wanted = self.guidance.prompts(problems, history)
+            wanted = self._prompts(problems, history)
             changed = [i for i, (old, new) in enumerate(zip(prompts, wanted, strict=True)) if old != new]
             if not changed:
                 break
@@ -81,6 +81,18 @@ class Collector:
                 for seed, question in zip(chunk, questions, strict=True)
             ]
         return problems
+
+    def _prompts(self, problems: Sequence[Problem], history: Sequence[Sequence[float]]) -> list[Prompt]:
+        prompts = self.guidance.prompts(problems, history)
+        if not (
+            isinstance(prompts, Sequence)
+            and len(prompts) == len(problems)
+            and all(isinstance(prompt, Prompt) for prompt in prompts)
+        ):
+            raise ValueError(
+                f"{type(self.guidance).__name__}.prompts must return a Prompt for each of the {len(problems)} problems"
+            )
+        return list(prompts)
 
     def _solution(self, seed: int) -> str:
         return demonstrated(expert_lanes(self.venv), [seed])[0].utterances[0]
@@ -129,7 +141,8 @@ def fill(
 
     Raises:
         StopTraining: the collector's ``on_step`` said so.
-        ValueError: rewards that are not numbers, or not one for each answer.
+        ValueError: rewards that are not finite numbers, one for each answer, or a seam that returned something else
+            than it promises; nothing has been learnt.
     """
     parts: list[Rollouts] = []
     groups = 0
@@ -137,17 +150,39 @@ def fill(
         missing = n_groups - groups
         if missing <= 0:
             break
-        rollouts = collector.collect(curriculum.sample(missing, rng))
+        rollouts = collector.collect(_sampled(curriculum, missing, rng))
         rollouts = replace(rollouts, group=rollouts.group + turn * n_groups)
         rollouts = _shaped(rollouts, _checked(rewards.shape(rollouts), len(rollouts)))
         curriculum.update(rollouts)
-        kept = curriculum.keep(rollouts)
+        kept = _kept(curriculum, rollouts)
         if kept.any():
             parts.append(rollouts if kept.all() else rollouts.take(kept))
             groups += len(torch.unique(parts[-1].group))
     if any(part.step_reward is not None for part in parts):
         parts = [by_turns(part) for part in parts]
     return join(parts) if parts else None
+
+
+def _sampled(curriculum: Curriculum, n: int, rng: np.random.Generator) -> list[int]:
+    """Up to ``n`` problems; a curriculum that has fewer is asked again."""
+    seeds = list(curriculum.sample(n, rng))
+    whole = all(isinstance(seed, int | np.integer) and seed >= 0 for seed in seeds)
+    if not (1 <= len(seeds) <= n and whole):
+        raise ValueError(
+            f"{type(curriculum).__name__}.sample({n}) must name 1 to {n} problems by seeds (integers from 0), got "
+            f"{seeds if len(seeds) < 8 else len(seeds)}"
+        )
+    return seeds
+
+
+def _kept(curriculum: Curriculum, rollouts: Rollouts) -> Tensor:
+    kept = torch.as_tensor(curriculum.keep(rollouts))
+    if kept.dtype != torch.bool or kept.shape != (len(rollouts),):
+        raise ValueError(
+            f"{type(curriculum).__name__}.keep must say of each of the {len(rollouts)} answers whether to learn from "
+            f"it (bool), got {kept.dtype} of shape {tuple(kept.shape)}"
+        )
+    return kept
 
 
 def _shaped(rollouts: Rollouts, reward: Tensor) -> Rollouts:

@@ -118,6 +118,7 @@ def play(
 
     Raises:
         StopTraining: ``on_step`` said so.
+        ValueError: a reward that is not a finite number.
     """
     begin(venv, seeds)
     reads, histories = list(prompts), list(prompts)
@@ -132,6 +133,7 @@ def play(
             actions[i] = written.text
         observed, rewards, dones, infos = venv.step(actions)
         messages: Any = observed
+        _check_rewards(rewards, running, venv.num_envs)
         if not on_step([infos[i] for i in running]):
             raise StopTraining
         for i, written in zip(running, said, strict=True):
@@ -145,6 +147,14 @@ def play(
             reads[i] = tokenizer.message(written.tokens, message)
             histories[i] = np.concatenate([histories[i], written.tokens, reads[i]])
     return [ended[i] for i in range(len(seeds))]
+
+
+def _check_rewards(rewards: np.ndarray, lanes: Sequence[int], n_lanes: int) -> None:
+    if np.shape(rewards) != (n_lanes,):
+        raise ValueError(f"rewards must be one number for each of the {n_lanes} lanes, got shape {np.shape(rewards)}")
+    for lane in lanes:
+        if not np.isfinite(rewards[lane]):
+            raise ValueError(f"the environment's reward in lane {lane} is {rewards[lane]}: it must be a finite number")
 
 
 def state_number(seed: int, lines: Sequence[str]) -> int:

@@ -199,7 +199,7 @@ class _Batch:
         self.cache.read(at, torch.stack(kept, 1), lengths)
 
 
-def check_sampling(max_new_tokens: int, temperature: float, top_k: int, top_p: float, lanes: int) -> None:
+def check_sampling(max_new_tokens: int, temperature: float, top_k: int, top_p: float, lanes: int = 1) -> None:
     """Refuses settings of :func:`generate` that mean nothing, with a ``ValueError``."""
     if max_new_tokens < 1:
         raise ValueError(f"max_new_tokens must be at least 1, got {max_new_tokens}")

@@ -1,0 +1,262 @@
+"""What cannot be learnt from is refused in one sentence, with weights, optimisers and everything else as they were."""
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+from gymnasium.spaces import Text
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.wrappers.vector import TransformReward
+
+from tiltyard.agents.language.archer import ArCHer
+from tiltyard.agents.language.trainer import PolicyGradient
+from tiltyard.wrappers.seams import Curriculum, Guidance, Prompt, Reward
+from tiltyard.wrappers.spaces import sb3_env
+
+ENV, GAME = "tiltyard/Countdown-v0", "tiltyard/GuessMyCity-v0"
+SMALL = {"policy": "transformer-100k", "max_answer_tokens": 6, "seed": 0, "device": "cpu"}
+GROUPS = {"group_size": 4, "prompts_per_batch": 2}
+
+
+class Digest(Reward):
+    """Something to learn for an untrained policy, so that an update would be seen."""
+
+    def shape(self, rollouts):
+        return rollouts.tokens.sum(1) % 7 / 7
+
+
+def agent(env=ENV, **settings) -> PolicyGradient:
+    return PolicyGradient(env=env, **{**SMALL, **GROUPS, "rewards": Digest(), **settings})
+
+
+def state(trained) -> dict[str, torch.Tensor]:
+    """Weights and optimisers, of critics and all."""
+    found = {}
+
+    def walk(value, path):
+        if isinstance(value, torch.Tensor):
+            found[path] = value.clone()
+        elif isinstance(value, dict):
+            for key, part in value.items():
+                walk(part, f"{path}/{key}")
+
+    walk(trained.get_parameters(), "")
+    return found
+
+
+def assert_refused(trained, message: str, error=ValueError, act=None) -> None:
+    """The error is one sentence that says ``message``, and nothing has changed."""
+    before = state(trained)
+    with pytest.raises(error, match=message) as caught:
+        act() if act else trained.learn(16)
+    assert "\n" not in str(caught.value)
+    after = state(trained)
+    assert before.keys() == after.keys()
+    assert [name for name in before if not torch.equal(before[name], after[name])] == []
+
+
+def rewarded(change, n: int = 8):
+    return TransformReward(gymnasium.make_vec(ENV, n, "vector_entry_point"), change)
+
+
+class OnStep:
+    """A reward that goes wrong in the n-th step (from 1), and not before."""
+
+    def __init__(self, n: int):
+        self.n = n
+
+    def __call__(self, reward):
+        self.n -= 1
+        return np.where(np.arange(len(reward)) == 1, np.nan, reward) if self.n == 0 else reward
+
+
+@pytest.mark.parametrize("method", ["grpo", "ppo", "spo", "reinforce-plus-plus"])
+def test_a_reward_that_is_no_number(method):
+    assert_refused(agent(rewarded(OnStep(1)), method=method, rewards=None), "reward in lane 1 is nan")
+
+
+@pytest.mark.parametrize("method", ["remax", "rl-plus"])
+def test_a_reward_that_is_no_number_of_an_answer_that_is_not_sampled(method):
+    """The second step grades the greedy answers, or the expert's."""
+    assert_refused(agent(rewarded(OnStep(2)), method=method), "reward in lane 1 is nan")
+
+
+def test_archer_refuses_what_the_others_do():
+    small = {"episodes_per_iteration": 8, "gradient_steps": 2, "batch_size": 8, "critic_warm_up": 0}
+    assert_refused(ArCHer(env=rewarded(OnStep(1)), **SMALL, **small), "reward in lane 1 is nan")
+    assert_refused(ArCHer(env=GAME, context_length=60, **SMALL, **small), "do not fit the context of 60")
+
+
+@pytest.mark.parametrize(
+    ("change", "shape"),
+    [
+        (lambda r: np.stack([r, r], 1), "8, 2"),
+        (lambda r: 1.0, ""),
+        (lambda r: r[:-1], "7,"),
+        (lambda r: r[None], "1, 8"),
+    ],
+    ids=["columns", "scalar", "short", "row"],
+)
+def test_a_wrapper_of_a_vector_that_returns_rewards_of_another_shape(change, shape):
+    assert_refused(agent(rewarded(change)), rf"one number for each of the 8 lanes, got the shape \({shape}\)")
+
+
+class Rewards(gymnasium.RewardWrapper):
+    def __init__(self, env, given):
+        super().__init__(env)
+        self.given = given
+
+    def reward(self, reward):
+        return self.given
+
+
+@pytest.mark.parametrize("given", [np.zeros(2), [0.0], "much"], ids=str)
+def test_a_reward_wrapper_that_returns_something_else_than_a_number(given):
+    def one():
+        return Rewards(gymnasium.make(ENV), given)
+
+    for env in (one(), SyncVectorEnv([one] * 8, autoreset_mode=AutoresetMode.SAME_STEP)):
+        assert_refused(agent(env), "a lane's reward is not one number")
+
+
+def test_an_error_of_the_environments_own_stays_its_own():
+    class Broken(gymnasium.Wrapper):
+        def step(self, action):
+            raise ValueError("my own words")
+
+    assert_refused(agent(Broken(gymnasium.make(ENV))), "^my own words$")
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (lambda r: r.reward[:, None], "answers, got the shape"),
+        (lambda r: r.reward * np.nan, "reward of answer 0 is nan"),
+    ],
+)
+def test_shaped_rewards_that_are_not_one_number_an_answer(bad, message):
+    class Bad(Reward):
+        def shape(self, rollouts):
+            return bad(rollouts)
+
+    assert_refused(agent(rewards=Bad(), method="ppo"), message)
+
+
+class Chooses(Curriculum):
+    def __init__(self, seeds=None, kept=None):
+        self.seeds, self.kept = seeds, kept
+
+    def sample(self, n, rng):
+        return super().sample(n, rng) if self.seeds is None else self.seeds
+
+    def keep(self, rollouts):
+        return super().keep(rollouts) if self.kept is None else self.kept(rollouts)
+
+
+@pytest.mark.parametrize("seeds", [[], [1, 2, 3], [-1, 1], [0.5, 1]], ids=str)
+def test_a_curriculum_that_names_no_problems_or_too_many(seeds):
+    assert_refused(agent(curriculum=Chooses(seeds)), r"Chooses.sample\(2\) must name 1 to 2 problems")
+
+
+@pytest.mark.parametrize("kept", [lambda r: r.reward[:3] == 0, lambda r: r.reward], ids=["shape", "type"])
+def test_a_curriculum_that_keeps_something_else_than_answers(kept):
+    assert_refused(agent(curriculum=Chooses(kept=kept)), "of each of the 8 answers whether to learn from it")
+
+
+def test_a_group_that_nothing_is_kept_of_is_left_out():
+    trained = agent(curriculum=Chooses(kept=lambda r: r.group == r.group.min()))  # the second group is empty
+    before = state(trained)
+    trained.learn(16)
+    assert not torch.equal(before["/policy/network.norm.weight"], state(trained)["/policy/network.norm.weight"])
+    assert all(column.isfinite().all() for column in state(trained).values())
+
+
+@pytest.mark.parametrize("prompts", [[Prompt("1")], ["1", "2"], None], ids=str)
+def test_guidance_that_does_not_prompt(prompts):
+    class Mute(Guidance):
+        def prompts(self, problems, history):
+            return prompts
+
+    assert_refused(agent(guidance=Mute()), "Mute.prompts must return a Prompt for each of the 2 problems")
+
+
+@pytest.mark.parametrize("name", ["group_size", "prompts_per_batch", "n_epochs", "batch_size"])
+def test_groups_and_batches_of_nothing(name):
+    for size in (0, -1, 2.5):
+        with pytest.raises(ValueError, match=f"{name} must be a whole number, at least 1, got {size}"):
+            agent(**{name: size})
+
+
+def test_sampling_that_means_nothing_is_refused_at_construction():
+    for settings in ({"max_answer_tokens": 0}, {"temperature": -1.0}, {"top_k": -1}, {"top_p": 0.0}):
+        with pytest.raises(ValueError, match="must"):
+            agent(**settings)
+    with pytest.raises(TypeError, match="needs an environment"):
+        agent(env=None)
+
+
+def test_a_prompt_that_is_longer_than_the_context():
+    assert_refused(
+        agent(context_length=20), "a prompt of 19 tokens and an answer of up to 6 do not fit the context of 20"
+    )
+    assert_refused(agent(context_length=20, warm_start_steps=2), "demonstration of .* does not fit the context of 20")
+
+    class Talks(Guidance):
+        def prompts(self, problems, history):
+            return [prompt._replace(answer_start="7" * 40) for prompt in super().prompts(problems, history)]
+
+    assert_refused(agent(context_length=50, guidance=Talks()), "do not fit the context of 50")
+
+
+def test_an_episode_that_outgrows_the_context_in_a_later_turn():
+    first = agent(GAME).policy.tokenizer.prompt(gymnasium.make(GAME).reset(seed=0)[0])
+    trained = agent(GAME, context_length=len(first) + 20)
+    seen = []
+    trained._on_step = lambda infos: bool(seen.append(len(infos))) or True
+    assert_refused(trained, f"do not fit the context of {len(first) + 20}")
+    assert seen  # at least a turn was played
+
+
+def saved(folder, pieces: bytes | None = None):
+    """A checkpoint of an agent that has learnt, with other tokens than ours."""
+    trained = agent(rewards=None, method="reinforce").learn(8)
+    if pieces is not None:
+        text = bytes(trained.policy.pieces.tolist()).replace(b"q", pieces)
+        trained.policy.pieces = torch.tensor(list(text), dtype=torch.uint8)
+    trained.save(folder / "agent")
+    return folder / "agent"
+
+
+def test_a_checkpoint_of_another_vocabulary(tmp_path):
+    path = saved(tmp_path, "ç".encode())
+    with pytest.raises(ValueError, match="trained on other tokens"):
+        PolicyGradient.load(path)
+    trained = agent(rewards=None)
+    assert_refused(trained, "trained on other tokens", act=lambda: trained.set_parameters(path))
+
+
+class Accents(gymnasium.Env):
+    """Answers in characters of its own."""
+
+    observation_space = Text(20, min_length=0, charset="abcdefé")
+    action_space = Text(20, min_length=0, charset="abc")
+
+    def reset(self, *, seed=None, options=None):
+        return "bébé", {}
+
+    def step(self, action):
+        return "", 0.0, True, False, {}
+
+
+def test_an_environment_of_other_characters_is_refused_and_one_of_other_lengths_is_not(tmp_path):
+    path = saved(tmp_path)
+    with pytest.raises(ValueError, match="trained on other characters: this environment's observations also have 'é'"):
+        PolicyGradient.load(path, env=Accents())
+    trained = PolicyGradient.load(path, env=ENV)
+    one = agent(gymnasium.make(ENV))
+    assert_refused(one, "this agent was trained on other characters", act=lambda: one.set_env(Accents()))
+    other = sb3_env("tiltyard/ChainSum-v0", 8, strings=True, level=1)
+    assert other.action_space != trained.action_space
+    trained.set_env(other)
+    assert trained.learn(8, reset_num_timesteps=False).num_timesteps == 16
+    assert PolicyGradient.load(path, env="tiltyard/ChainSum-v0").n_envs == 8
