@@ -18,6 +18,7 @@ import tyro
 from .. import MissingExtra, __version__, unknown
 from . import commands
 from .dataset_commands import Dataset
+from .pretrain import Pretrain
 from .race import RaceIncomplete
 from .runs import FinishedRun, Run
 
@@ -266,7 +267,7 @@ class Claim:
 
 COMMANDS: dict[str, type[Any]] = {
     command.__name__.lower(): command
-    for command in (List, Train, Evaluate, Play, Race, Leaderboard, Report, Claim, Dataset)
+    for command in (List, Train, Pretrain, Evaluate, Play, Race, Leaderboard, Report, Claim, Dataset)
 }
 
 

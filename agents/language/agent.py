@@ -1,6 +1,6 @@
 """What all language agents share: a policy on strings, a supervised warm start, Stable-Baselines3's loop and logs."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import gymnasium
@@ -21,7 +21,7 @@ from .episodes import StopTraining
 from .generation import check_sampling
 from .loop import Loop
 from .policy import TextPolicy
-from .pretrained import PRETRAINED
+from .pretrained import PRETRAINED, is_base, read_base
 from .transformer import SIZES
 from .update import imitation_step
 from .warm_start import demonstration_batches, warm_start_rate
@@ -31,8 +31,10 @@ class LanguageAgent(Loop):
     """A transformer that acts in a text environment; subclasses say what one iteration of learning is.
 
     Args:
-        policy: ``"transformer-1m"`` and the other sizes start from nothing; ``"countdown-warm"`` ships with weights;
-            ``"hf:<path>"`` is a causal language model of Hugging Face's, with ``?lora=8`` through adapters of rank 8.
+        policy: ``"transformer-1m"`` and the other sizes start from nothing; ``"chain-sum-base"`` and other names of
+            :data:`~tiltyard.agents.language.pretrained.PRETRAINED` ship with weights; ``"<path>.safetensors"`` is a
+            base checkpoint that ``tiltyard pretrain`` wrote; ``"hf:<path>"`` is a causal language model of Hugging
+            Face's, with ``?lora=8`` through adapters of rank 8.
         env: a text environment, of one turn or of several: its id (an iteration's episodes are lanes then), a
             ``VecEnv`` of strings (``sb3_env(..., strings=True)``), a Gymnasium vector or a single environment.
         n_lanes: lanes of an environment given by its id.
@@ -81,7 +83,8 @@ class LanguageAgent(Loop):
         device: torch.device | str = "auto",
         _init_setup_model: bool = True,
     ) -> None:
-        if policy not in self.policy_aliases and not policy.startswith("hf:"):
+        policy = str(policy)  # a path, or SB3's habit of a class, which is told which names there are
+        if policy not in self.policy_aliases and not is_base(policy) and not policy.startswith("hf:"):
             raise ValueError(unknown("policy", policy, self.policy_aliases))
         if env is None:
             raise TypeError(f"{type(self).__name__} needs an environment, such as env='tiltyard/ChainSum-v0'")
@@ -151,16 +154,17 @@ class LanguageAgent(Loop):
     def _setup_model(self) -> None:
         self._setup_lr_schedule()
         seed = int(np.random.SeedSequence().generate_state(1)[0]) if self.seed is None else self.seed
-        pretrained = PRETRAINED.get(self.policy_name)
-        size = pretrained.size if pretrained else self.policy_name
+        base = read_base(self.policy_name) if is_base(self.policy_name) else None
+        self.size = base.size if base else self.policy_name
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             policy = TextPolicy(
-                self.observation_space, self.action_space, self.lr_schedule, size=size, **self.policy_kwargs
+                self.observation_space, self.action_space, self.lr_schedule, size=self.size, **self.policy_kwargs
             )
         self.policy = policy.to(self.device)
-        if pretrained:
-            pretrained.fill(self.policy)
+        if base:
+            base.fill(self.policy)
+            self._given["policy"] = base.size  # a checkpoint holds the weights: it is loaded without the file
         self._remember_start()
         self.set_random_seed(seed)
 
@@ -170,10 +174,13 @@ class LanguageAgent(Loop):
             self.rng = np.random.default_rng([seed, 0])
             self.policy.reseed(seed)
 
-    def warm_start(self) -> list[float]:
+    def warm_start(self, progress: Callable[[int], None] | None = None) -> list[float]:
         """Takes ``warm_start_steps`` gradient steps on demonstrations, if not done before; returns their losses.
 
         :meth:`learn` calls it first; call it yourself to look at the policy in between.
+
+        Args:
+            progress: called after each step with the number of steps done.
         """
         losses = []
         if not self.warm_started and self.warm_start_steps > 0:
@@ -184,6 +191,8 @@ class LanguageAgent(Loop):
                 update_learning_rate(self.policy.optimizer, rate)
                 tokens, mask = next(batches)
                 losses.append(imitation_step(self.policy, tokens, mask, max_grad_norm=self.max_grad_norm))
+                if progress is not None:
+                    progress(step + 1)
             self.policy.optimizer.state.clear()  # what follows has another loss and another scale
             self._remember_start()
         self.warm_started = True

@@ -66,14 +66,17 @@ class TextPolicy(BasePolicy):
         self.register_buffer("pieces", torch.tensor(list(text), dtype=torch.uint8))  # stored beside the weights
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
-        """Loads weights, after checking that they were trained on this policy's tokens.
+        """Loads weights, after checking that they were trained on this policy's tokens and are those of its network.
 
         Raises:
-            ValueError: other tokens: every number of the network would mean something else.
+            ValueError: other tokens (every number of the network would mean something else) or another network; nothing
+                has been loaded.
         """
         stored = tuple(bytes(state_dict["pieces"].tolist()).decode().split("\0")) if "pieces" in state_dict else ()
         if stored != self.tokenizer.pieces:
             raise ValueError("these weights were trained on other tokens: build the policy with pieces= of that time")
+        if strict:
+            _check_shapes(self.state_dict(), state_dict)
         return super().load_state_dict(state_dict, strict, assign)
 
     def reseed(self, seed: int) -> None:
@@ -196,6 +199,14 @@ class TextPolicy(BasePolicy):
 
     def _get_constructor_parameters(self) -> dict[str, Any]:
         return super()._get_constructor_parameters() | {"pieces": self.tokenizer.pieces}
+
+
+def _check_shapes(own: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> None:
+    """Refuses other weights than a network has, before some of them are loaded."""
+    for name in [*own, *given]:
+        here, there = (tuple(state[name].shape) if name in state else "missing" for state in (own, given))
+        if here != there:
+            raise ValueError(f"these weights are of another network: {name} is {there} there, and here {here}")
 
 
 def _build(size: str, pieces: Sequence[str]) -> tuple[Tokenizer, Transformer]:

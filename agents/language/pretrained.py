@@ -1,44 +1,116 @@
-"""Networks that ship with their weights, each with the command that made it."""
+"""Base checkpoints: what a warm start taught a network, in one file of half-precision weights that says what made it.
 
+``tiltyard pretrain`` writes them; a policy is named by the file, or by a name of :data:`PRETRAINED`. The tensors are
+the policy's weights and the texts of its tokens. The metadata are ``size``, the network's; ``env`` and ``level``, where
+its demonstrations came from; ``command``, what made it; ``versions``, what was installed then (JSON). Nothing in a file
+is code.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
-from safetensors.torch import load_file, save_file
-from torch import float16
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
 
+from ... import unknown
+from ..checkpoint import write_atomically
 from .policy import TextPolicy
+from .transformer import SIZES
 
-FOLDER = Path(__file__).parent / "checkpoints"
+FOLDER, SUFFIX = Path(__file__).parent / "checkpoints", ".safetensors"
+
+PRETRAINED: dict[str, str] = {
+    # a script of this recipe made it, before there was the command; results rest on its weights, so they stay
+    "countdown-warm": "tiltyard pretrain --env tiltyard/Countdown-v0 --level 1 --policy transformer-300k --steps 5000 "
+    "--noise 0.4 --batch-size 8 --learning-rate 0.003 --seed 0 --out countdown-warm.safetensors",
+    "chain-sum-base": "tiltyard pretrain --env tiltyard/ChainSum-v0 --level 1 --policy transformer-300k --steps 900 "
+    "--noise 0.3 --batch-size 8 --learning-rate 0.002 --seed 0 --out chain-sum-base.safetensors",
+    "maze-base": "tiltyard pretrain --env tiltyard/Maze-v0 --level 1 --policy transformer-300k --steps 1200 "
+    "--noise 0.3 --batch-size 8 --learning-rate 0.002 --seed 0 --out maze-base.safetensors",
+}
+"""Base checkpoints that are shipped, in the folder ``checkpoints`` beside this file, by name; what made each."""
 
 
 @dataclass(frozen=True)
-class Pretrained:
-    """One network on disk.
+class Base:
+    """A base checkpoint as read.
 
     Attributes:
-        size: a name of :data:`~tiltyard.agents.language.transformer.SIZES`.
-        file: in the folder ``checkpoints`` beside this file; half precision, no code.
-        command: what made it.
+        file: where it lies.
+        about: its metadata, see above.
+        weights: its tensors.
     """
 
-    size: str
-    file: str
-    command: str
+    file: Path
+    about: Mapping[str, str]
+    weights: Mapping[str, Tensor]
+
+    @property
+    def size(self) -> str:
+        """Of the network, a name of :data:`~tiltyard.agents.language.transformer.SIZES`."""
+        return self.about["size"]
 
     def fill(self, policy: TextPolicy) -> None:
-        """Loads the weights into ``policy``."""
-        policy.load_state_dict(load_file(FOLDER / self.file))
+        """Gives ``policy`` the weights.
+
+        Raises:
+            ValueError: they were trained on other tokens, or are those of another network; ``policy`` is as it was.
+        """
+        try:
+            policy.load_state_dict(self.weights)
+        except ValueError as error:
+            raise ValueError(f"{self.file} does not fit this version: {error}") from error
 
 
-PRETRAINED: dict[str, Pretrained] = {
-    "countdown-warm": Pretrained(
-        "transformer-300k", "countdown-warm.safetensors", "python benchmarks/proofs/countdown_warm.py"
-    ),
-}
-"""Policies by name."""
+def is_base(policy: str) -> bool:
+    """Whether a policy's name stands for a base checkpoint: a shipped one, or a file by its path."""
+    return policy in PRETRAINED or policy.endswith(SUFFIX)
 
 
-def export(policy: TextPolicy, file: str | Path) -> None:
-    """Writes ``policy``'s weights in half precision, and its tokens, for :data:`PRETRAINED`."""
-    state = policy.state_dict()
-    save_file({name: value.to(float16) if value.is_floating_point() else value for name, value in state.items()}, file)
+def read_base(policy: str) -> Base:
+    """The base checkpoint that a policy's name stands for; runs no code from the file.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: not a base checkpoint, or a damaged one, or of a network that this version does not have.
+    """
+    file = FOLDER / f"{policy}{SUFFIX}" if policy in PRETRAINED else Path(policy)
+    if not file.is_file():
+        raise FileNotFoundError(f"there is no base checkpoint {file}: tiltyard pretrain makes one")
+    try:
+        with safe_open(file, "pt") as opened:
+            base = Base(file, opened.metadata() or {}, {name: opened.get_tensor(name) for name in opened.keys()})
+    except SafetensorError as error:
+        raise ValueError(f"{file} is no base checkpoint, or is damaged ({error})") from error
+    if "size" not in base.about:
+        raise ValueError(f"{file} does not say which network its weights are of: use what tiltyard pretrain writes")
+    if base.size not in SIZES:
+        raise ValueError(f"{file} is of an {unknown('size', base.size, SIZES)}")
+    return base
+
+
+def write_base(policy: TextPolicy, file: str | Path, about: Mapping[str, str]) -> None:
+    """Writes a base checkpoint; the file appears whole or not at all.
+
+    Args:
+        policy: its weights are rounded to half precision; it keeps its own.
+        file: its name.
+        about: the metadata, see above.
+
+    Raises:
+        ValueError: a weight that is no finite number in half precision.
+    """
+    state = {name: value.detach().cpu().contiguous() for name, value in policy.state_dict().items()}
+    halved = {name: value.half() if value.is_floating_point() else value for name, value in state.items()}
+    if not all(bool(torch.isfinite(value).all()) for value in halved.values()):
+        raise ValueError("the weights are not finite numbers: training went astray, use a lower learning rate")
+    data = save(halved, dict(about))
+
+    def put(opened: IO[bytes]) -> None:
+        opened.write(data)
+
+    write_atomically(file, put, SUFFIX)

@@ -2,7 +2,20 @@
 
 from ..row import Row
 
-_COUNTDOWN = {"policy": "countdown-warm", "warm_start_steps": 0, "warm_start_noise": 0.4, "max_answer_tokens": 112}
+# Shipped bases, all of level 1, with the noise that they were made with; there is room for answers of levels 2 and 3.
+_BASES = {
+    f"tiltyard/{env}-v0": {
+        "policy": policy,
+        "warm_start_steps": 0,
+        "warm_start_noise": noise,
+        "max_answer_tokens": tokens,
+    }
+    for env, policy, noise, tokens in (
+        ("Countdown", "countdown-warm", 0.4, 112),
+        ("ChainSum", "chain-sum-base", 0.3, 48),
+        ("Maze", "maze-base", 0.3, 48),
+    )
+}
 _LANGUAGE = {"warm_start_steps": 2000, "warm_start_batch_size": 8, "warm_start_learning_rate": 2e-3}
 
 ROWS: tuple[Row, ...] = (
@@ -15,7 +28,7 @@ ROWS: tuple[Row, ...] = (
         settings={
             "*": {"policy": "transformer-1m", "method": "grpo", "kl_coef": 0.0, "prompts_per_batch": 32},
             "text": _LANGUAGE | {"learning_rate": 2.5e-4},
-            "tiltyard/Countdown-v0": _COUNTDOWN,
+            **_BASES,
         },
         n_envs={"text": 256},
     ),
@@ -27,7 +40,7 @@ ROWS: tuple[Row, ...] = (
         settings={
             "*": {"policy": "transformer-1m", "method": "sft"},
             "text": _LANGUAGE | {"learning_rate": 2.5e-4},
-            "tiltyard/Countdown-v0": _COUNTDOWN,
+            **_BASES,
         },
     ),
     Row(
@@ -39,7 +52,7 @@ ROWS: tuple[Row, ...] = (
         settings={
             "*": {"policy": "transformer-1m", "method": "filtered-bc", "prompts_per_batch": 32},
             "text": _LANGUAGE | {"learning_rate": 2.5e-4},
-            "tiltyard/Countdown-v0": _COUNTDOWN,
+            **_BASES,
         },
         n_envs={"text": 256},
     ),
@@ -52,7 +65,7 @@ ROWS: tuple[Row, ...] = (
         settings={
             "*": {"policy": "transformer-1m", "batch_size": 64, "critic_warm_up": 5},
             "text": _LANGUAGE | {"learning_rate": 1e-4},
-            "tiltyard/Countdown-v0": _COUNTDOWN,
+            **_BASES,
         },
         n_envs={"text": 128},
     ),
