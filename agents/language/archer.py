@@ -121,7 +121,7 @@ class ArCHer(LanguageAgent):
         seeds = self.rng.integers(0, 2**31, size=self.episodes_per_iteration).tolist()
         with self._rollout():
             rollouts = by_turns(collector.collect(seeds))
-        self.logger.record("rollout/answer_tokens", float(rollouts.length.float().mean()))
+        self._log_answers(rollouts)
         return rollouts
 
     def _critic_step(self) -> Tensor:

@@ -16,7 +16,9 @@ from stable_baselines3.common.utils import safe_mean
 
 from ..checkpoint import SafeCheckpoint
 from .episodes import StopTraining
+from .metrics import answer_metrics
 from .policy import TextPolicy
+from .rollouts import Rollouts
 
 Self = TypeVar("Self", bound="Loop")
 
@@ -106,6 +108,10 @@ class Loop(SafeCheckpoint, BaseAlgorithm):
         self.logger.record("time/time_elapsed", int(elapsed), exclude="tensorboard")
         self.logger.record("time/total_timesteps", self.num_timesteps, exclude="tensorboard")
         self.logger.dump(step=self.num_timesteps)
+
+    def _log_answers(self, rollouts: Rollouts) -> None:
+        for name, value in answer_metrics(rollouts).items():
+            self.logger.record(f"rollout/{name}", value)
 
     @property
     def streams(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from ...wrappers.guidance.catalogue import load as load_guidance
 from ...wrappers.rewards.catalogue import load as load_reward
 from ...wrappers.seams import Choice, Curriculum, Guidance, Reward
 from ..objectives.advantages.gae import raw_gae
-from ..objectives.ops import group_std, masked_mean
+from ..objectives.ops import masked_mean
 from ..objectives.registry import Objective
 from .agent import LanguageAgent
 from .collect import Collector, by_turns, fill
@@ -180,12 +180,11 @@ class PolicyGradient(LanguageAgent):
         rollouts = self._sample()
         if rollouts is None:  # the curriculum threw everything away
             return
+        self._log_answers(rollouts)
         rollouts = self._supplied(rollouts, objective)
-        self.logger.record("rollout/answer_tokens", float(rollouts.length.float().mean()))
-        self.logger.record("rollout/entropy", float(masked_mean(rollouts.entropy, rollouts.mask)))
-        self.logger.record(
-            "rollout/mixed_groups", float((group_std(rollouts.reward, rollouts.group) > 0).float().mean())
-        )
+        if rollouts.logp_ref is not None:
+            moved = torch.where(rollouts.mask, rollouts.logp_ref - rollouts.logp_old, 0.0)
+            self.logger.record("rollout/kl_ref", float(masked_mean(moved.exp() - moved - 1, rollouts.mask)))
         self.train(rollouts, objective)
         if "values" in objective.needs:
             self._fit_critic(rollouts, objective)

@@ -40,7 +40,8 @@ def policy_gradient_step(
         max_grad_norm: the gradient is scaled down to this norm.
 
     Returns:
-        Means over the answers that were run: the objective's metrics and ``loss``, ``entropy``, ``grad_norm``.
+        The objective's metrics and ``entropy`` and ``approx_kl`` (from the policy that wrote the answers to the policy
+        before this step), means over the tokens that were run, and ``loss`` and ``grad_norm``.
     """
     weights = objective.aggregate(rollouts.mask)
     rows = torch.arange(len(rollouts), device=rollouts.tokens.device)
@@ -57,14 +58,16 @@ def policy_gradient_step(
         per_token, metrics = objective.loss(part, own, out)
         loss = masked_sum((per_token - ent_coef * out.entropy) * weights[rows[piece], :length], part.mask)
         metrics["entropy"] = masked_mean(out.entropy.detach(), part.mask)
-        gathered.append((len(piece), metrics))
+        moved = torch.where(part.mask, out.logp.detach() - part.logp_old, 0.0)
+        metrics["approx_kl"] = masked_mean(moved.exp() - 1 - moved, part.mask)
+        gathered.append((int(part.mask.sum()), metrics))
         return loss
 
     tokens, mask = rollouts.tokens[rows], rollouts.mask[rows]
     group = rollouts.group[rows] if "groups" in objective.needs else None
     loss, norm = descend(policy, tokens, mask, loss_of, max_grad_norm, group, "logp_mean" in objective.needs)
-    names = gathered[0][1]
-    means = {name: sum((n * m[name] for n, m in gathered), torch.zeros(())) / len(rows) for name in names}
+    written = sum(n for n, _ in gathered)
+    means = {name: sum((n * m[name] for n, m in gathered), torch.zeros(())) / written for name in gathered[0][1]}
     return {**means, "loss": loss, "grad_norm": norm}
 
 

@@ -1,0 +1,35 @@
+"""Numbers that practitioners watch, of a batch of answers as they were sampled."""
+
+import torch
+
+from ..objectives.ops import group_max, masked_mean
+from .rollouts import Rollouts
+
+
+def answer_metrics(rollouts: Rollouts) -> dict[str, float]:
+    """What a batch of answers says of the policy that wrote them, by the names under which it is logged.
+
+    ===================  ==========================================================================
+    ``reward``           mean, after shaping
+    ``answer_tokens``    mean tokens that the policy wrote in an episode
+    ``entropy``          nats, mean over these tokens
+    ``pass@1``           share of answers that are right
+    ``pass@<k>``         share of problems with a right answer among their k, where each has k > 1
+    ``dead_groups``      share of problems whose k answers all earned the same, likewise
+    ===================  ==========================================================================
+    """
+    success = rollouts.info["success"].double()
+    found = {
+        "reward": rollouts.reward.double().mean(),
+        "answer_tokens": rollouts.length.double().mean(),
+        "entropy": masked_mean(rollouts.entropy, rollouts.mask),
+        "pass@1": success.mean(),
+    }
+    _, sizes = torch.unique(rollouts.group, return_counts=True)
+    if len(sizes) < len(rollouts):
+        share = 1 / sizes[torch.unique(rollouts.group, return_inverse=True)[1]] / len(sizes)  # of a row in its problem
+        best, worst = (sign * group_max(sign * rollouts.reward, rollouts.group) for sign in (1, -1))
+        found["dead_groups"] = (share * (best == worst)).sum()
+        if (sizes == sizes[0]).all():
+            found[f"pass@{int(sizes[0])}"] = (share * group_max(success, rollouts.group)).sum()
+    return {name: float(value) for name, value in found.items()}
