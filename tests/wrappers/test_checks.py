@@ -41,5 +41,7 @@ def test_rewards_of_another_shape_are_refused():
 def test_a_lane_whose_reward_is_no_number_is_refused_and_other_errors_pass():
     with pytest.raises(ValueError, match="a lane's reward is not one number"):
         stepped(lanes(np.ones(2)))
-    with pytest.raises(AssertionError):
-        step_lanes(lanes(), np.full(3, 7))
+    env = lanes()
+    env.reset(seed=0)
+    with pytest.raises(AssertionError, match="invalid"):
+        step_lanes(env, np.full(3, 7))
