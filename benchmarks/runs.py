@@ -94,10 +94,12 @@ class Run:
 
     @property
     def task(self) -> str:
-        """What is to be learnt, from what: the environment's id, and the dataset if there is one."""
+        """What is to be learnt, from what: the environment's id and keywords, and the dataset if there is one."""
+        words = ", ".join(f"{key}={value}" for key, value in sorted(self.params.get("env_kwargs", {}).items()))
+        where = f"{self.env_id} with {words}" if words else self.env_id
         if self.track == "online":
-            return self.env_id
-        return f"{self.env_id} from {self.params['dataset'].rpartition('/')[2]}" + ", then online" * (self.budget > 0)
+            return where
+        return f"{where} from {self.params['dataset'].rpartition('/')[2]}" + ", then online" * (self.budget > 0)
 
     @property
     def length(self) -> str:

@@ -24,8 +24,9 @@ def place(run: Run, *, across: bool = False) -> tuple[str, str]:
 def group(runs: Iterable[FinishedRun], *, across: bool = False) -> tuple[Groups, list[str]]:
     """Groups ``runs`` and says in sentences what was left out or kept apart; for ``across`` see :func:`place`.
 
-    An agent is named by its catalogue name, and by whatever else would otherwise be pooled: settings that not all of
-    its runs have, the budget where one task was run with several, the versions where they are not those of most runs.
+    An agent is named by its catalogue name, or by its method where it was given one, and by whatever else would
+    otherwise be pooled: settings that not all of its runs have, the budget where one task was run with several, the
+    versions where they are not those of most runs.
     Settings that all runs of an agent share are told once, in a sentence.
     """
     kept, notes = _usable(sorted(runs, key=lambda run: (run.run.task, run.run.agent, run.run.seed, str(run.folder))))
@@ -67,7 +68,7 @@ def _usable(runs: list[FinishedRun]) -> tuple[list[FinishedRun], list[str]]:
 
 def _names(runs: list[FinishedRun], shared: Mapping[str, frozenset[str]]) -> list[str]:
     lengths: dict[tuple[str, str], set[str]] = defaultdict(set)
-    plain = [", ".join([run.run.agent, *sorted(_settings(run.run) - shared[run.run.agent])]) for run in runs]
+    plain = [", ".join([_plain(run.run), *sorted(_settings(run.run) - shared[run.run.agent])]) for run in runs]
     for run, name in zip(runs, plain, strict=True):
         lengths[run.run.task, name].add(run.run.length)
     usual = _usual_versions(runs)
@@ -80,8 +81,13 @@ def _names(runs: list[FinishedRun], shared: Mapping[str, frozenset[str]]) -> lis
     return names
 
 
+def _plain(run: Run) -> str:
+    return str(run.params.get("method", run.agent))
+
+
 def _settings(run: Run) -> frozenset[str]:
-    return frozenset(f"{key}={value}" for key, value in run.params.items() if key not in DATA)
+    """What was set beyond the agent's row; its method names the agent, and the rest of these is part of the task."""
+    return frozenset(f"{k}={v}" for k, v in run.params.items() if k not in (*DATA, "env_kwargs", "method"))
 
 
 def _shared_settings(runs: list[FinishedRun]) -> dict[str, frozenset[str]]:

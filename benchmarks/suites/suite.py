@@ -40,6 +40,7 @@ class Task:
         dataset: id of the Minari dataset that every agent of the task is given, if any.
         eval_episodes: held-out episodes of every evaluation.
         eval_points: evaluations along a run, the final one included.
+        env_kwargs: the environment's own keywords, such as a level.
     """
 
     env_id: str
@@ -47,10 +48,12 @@ class Task:
     eval_episodes: int = 100
     eval_points: int = 6
     dataset: str | None = None
+    env_kwargs: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def params(self, entry: Entry) -> dict[str, Any]:
         """The params of an entry's runs."""
-        return {**({} if self.dataset is None else {"dataset": self.dataset}), **entry.params}
+        given = {"dataset": self.dataset, "env_kwargs": dict(self.env_kwargs)}
+        return {**{name: value for name, value in given.items() if value}, **entry.params}
 
 
 @dataclass(frozen=True)

@@ -318,6 +318,12 @@ def test_a_run_learns_from_a_dataset_and_then_goes_on_online(tmp_path, monkeypat
     assert "--set dataset=tiltyard/hopper/random-v0" in both.run.command
 
 
+def test_a_run_at_another_level_is_another_task():
+    assert Run("tiltyard/Maze-v0", "grpo", 0, 8, {"env_kwargs": {"split": "train", "level": 2}}).task == (
+        "tiltyard/Maze-v0 with level=2, split=train"
+    )
+
+
 @pytest.mark.parametrize(
     ("changes", "error", "message"),
     [

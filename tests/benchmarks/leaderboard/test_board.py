@@ -1,6 +1,7 @@
 import dataclasses
 import math
 from collections.abc import Callable
+from itertools import product
 
 import numpy as np
 import pytest
@@ -120,6 +121,17 @@ def test_settings_that_all_runs_of_an_agent_share_are_told_once(make_run: MakeRu
     board = board_of(runs)
     assert {result.agent for result in board.results} == {"sac, tau=0.01", "sac, tau=0.02", "td3"}
     assert board.notes == ("all runs of sac, td3 have gamma=0.9",)
+
+
+def test_methods_name_themselves_and_another_level_is_another_task(make_run: MakeRun) -> None:
+    sums = "tiltyard/ChainSum-v0"
+    params = [{"method": method, "batch_size": 64} for method in ("rloo", "ngrpo")]
+    runs = [make_run(sums, "grpo", 0, 0.5, params=each) for each in params]
+    runs += [make_run(sums, "grpo", 0, 0.5, params={**each, "env_kwargs": {"level": 2}}) for each in params]
+    board = board_of(runs)
+    tasks = (sums, f"{sums} with level=2")
+    assert {(result.task, result.agent) for result in board.results} == set(product(tasks, ("rloo", "ngrpo")))
+    assert board.notes == ("all runs of grpo have batch_size=64",)
 
 
 def test_learning_from_data_is_another_task_in_a_section_of_its_own(make_run: MakeRun) -> None:
