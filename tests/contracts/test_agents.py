@@ -232,6 +232,11 @@ def test_classes_are_exported_by_name() -> None:
         tiltyard.agents.DSAC  # noqa: B018
 
 
+def test_a_method_taken_for_an_agent_is_told_where_it_belongs() -> None:
+    with pytest.raises(KeyError, match="'rloo' is a method of language agents.*agent 'grpo' with method='rloo'"):
+        tiltyard.agents.make("rloo", "tiltyard/ChainSum-v0")
+
+
 def test_an_unknown_agent_says_which_exist() -> None:
     with pytest.raises(KeyError, match="unknown agent 'sacc'; did you mean 'sac'"):
         tiltyard.agents.make("sacc", "tiltyard/Hopper-v5")
