@@ -68,7 +68,8 @@ def _head(suite: Suite, runs: Sequence[FinishedRun], board: Board, command: str)
         f"Scores are normalised: 0 is a random policy, 1 the scripted expert. Brackets are {board.level:.0%} "
         "stratified bootstrap intervals over runs. P is the probability that a run of the agent outscores one of the "
         "reference on the same task; an interval with 0.5 in it does not tell them apart. Where every run of one beats "
-        "every run of the other a bootstrap has nothing to resample, and P has no interval.",
+        "every run of the other a bootstrap has nothing to resample, and P has no interval. At step 0: success after "
+        "the updates on data alone.",
         "",
         *(f"- {note}." for note in board.notes),
         *(f"- Not finished: {count} runs of {task}." for task, count in missing(suite, runs).items()),
@@ -136,23 +137,23 @@ def _overall(comparison: Comparison, section: Section, board: Board) -> list[str
 
 
 def _by_task(comparison: Comparison, board: Board) -> list[str]:
-    heads = (
-        "task",
-        "agent",
-        "mean return",
-        "success",
-        f"P(beats {comparison.reference})",
-        "",
-        "length",
-        "minutes",
-    )
+    beats = f"P(beats {comparison.reference})"
+    heads = ("task", "agent", "mean return", "success", beats, "", "length", "at step 0", "minutes")
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for result in board.results:
         odds = _odds(board, result.agent, comparison.reference, (result.task,))
         cells = [short(result.task), result.agent, f"{result.score:,.2f}", f"{result.success:.0%}", *odds]
         minutes = float(np.mean([run.wall_seconds for run in result.runs])) / 60
-        lines.append(f"| {' | '.join([*cells, result.runs[0].run.length, f'{minutes:.1f}'])} |")
+        cells += [result.runs[0].run.length, _at_first(result), f"{minutes:.1f}"]
+        lines.append(f"| {' | '.join(cells)} |")
     return lines
+
+
+def _at_first(result: Result) -> str:
+    """Success after the updates on data that came before the first step in the environment, if both there were."""
+    runs = [run for run in result.runs if run.run.budget and run.run.params.get("offline_steps")]
+    firsts = [run.curve[0][2] for run in runs if run.curve[0][0] == 0]
+    return f"{np.mean(firsts):.0%}" if len(firsts) == len(result.runs) else ""
 
 
 def _odds(board: Board, agent: str, reference: str, tasks: Sequence[str]) -> list[str]:
@@ -188,7 +189,7 @@ def draw_curves(board: Board, path: str | Path) -> None:
     agents = sorted({result.agent for result in board.results})
     colours = {agent: colormaps["tab20"]((2 * i) % 20 + i // 10) for i, agent in enumerate(agents)}
     rows, columns = math.ceil(len(tasks) / COLUMNS), min(len(tasks), COLUMNS)
-    figure = Figure(figsize=(5.2 * columns, 3.6 * rows + 0.3 * math.ceil(len(agents) / 3)), layout="constrained")
+    figure = Figure(figsize=(5.2 * columns, 3.6 * rows + 0.3 * math.ceil(len(agents) / columns)), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False).ravel()
     for ax, task in zip(axes, tasks, strict=False):
         mine = [result for result in board.results if result.task == task]
@@ -200,7 +201,7 @@ def draw_curves(board: Board, path: str | Path) -> None:
     for ax in axes[len(tasks) :]:
         ax.set_axis_off()
     found = {label: line for ax in axes for line, label in zip(*ax.get_legend_handles_labels(), strict=True)}
-    figure.legend(found.values(), found.keys(), loc="outside lower center", ncols=3, frameon=False, fontsize=8)
+    figure.legend(found.values(), found.keys(), loc="outside lower center", ncols=columns, frameon=False, fontsize=8)
     figure.savefig(path, dpi=110)
 
 

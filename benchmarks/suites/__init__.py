@@ -5,12 +5,13 @@ What they are made of is in :mod:`.suite`; each of the other files holds one.
 
 from ... import unknown
 from .control import CONTROL
+from .manipulation import MANIPULATION
 from .smoke import SMOKE
 from .suite import Comparison, Entry, Recipe, Suite, Task
 
-__all__ = ["CONTROL", "SMOKE", "SUITES", "Comparison", "Entry", "Recipe", "Suite", "Task", "find"]
+__all__ = ["CONTROL", "MANIPULATION", "SMOKE", "SUITES", "Comparison", "Entry", "Recipe", "Suite", "Task", "find"]
 
-SUITES: tuple[Suite, ...] = (SMOKE, CONTROL)
+SUITES: tuple[Suite, ...] = (SMOKE, CONTROL, MANIPULATION)
 
 
 def find(name: str) -> Suite:

@@ -1,5 +1,6 @@
 import pytest
 
+from tiltyard.agents.catalogue import find as find_agent
 from tiltyard.benchmarks import Run, Suite
 from tiltyard.benchmarks.suites import SUITES, Entry, Task, find
 from tiltyard.envs.catalogue import find as find_env
@@ -59,3 +60,23 @@ def test_smoke_races_two_agents_in_each_domain_over_three_seeds():
     assert {find_env(task.env_id).domain for task in smoke.tasks} == {"text", "gui", "driving", "robotics"}
     assert all(len(task.entries) == 2 for task in smoke.tasks)
     assert len(smoke.runs()) == 24
+
+
+def test_manipulation_gives_the_same_demonstrations_and_networks_to_all():
+    suite = find("manipulation-v1")
+    assert suite.core_seconds <= 3 * 3600
+    runs = suite.runs(seeds=[0])
+    for env_id in ("PegInsertion", "BoardInsertion", "CableRouting", "ObjectRelocation", "DrawerDoor"):
+        row = find_agent("serl").settings_for(f"tiltyard/{env_id}-v0")
+        mine = {(run.agent, run.track): run for run in runs if run.env_id == f"tiltyard/{env_id}-v0"}
+        data, online = f"tiltyard/{env_id.lower()}/demonstrations-v0", "offline to online"
+        assert suite.datasets[data].settings == {"episodes": 20}
+        assert mine.keys() == {("serl", online), ("sac", online), ("bc", "offline")} | (
+            {("sac", "online")} if env_id == "PegInsertion" else set()
+        )
+        assert {run.params.get("dataset") for (_, track), run in mine.items() if track != "online"} == {data}
+        assert {run.params["policy_kwargs"]["net_arch"][0] for run in mine.values() if run.agent != "serl"} == {64}
+        assert row["policy_kwargs"]["net_arch"] == [64, 64]
+        assert {run.budget for run in mine.values() if run.budget} == {mine["serl", online].budget}
+        for name in ("learning_rate", "batch_size", "learning_starts", "ent_coef", "target_entropy"):
+            assert mine["sac", online].params[name] == row[name]

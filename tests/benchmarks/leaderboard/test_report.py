@@ -72,7 +72,7 @@ def test_agents_are_compared_across_what_they_learn_from(make_run: MakeRun, tmp_
     data = {"dataset": "tiltyard/hopper/medium-v0"}
     runs = [make_run(HOPPER, "sac", seed, 0.1) for seed in range(3)]
     runs += [make_run(HOPPER, "sac", seed, 0.4, params=data) for seed in range(3)]
-    runs += [make_run(HOPPER, "serl", seed, 0.9, params={**data, "tau": 0.1}) for seed in range(3)]
+    runs += [make_run(HOPPER, "serl", seed, 0.9, params={**data, "offline_steps": 5}) for seed in range(3)]
     runs += [make_run(HOPPER, "bc", seed, 0.5, budget=0, params={**data, "offline_steps": 9}) for seed in range(3)]
     beside = Comparison("Side by side", (HOPPER,), "serl from medium-v0, then online", across=True, remark="A remark.")
     suite = replace(SUITE, comparisons=(beside, Comparison("Apart", (HOPPER,), "sac")))
@@ -80,12 +80,18 @@ def test_agents_are_compared_across_what_they_learn_from(make_run: MakeRun, tmp_
     together, _, apart = page.read_text().partition("## Apart")
     names = ("serl from medium-v0, then online", "bc from medium-v0", "sac from medium-v0, then online", "sac")
     rows = [line.strip("| ").split(" | ") for line in together.splitlines() if line.startswith("| Hopper-v5")]
-    assert [(row[1], row[-2]) for row in rows] == [
-        *zip(names, ("20,000 steps", "9 updates", "20,000 steps", "20,000 steps"), strict=True)
+    assert [(row[1], row[6]) for row in rows] == [
+        *zip(names, ("5 updates, 20,000 steps", "9 updates", "20,000 steps", "20,000 steps"), strict=True)
     ]
-    assert {row[-1] for row in rows} == {"0.8"}  # 51 s of 50, 51 and 52
+    assert {row[8] for row in rows} == {"0.8"}  # 51 s of 50, 51 and 52
+    assert [row[7] for row in rows] == [""] * 4  # the made-up curves begin later
     assert "## Side by side\n\nA remark.\n\n|" in together
     assert "serl" not in apart
+
+    begun = [replace(run, curve=((0, 0.0, 0.25), *run.curve)) for run in runs]
+    text = write_report(suite, begun, tmp_path, command="").read_text().partition("## Apart")[0]
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| Hopper-v5")]
+    assert [row[7] for row in rows] == ["25%", "", "", ""]  # of those who do updates on data, then steps
 
     named = replace(suite, comparisons=(replace(beside, agents=names[1:3]),))
     shown = write_report(named, runs, tmp_path, command="").read_text()
