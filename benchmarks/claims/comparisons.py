@@ -84,9 +84,10 @@ def compare(
     *,
     seeds: int,
     score: Callable[[Course], float] = lambda course: course.mean_held_out,
+    grid: Sequence[float] = GRID,
 ) -> dict[str, Arm]:
     """Runs every arm ``run(arm, rate, seed)`` on seeds 0, 1, ..., each at its :func:`best_rates` by ``score``."""
-    rates = best_rates(lambda arm, rate, seed: score(run(arm, rate, seed)), arms)
+    rates = best_rates(lambda arm, rate, seed: score(run(arm, rate, seed)), arms, grid=grid)
     return {arm: Arm(rate, [run(arm, rate, seed) for seed in range(seeds)]) for arm, rate in rates.items()}
 
 
@@ -115,7 +116,6 @@ def report(arms: Mapping[str, Arm]) -> dict[str, Any]:
     return {
         "seeds": len(any_arm.courses),
         "answers": int(any_arm.courses[0].answers[-1]),
-        "learning rates tried": GRID,
         "learning rate": {name: arm.rate for name, arm in arms.items()},
         "held-out success before": asdict(interval(any_arm.each(lambda course: course.held_out[0]))),
         "held-out success, mean over training": summary(

@@ -179,6 +179,7 @@ class Student:
         group: answers to each.
         epochs: passes over an iteration's answers.
         batch_size: answers a gradient step (None: all).
+        critic_rate: the critic's learning rate in learning rates of the policy.
     """
 
     def __init__(
@@ -192,6 +193,7 @@ class Student:
         group: int = 8,
         epochs: int = 1,
         batch_size: int | None = None,
+        critic_rate: float = RATE,
     ) -> None:
         self.world, self.tree, self.objective = world, world.tree, objective
         self.prompts, self.group, self.epochs, self.batch_size = prompts, group, epochs, batch_size
@@ -199,7 +201,7 @@ class Student:
         self.weight = nn.Parameter(world.base.clone())
         self.network = nn.ParameterList([self.weight])
         self.optimizer = torch.optim.Adam([self.weight], lr=learning_rate, betas=(0.9, 0.98))
-        self.tracker, self.critic = Tracker(), Critic(world, RATE * learning_rate)
+        self.tracker, self.critic = Tracker(), Critic(world, critic_rate * learning_rate)
         self.answered = 0
 
     def evaluate(
