@@ -1,4 +1,9 @@
-"""An arm learns from 20 demonstrations (SERL's tasks), and a ball finds its way offline and then online."""
+"""An arm learns from 20 demonstrations (SERL's tasks), and a ball finds its way offline and then online.
+
+AntMaze is left out: it is beyond this scale. On a tuning seed (10,000), half a minute of one core, 3,500 to 6,000
+updates, solves of 20 test problems: from 20 demonstrations 2 by cloning, 1 by IQL and 1 by f-DVL; from 100, 5 by
+cloning with wider networks and none by IQL.
+"""
 
 from typing import Any
 
@@ -22,10 +27,10 @@ def _cloned(seconds: float) -> Entry:
 
 _ARM = {  # half the actions' dimensions, steps, seconds of SERL, of SAC, of cloning
     "PegInsertion": (2.0, 4_000, 100, 60, 20),
-    "BoardInsertion": (2.0, 6_000, 140, 80, 20),
+    "BoardInsertion": (2.0, 8_000, 180, 100, 20),
     "CableRouting": (2.0, 3_000, 120, 110, 35),
     "ObjectRelocation": (2.5, 5_000, 120, 80, 20),
-    "DrawerDoor": (2.5, 7_000, 170, 100, 20),
+    "DrawerDoor": (2.5, 6_000, 150, 95, 20),
 }
 _PEG = "tiltyard/PegInsertion-v0"
 _MAZE = "tiltyard/PointMazeMedium-v0"
