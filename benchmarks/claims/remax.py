@@ -106,9 +106,9 @@ def variances(student: Student) -> dict[str, float]:
     return found
 
 
-def costs(iterations: int = TIMED) -> dict[str, dict[str, float]]:
-    """What the real trainer holds for what it trains, and its processor time an iteration of 32 problems."""
-    agents = {method: _trainer(method) for method in ("remax", "ppo")}
+def costs(iterations: int = TIMED, problems: int = 32) -> dict[str, dict[str, float]]:
+    """What the real trainer holds for what it trains, and its processor time an iteration."""
+    agents = {method: _trainer(method, problems) for method in ("remax", "ppo")}
     held = {name: 4 * _trained(agent) for name, agent in agents.items()}
     seconds: dict[str, list[float]] = {name: [] for name in agents}
     for _ in range(iterations):
@@ -125,8 +125,10 @@ def costs(iterations: int = TIMED) -> dict[str, dict[str, float]]:
     }
 
 
-def _trainer(method: str) -> PolicyGradient:
-    agent = PolicyGradient(BASE, TASK, method=method, group_size=1, prompts_per_batch=32, warm_start_steps=0, seed=0)
+def _trainer(method: str, problems: int) -> PolicyGradient:
+    agent = PolicyGradient(
+        BASE, TASK, method=method, group_size=1, prompts_per_batch=problems, warm_start_steps=0, seed=0
+    )
     return agent.learn(1)
 
 

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from tiltyard.benchmarks.claims import comparisons, lite_ppo
-from tiltyard.benchmarks.claims.laboratory import Student
+from tiltyard.benchmarks.claims.laboratory import Student, Tree
 
 
 def test_cells_by_hand() -> None:
@@ -25,7 +25,10 @@ def test_cells_by_hand() -> None:
     assert lite_ppo.objective("lite-ppo").aggregate(mask)[1].tolist() == pytest.approx([1 / 3, 1 / 3])
 
 
-def test_the_groups_deviation_blows_up_what_is_nearly_solved_and_the_batchs_does_not() -> None:
+def test_the_groups_deviation_blows_up_what_is_nearly_solved_and_the_batchs_does_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(lite_ppo, "COPIES", 16)
     blown_up = {by: lite_ppo.inflation(by, 1000) for by in lite_ppo.DEVIATIONS}
     assert blown_up["batch"] == pytest.approx(blown_up["none"], rel=1e-3)
     assert blown_up["group"] > 1.2 * blown_up["batch"]
@@ -33,7 +36,7 @@ def test_the_groups_deviation_blows_up_what_is_nearly_solved_and_the_batchs_does
 
 def test_every_cell_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lite_ppo, "ITERATIONS", 10)
-    monkeypatch.setattr(lite_ppo, "COPIES", 4)
+    monkeypatch.setattr(lite_ppo, "TREE", Tree(2, 3, stops=True))
     monkeypatch.setattr(comparisons, "best_rates", lambda score, arms, grid: dict.fromkeys(arms, 0.03))
     found = lite_ppo.measure(seeds=3)
     means = {name: one["estimate"] for name, one in found.details["held-out success, mean over training"].items()}

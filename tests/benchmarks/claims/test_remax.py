@@ -35,12 +35,13 @@ def test_variance_is_that_of_sampled_gradients() -> None:
 
 
 def test_remax_holds_half_of_what_ppo_holds() -> None:
-    held = remax.costs(iterations=1)["numbers held for training"]
+    held = remax.costs(iterations=1, problems=2)["numbers held for training"]
     assert held["ratio"] == pytest.approx(0.5, abs=1e-3)
 
 
 def test_every_arm_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remax, "ITERATIONS", 10)
+    monkeypatch.setattr(remax, "TREE", Tree(2, 3))
     monkeypatch.setattr(remax, "costs", lambda: {})
     monkeypatch.setattr(comparisons, "best_rates", lambda score, arms, grid: dict.fromkeys(arms, 0.03))
     found = remax.measure(seeds=3)

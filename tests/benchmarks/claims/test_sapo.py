@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tiltyard.benchmarks.claims import comparisons, sapo
-from tiltyard.benchmarks.claims.laboratory import Course
+from tiltyard.benchmarks.claims.laboratory import Course, Tree
 
 
 def test_one_token_far_off_shuts_gspo_out_and_leaves_sapo_the_others() -> None:
@@ -23,6 +23,7 @@ def test_a_collapse_by_hand(end: float, expected: bool) -> None:
 
 def test_every_arm_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sapo, "ITERATIONS", 10)
+    monkeypatch.setattr(sapo, "TREE", Tree(2, 3))
     monkeypatch.setattr(comparisons, "best_rates", lambda score, arms, grid: dict.fromkeys(arms, 0.03))
     found = sapo.measure(seeds=3)
     means = {name: one["estimate"] for name, one in found.details["held-out success, mean over training"].items()}

@@ -2,6 +2,7 @@ import pytest
 
 from tiltyard.agents.language.tracker import Record
 from tiltyard.benchmarks.claims import comparisons, spo
+from tiltyard.benchmarks.claims.laboratory import Tree
 
 
 def test_problems_are_drawn_by_what_is_uncertain() -> None:
@@ -29,6 +30,7 @@ def test_both_get_as_many_answers_and_few_of_grpos_teach() -> None:
 
 def test_every_arm_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spo, "ITERATIONS", 10)
+    monkeypatch.setattr(spo, "TREE", Tree(2, 3))
     monkeypatch.setattr(spo, "WATCHED", 1)
     monkeypatch.setattr(comparisons, "best_rates", lambda score, arms, grid: dict.fromkeys(arms, 0.03))
     found = spo.measure(seeds=3)

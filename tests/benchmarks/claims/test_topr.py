@@ -2,6 +2,7 @@ import pytest
 import torch
 
 from tiltyard.benchmarks.claims import comparisons, topr
+from tiltyard.benchmarks.claims.laboratory import Tree
 
 
 def test_losses_of_each_arm_by_hand() -> None:
@@ -40,6 +41,7 @@ def test_naive_reinforce_falls_apart_where_topr_does_not(monkeypatch: pytest.Mon
 
 def test_every_arm_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(topr, "STEPS", 10)
+    monkeypatch.setattr(topr, "TREE", Tree(2, 3))
     monkeypatch.setattr(topr, "WATCHED", 1)
     monkeypatch.setattr(comparisons, "best_rates", lambda score, arms, grid: dict.fromkeys(arms, 0.03))
     found = topr.measure(seeds=3)

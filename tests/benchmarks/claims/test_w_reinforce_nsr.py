@@ -3,7 +3,7 @@ import pytest
 
 from tiltyard.benchmarks.claims import comparisons
 from tiltyard.benchmarks.claims import w_reinforce_nsr as claim
-from tiltyard.benchmarks.claims.laboratory import Arm, Course
+from tiltyard.benchmarks.claims.laboratory import Arm, Course, Tree
 
 
 def test_gains_and_parts_by_hand() -> None:
@@ -29,6 +29,7 @@ def test_each_kind_learns_from_its_own_answers_alone() -> None:
 
 def test_every_arm_is_measured_in_both_kinds_of_worlds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(claim, "ITERATIONS", 10)
+    monkeypatch.setattr(claim, "TREE", Tree(2, 3))
     monkeypatch.setattr(comparisons, "best_rates", lambda score, arms, grid: dict.fromkeys(arms, 0.03))
     found = claim.measure(seeds=3)
     little = found.details["where problems say little about each other"]
