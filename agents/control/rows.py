@@ -86,10 +86,10 @@ _SERL: Settings = {
     "tiltyard/Hopper-v5": {"target_entropy": -1.5, "learning_rate": 1e-3, "policy_kwargs": {"net_arch": [128, 128]}},
     **{f"tiltyard/{name}-v5": {"target_entropy": -3.0} for name in ("HalfCheetah", "Walker2d")},
     "tiltyard/Ant-v5": {"target_entropy": -4.0},
-    # Small networks and batches, large steps: with 20 demonstrations all of 32 test problems solved after 3,000 steps
-    # of peg insertion and 8,000 of the U maze (one seed each, on four lanes), and of 50, on a tuning seed each, 94% after
-    # 5,000 of board insertion, 88% after 830 of cable routing, all after 4,000 of relocation, 98% after 4,700 of drawer
-    # and door.
+    # Small networks and batches, large steps. With 20 demonstrations all of 32 test problems were solved after 3,000
+    # steps of peg insertion and 8,000 of the U maze (one seed each, on four lanes); of 50, on a tuning seed each, 94%
+    # after 5,000 of board insertion, 88% after 830 of cable routing, all after 4,000 of relocation, 98% after 4,700 of
+    # drawer and door.
     **{f"tiltyard/{name}": {"target_entropy": -half, "learning_starts": 400, **_SMALL} for name, half in _ARM.items()},
     **{f"tiltyard/{name}": {"target_entropy": -1.0, **_SMALL} for name in _BALL},
     **{f"tiltyard/{name}": {"target_entropy": -4.0} for name in _ANT},
