@@ -67,7 +67,7 @@ def _mix(weights, values, n, into):
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=_SUMS)
-def attend(qkv, cos, sin, layer, prompts, own, prompt_length, row, written, scores, attended):
+def attend(qkv, cos, sin, layer, prompts, own, prompt_length, row, slot, written, scores, attended):
     """Turns queries and keys, stores keys and values, and attends: one layer, one token a lane.
 
     Args:
@@ -76,9 +76,10 @@ def attend(qkv, cos, sin, layer, prompts, own, prompt_length, row, written, scor
         sin: ``[n, channels / 2]``.
         layer: of the caches.
         prompts: ``[2, depth, rows, heads, longest prompt, channels]`` keys and values.
-        own: ``[2, depth, lanes, heads, longest answer, channels]``; receives the new ones.
+        own: ``[2, depth, slots, heads, longest answer, channels]``; receives the new ones.
         prompt_length: ``[rows]``.
         row: ``[n]`` the prompt that each lane continues.
+        slot: ``[n]`` where in ``own`` its tokens are.
         written: ``[n]`` tokens of each lane's own before this one.
         scores: working space, longest prompt + longest answer.
         attended: ``[n, width]``, the result.
@@ -93,7 +94,7 @@ def attend(qkv, cos, sin, layer, prompts, own, prompt_length, row, written, scor
         rest = scores[n_prompt:]
         for head in range(heads):
             at = head * channels
-            keys, values = own[0, layer, lane, head], own[1, layer, lane, head]
+            keys, values = own[0, layer, slot[lane], head], own[1, layer, slot[lane], head]
             _turn(qkv[lane, at : at + channels], cos[lane], sin[lane], scale, q)
             _turn(qkv[lane, width + at : width + at + channels], cos[lane], sin[lane], np.float32(1.0), keys[last])
             values[last] = qkv[lane, 2 * width + at : 2 * width + at + channels]

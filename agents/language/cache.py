@@ -28,32 +28,34 @@ def turn(x: Tensor, angles: Angles) -> Tensor:
 
 
 class Cache:
-    """Room for ``rows`` prompts and for the answers of ``lanes`` lanes; of these, the first ``len(row)`` are in use.
+    """Room for ``rows`` prompts and ``slots`` answers to them, of which n lanes are being written at a time.
 
     Args:
         network: whose keys and values are kept.
         rows: prompts at the same time.
         longest_prompt: tokens.
-        lanes: answers at the same time.
+        slots: answers at the same time.
         longest_answer: tokens.
     """
 
     def __init__(
-        self, network: "Transformer", *, rows: int, longest_prompt: int, lanes: int, longest_answer: int
+        self, network: "Transformer", *, rows: int, longest_prompt: int, slots: int, longest_answer: int
     ) -> None:
         like, channels = network.embedding.weight, network.width // network.heads
+        self._compiled = like.device.type == "cpu" and like.dtype == torch.float32
+        make = torch.empty if self._compiled else torch.zeros  # PyTorch's operations read what counts nothing, too
 
         def room(batch: int, length: int) -> Tensor:  # keys and values [2, depth, batch, heads, length, channels]
             shape = (2, len(network.blocks), batch, network.heads, length, channels)
-            return torch.empty(shape, dtype=like.dtype, device=like.device)
+            return make(shape, dtype=like.dtype, device=like.device)
 
-        self.prompts, self.own = room(rows, longest_prompt), room(lanes, longest_answer)
+        self._room = room
+        self.prompts, self.own = room(rows, longest_prompt), room(slots, longest_answer)
         self.prompt_length = torch.zeros(rows, dtype=torch.int64, device=like.device)
         self.row = torch.empty(0, dtype=torch.int64, device=like.device)  # [n] the prompt that each lane continues
-        self.written = self.row.clone()  # [n] tokens of each lane's own that are in the cache
-        self._compiled = like.device.type == "cpu" and like.dtype == torch.float32
-        if self._compiled:
-            self._scores = np.empty(longest_prompt + longest_answer, np.float32)
+        self.slot = self.row.clone()  # [n] where the lane's own tokens are
+        self.written = self.row.clone()  # [n] how many of them are in the cache
+        self._scores = np.empty(longest_prompt + longest_answer, np.float32)
 
     @property
     def position(self) -> Tensor:
@@ -65,9 +67,19 @@ class Cache:
         self.prompts[:, :, rows, :, : keys_values.shape[4]] = keys_values
         self.prompt_length[rows] = lengths
 
-    def admit(self, rows: Tensor) -> None:
-        """Adds lanes that continue the prompts in ``rows``, and have not written anything."""
-        self.row, self.written = torch.cat((self.row, rows)), torch.cat((self.written, torch.zeros_like(rows)))
+    def reserve(self, longest_answer: int) -> None:
+        """Makes room for answers of so many tokens; what stands is kept."""
+        had = self.own.shape[4]
+        if longest_answer > had:
+            old, self.own = self.own, self._room(self.own.shape[2], max(longest_answer, 2 * had))
+            self.own[:, :, :, :, :had] = old
+            self._scores = np.empty(self.prompts.shape[4] + self.own.shape[4], np.float32)
+
+    def admit(self, rows: Tensor, slots: Tensor, written: Tensor | None = None) -> None:
+        """Adds lanes that continue the prompts in ``rows`` by the tokens that were ``written`` in ``slots`` (none)."""
+        written = torch.zeros_like(rows) if written is None else written
+        self.row, self.slot = torch.cat((self.row, rows)), torch.cat((self.slot, slots))
+        self.written = torch.cat((self.written, written))
 
     def keep(self, alive: Tensor) -> Tensor:
         """Drops lanes, bool ``[n]``: the last ones take the places of those that are gone.
@@ -80,9 +92,7 @@ class Cache:
         source = torch.arange(n, device=alive.device)
         if len(movers):
             source[places] = movers
-            longest = int(self.written[movers].max())
-            self.own[:, :, places, :, :longest] = self.own[:, :, movers, :, :longest]
-        self.row, self.written = self.row[source], self.written[source]
+        self.row, self.slot, self.written = self.row[source], self.slot[source], self.written[source]
         return source
 
     def attend(self, layer: int, qkv: Tensor, angles: Angles) -> Tensor:
@@ -109,6 +119,7 @@ class Cache:
             self.own.numpy(),
             self.prompt_length.numpy(),
             self.row.numpy(),
+            self.slot.numpy(),
             self.written.numpy(),
             self._scores,
             attended.numpy(),
@@ -119,10 +130,11 @@ class Cache:
         n, heads, channels = len(qkv), self.own.shape[3], self.own.shape[5]
         q, k, v = qkv.view(n, 3, heads, 1, channels).unbind(1)
         around = angles[0][:, None, None], angles[1][:, None, None]
-        lanes, longest = torch.arange(n, device=qkv.device), max(self.written.tolist(), default=0) + 1
-        self.own[0, layer, lanes, :, self.written] = turn(k, around)[:, :, 0]
-        self.own[1, layer, lanes, :, self.written] = v[:, :, 0]
-        keys, values = torch.cat((self.prompts[:, layer, self.row], self.own[:, layer, :n, :, :longest]), 3).unbind(0)
+        longest = max(self.written.tolist(), default=0) + 1
+        self.own[0, layer, self.slot, :, self.written] = turn(k, around)[:, :, 0]
+        self.own[1, layer, self.slot, :, self.written] = v[:, :, 0]
+        own = self.own[:, layer, self.slot, :, :longest]
+        keys, values = torch.cat((self.prompts[:, layer, self.row], own), 3).unbind(0)
         columns = torch.arange(self.prompts.shape[4], device=qkv.device)
         seen = torch.cat(
             (

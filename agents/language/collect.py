@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ...wrappers.seams import Curriculum, Guidance, Problem, Prompt, Reward
 from ..objectives.ops import turn_ends
-from .episodes import Answer, OnStep, Written, assemble, begin, play, rows_of
+from .episodes import Answer, OnStep, Written, assemble, begin, one_turn, play, rows_of
 from .policy import TextPolicy
 from .rollouts import Rollouts, join
 from .tokenizer import Tokens
@@ -120,14 +120,15 @@ class Collector:
         """Plays one episode a prompt."""
         policy = self.policy
         hints = [prompt.answer_start for prompt in prompts]  # part of what is said in the first turn
+        tokens = [policy.tokenizer.prompt(*prompt) for prompt in prompts]
+        dialogues = None if one_turn(self.venv) else policy.dialogues(tokens)
 
         def speak(episodes: Sequence[int], histories: Sequence[Tokens]) -> list[Written]:
-            written = policy.write(histories, deterministic=deterministic)
+            written = policy.write(histories, deterministic=deterministic, dialogues=dialogues, episodes=episodes)
             texts = [hints[i] + text for i, text in zip(episodes, policy.texts(written), strict=True)]
             hints[:] = [""] * len(hints)
             return rows_of(written, texts)
 
-        tokens = [policy.tokenizer.prompt(*prompt) for prompt in prompts]
         return play(self.venv, policy.tokenizer, seeds, tokens, speak, self.on_step)
 
 

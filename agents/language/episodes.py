@@ -98,6 +98,15 @@ def begin(venv: VecEnv, seeds: Sequence[int]) -> list[str]:
     return list(questions[: len(seeds)])
 
 
+def one_turn(venv: VecEnv) -> bool:
+    """Whether episodes are known to end with their first answer: their registration says so."""
+    try:
+        spec = venv.get_attr("spec")[0]
+    except AttributeError:
+        return False
+    return spec is not None and spec.max_episode_steps == 1
+
+
 def play(
     venv: VecEnv,
     tokenizer: Tokenizer,

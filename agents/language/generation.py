@@ -6,6 +6,7 @@ the next of the queue (continuous batching), the batch shrinks when the queue is
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -68,15 +69,37 @@ def generate(
         it, because that is what a trainer can differentiate.
     """
     check_sampling(max_new_tokens, temperature, top_k, top_p, lanes)
-    device = network.embedding.weight.device
-    shape = (len(prompts), max_new_tokens)
-    draws = torch.rand(shape, dtype=torch.float64, generator=generator, device=device)
-    tokens = torch.full(shape, PAD, device=device)
-    logp, entropy = torch.zeros(2, *shape, device=device, dtype=network.embedding.weight.dtype)
     batch = _Batch(network, prompts, max_new_tokens, lanes)
-    hidden = batch.admit()
+    draws = torch.rand((len(prompts), max_new_tokens), dtype=torch.float64, generator=generator, device=batch.device)
+    return decode(network, batch, draws, temperature=temperature, top_k=top_k, top_p=top_p)
+
+
+class Lanes(Protocol):
+    """A queue of answers, and those of them that are being written."""
+
+    answer: Tensor  # [n] int64, which answer each lane writes
+    cache: Cache
+
+    @property
+    def said(self) -> Tensor:
+        """``[n]`` int64, tokens of these answers so far."""
+
+    def admit(self) -> Tensor:
+        """Fills the lanes from the queue; returns the hidden states ``[new lanes, width]`` that they begin with."""
+
+    def drop(self, ended: Tensor) -> Tensor | None:
+        """Lets go of lanes, bool ``[n]``; returns which of the old lanes each lane is now, None if none ended."""
+
+
+def decode(
+    network: Transformer, lanes: Lanes, draws: Tensor, *, temperature: float, top_k: int, top_p: float
+) -> Generated:
+    """Writes all answers of ``lanes``, the n-th token of an answer by its n-th number of ``draws`` ``[B, longest]``."""
+    tokens = torch.full(draws.shape, PAD, device=draws.device)
+    logp, entropy = torch.zeros(2, *draws.shape, device=draws.device, dtype=network.embedding.weight.dtype)
+    hidden = lanes.admit()
     while len(hidden):
-        place = (batch.answer, batch.cache.written)
+        place = (lanes.answer, lanes.said)
         logits = network.logits(hidden)
         if not logits.sum().isfinite():
             raise FloatingPointError("the network's logits are not finite: its training has diverged")
@@ -84,10 +107,10 @@ def generate(
             logits, draws[place], temperature=temperature, top_k=top_k, top_p=top_p
         )
         tokens[place] = chosen
-        source = batch.drop((chosen == END) | (batch.cache.written + 1 == max_new_tokens))
-        hidden = network.step(chosen if source is None else chosen[source], batch.cache)
+        source = lanes.drop((chosen == END) | (lanes.said + 1 == draws.shape[1]))
+        hidden = network.step(chosen if source is None else chosen[source], lanes.cache)
         if source is not None:
-            hidden = torch.cat((hidden, batch.admit()))
+            hidden = torch.cat((hidden, lanes.admit()))
     length = (tokens != PAD).sum(1)
     longest = int(length.max())
     return Generated(tokens[:, :longest], logp[:, :longest], entropy[:, :longest], length)
@@ -151,12 +174,18 @@ class _Batch:
         self.begun, self.n_read = 0, 0  # answers of the queue, distinct prompts
         self.left = np.bincount(self.prompt_of)  # answers of each prompt that have not ended
         self.lanes = min(lanes, len(prompts))
+        self.slots = list(range(self.lanes))
         rows = min(len(self.distinct), self.lanes + READ_AHEAD)  # a lane holds at most one
         self.free, self.row_of = list(range(rows)), np.zeros(len(self.distinct), np.int64)
         self.hidden = torch.empty(rows, network.width, device=self.device, dtype=network.embedding.weight.dtype)
         longest = max(map(len, self.distinct))
-        self.cache = Cache(network, rows=rows, longest_prompt=longest, lanes=self.lanes, longest_answer=longest_answer)
+        self.cache = Cache(network, rows=rows, longest_prompt=longest, slots=self.lanes, longest_answer=longest_answer)
         self.answer = torch.empty(0, dtype=torch.int64, device=self.device)
+
+    @property
+    def said(self) -> Tensor:
+        """``[n]`` tokens that each lane has written."""
+        return self.cache.written
 
     def admit(self) -> Tensor:
         """Fills the lanes from the queue; returns the last hidden states ``[new lanes, width]`` of their prompts."""
@@ -166,7 +195,8 @@ class _Batch:
         while len(numbers) and numbers[-1] >= self.n_read:
             self._read()
         rows = torch.from_numpy(self.row_of[numbers]).to(self.device)
-        self.cache.admit(rows)
+        slots, self.slots = self.slots[: len(rows)], self.slots[len(rows) :]
+        self.cache.admit(rows, torch.tensor(slots, dtype=torch.int64, device=self.device))
         self.answer = torch.cat((self.answer, torch.from_numpy(answers).to(self.device)))
         return self.hidden[rows]
 
@@ -179,6 +209,7 @@ class _Batch:
             self.left[number] -= 1
             if self.left[number] == 0:
                 self.free.append(int(self.row_of[number]))
+        self.slots += self.cache.slot[ended].tolist()
         source = self.cache.keep(~ended)
         self.answer = self.answer[source]
         return source
@@ -191,12 +222,17 @@ class _Batch:
         rows, self.free = self.free[:n], self.free[n:]
         self.row_of[self.n_read : self.n_read + n] = rows
         self.n_read += n
-        lengths = torch.tensor([len(prompt) for prompt in prompts], device=self.device)
-        kept: list[Tensor] = []
-        hidden = self.network(torch.from_numpy(pad_right(prompts)).to(self.device), kept)
-        at = torch.tensor(rows, device=self.device)
-        self.hidden[at] = hidden[torch.arange(n, device=self.device), lengths - 1]
-        self.cache.read(at, torch.stack(kept, 1), lengths)
+        self.hidden[rows] = read(self.network, self.cache, rows, prompts)
+
+
+def read(network: Transformer, cache: Cache, rows: Sequence[int], prompts: Sequence[Tokens]) -> Tensor:
+    """Runs prompts and keeps them in ``rows`` of the cache; returns their last hidden states ``[prompts, width]``."""
+    device = network.embedding.weight.device
+    lengths = torch.tensor([len(prompt) for prompt in prompts], device=device)
+    kept: list[Tensor] = []
+    hidden: Tensor = network(torch.from_numpy(pad_right(prompts)).to(device), kept)
+    cache.read(torch.tensor(rows, device=device), torch.stack(kept, 1), lengths)
+    return hidden[torch.arange(len(prompts), device=device), lengths - 1]
 
 
 def check_sampling(max_new_tokens: int, temperature: float, top_k: int, top_p: float, lanes: int = 1) -> None:

@@ -1,6 +1,7 @@
 """The policy of language agents: a transformer, its tokenizer and its optimiser, with SB3's ``predict`` on strings."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -11,6 +12,7 @@ from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor
 
 from ... import unknown
+from .dialogues import Dialogues
 from .generation import Generated, generate
 from .hf import HFNetwork, HFTokenizer, generate_with, parse
 from .rollouts import PolicyOut
@@ -83,8 +85,25 @@ class TextPolicy(BasePolicy):
         """Makes the draws of this policy repeatable, whatever else draws random numbers."""
         self.generator = torch.Generator(self.device).manual_seed(seed)
 
-    def write(self, prompts: Sequence[Tokens], *, deterministic: bool = False) -> Generated:
+    def dialogues(self, prompts: Sequence[Tokens]) -> Dialogues | None:
+        """Remembers episodes that begin with ``prompts`` from one :meth:`write` to the next (None: it cannot)."""
+        return None if isinstance(self.network, HFNetwork) else Dialogues(self.network, prompts)
+
+    def write(
+        self,
+        prompts: Sequence[Tokens],
+        *,
+        deterministic: bool = False,
+        dialogues: Dialogues | None = None,
+        episodes: Sequence[int] = (),
+    ) -> Generated:
         """Answers token prompts (see :meth:`Tokenizer.prompt`).
+
+        Args:
+            prompts: a prompt or a whole history each.
+            deterministic: write the likeliest tokens.
+            dialogues: knows most of these histories already.
+            episodes: their numbers in ``dialogues``.
 
         Raises:
             ValueError: a prompt that leaves no room for an answer; nothing has been written.
@@ -95,9 +114,9 @@ class TextPolicy(BasePolicy):
                 f"a prompt of {longest} tokens and an answer of up to {self.max_answer_tokens} do not fit the context "
                 f"of {self.context_length}: raise context_length, or choose a lower level of the environment"
             )
-        make: Callable[..., Generated] = generate_with if isinstance(self.network, HFNetwork) else generate
+        whole: Callable[..., Generated] = generate_with if isinstance(self.network, HFNetwork) else generate
+        make = partial(whole, self.network) if dialogues is None else partial(dialogues.generate, episodes)
         return make(
-            self.network,
             prompts,
             max_new_tokens=self.max_answer_tokens,
             temperature=0.0 if deterministic else self.temperature,

@@ -1,0 +1,110 @@
+"""A history whose keys and values stand is continued as one that is read anew: the same draws, the same numbers."""
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+
+from tiltyard.agents.language import collect
+from tiltyard.agents.language.collect import Collector
+from tiltyard.agents.language.dialogues import Dialogues
+from tiltyard.agents.language.episodes import one_turn
+from tiltyard.agents.language.generation import generate
+from tiltyard.agents.language.tokenizer import END
+from tiltyard.agents.language.trainer import PolicyGradient
+from tiltyard.agents.language.transformer import Transformer
+from tiltyard.wrappers.seams import Guidance
+from tiltyard.wrappers.spaces import sb3_env, to_sb3
+
+SAMPLING = {"max_new_tokens": 6, "temperature": 1.5, "top_p": 0.95}
+
+
+def small(dtype: torch.dtype = torch.float32) -> Transformer:
+    torch.manual_seed(0)
+    network = Transformer(60, width=32, depth=2, heads=2)
+    with torch.no_grad():
+        network.embedding.weight[END] *= 2  # answers of various lengths
+    return network.to(dtype)
+
+
+def heard(rng: np.random.Generator, longest: int = 5) -> np.ndarray:
+    return rng.integers(4, 60, rng.integers(1, longest + 1))
+
+
+@pytest.mark.parametrize("lanes", [2, 100])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])  # compiled, and in PyTorch's operations
+def test_turns_are_those_of_whole_histories(dtype, lanes):
+    network, rng = small(dtype), np.random.default_rng(0)
+    first, second = heard(rng), heard(rng)
+    histories = [first, second, first, first, heard(rng, 9)]
+    dialogues = Dialogues(network, histories)
+    generators = [torch.Generator().manual_seed(5) for _ in range(2)]
+    for going in ([0, 1, 2, 3, 4], [0, 1, 3, 4], [4, 1, 0], [0, 4], [4]):  # in any order, some end
+        now = [histories[i] for i in going]
+        told = dialogues.generate(going, now, generator=generators[0], lanes=lanes, **SAMPLING)
+        anew = generate(network, now, generator=generators[1], **SAMPLING)
+        assert torch.equal(told.tokens, anew.tokens)
+        assert torch.allclose(told.logp, anew.logp, atol=1e-5)
+        assert torch.allclose(told.entropy, anew.entropy, atol=1e-5)
+        for row, i in enumerate(going):
+            written = told.tokens[row, : told.length[row]].numpy()
+            histories[i] = np.concatenate([histories[i], written, heard(rng)])
+    assert len({len(history) for history in histories}) > 2
+
+
+def test_a_turn_costs_its_new_tokens_alone(monkeypatch):
+    network, rng, steps, reads = small(), np.random.default_rng(1), [], []
+    step, forward = Transformer.step, Transformer.forward
+    monkeypatch.setattr(
+        Transformer, "step", lambda net, tokens, cache: (steps.append(len(tokens)), step(net, tokens, cache))[1]
+    )
+    monkeypatch.setattr(
+        Transformer,
+        "forward",
+        lambda net, tokens, kept=None: (reads.append(tokens.numel()), forward(net, tokens, kept))[1],
+    )
+    prompt = rng.integers(4, 60, 40)
+    dialogues = Dialogues(network, [prompt] * 3)
+    assert reads == [40]  # once for all three
+    written = dialogues.generate([0, 1, 2], [prompt] * 3, max_new_tokens=6)
+    said = written.length.tolist()
+    assert sum(steps) == sum(said) - 3  # the last token of an answer is not read before it has to be
+    histories = [
+        np.concatenate([prompt, written.tokens[i, : said[i]].numpy(), message])
+        for i, message in enumerate(([9], [9, 9], [9]))
+    ]
+    steps.clear()
+    again = dialogues.generate([0, 1, 2], histories, max_new_tokens=6).length.sum()
+    assert sum(steps) == (3 + 4) + (again - 3)  # three last tokens and four of messages, then what was said
+    assert reads == [40]
+
+
+def test_games_are_played_as_without_a_memory(monkeypatch):
+    trained = PolicyGradient(env="tiltyard/GuessMyCity-v0", policy="transformer-100k", max_answer_tokens=8, seed=0)
+    played = []
+    for forgets in (False, True):
+        if forgets:
+            monkeypatch.setattr(collect, "one_turn", lambda venv: True)
+        trained.policy.reseed(3)
+        collector = Collector(
+            trained.env, trained.policy, Guidance(), group_size=4, on_step=lambda infos: True, greedy=True
+        )
+        played.append(collector.collect([1, 2, 3]))
+    told, anew = played
+    assert int(told.turn.max()) == 2
+    assert torch.equal(told.tokens, anew.tokens)
+    assert torch.equal(told.baseline, anew.baseline)
+    assert torch.allclose(told.logp_old, anew.logp_old, atol=1e-4)
+    recomputed = trained.policy.evaluate(told.tokens, told.mask).logp
+    assert torch.allclose(told.logp_old, recomputed, atol=1e-4)
+
+
+def test_only_tasks_of_one_turn_are_known_to_end_at_once():
+    for name, ends in (("Countdown", True), ("ChainSum", True), ("TwentyQuestions", False)):
+        assert one_turn(sb3_env(f"tiltyard/{name}-v0", 2, strings=True)) == ends
+        assert one_turn(PolicyGradient._wrap_env(gymnasium.make(f"tiltyard/{name}-v0"))) == ends
+
+    class Unregistered(gymnasium.Env):
+        observation_space = action_space = gymnasium.spaces.Text(5)
+
+    assert not one_turn(to_sb3(gymnasium.vector.SyncVectorEnv([Unregistered])))
