@@ -85,9 +85,10 @@ def compare(
     seeds: int,
     score: Callable[[Course], float] = lambda course: course.mean_held_out,
     grid: Sequence[float] = GRID,
+    tuning: int = 4,
 ) -> dict[str, Arm]:
     """Runs every arm ``run(arm, rate, seed)`` on seeds 0, 1, ..., each at its :func:`best_rates` by ``score``."""
-    rates = best_rates(lambda arm, rate, seed: score(run(arm, rate, seed)), arms, grid=grid)
+    rates = best_rates(lambda arm, rate, seed: score(run(arm, rate, seed)), arms, seeds=tuning, grid=grid)
     return {arm: Arm(rate, [run(arm, rate, seed) for seed in range(seeds)]) for arm, rate in rates.items()}
 
 

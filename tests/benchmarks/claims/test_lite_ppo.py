@@ -37,7 +37,7 @@ def test_the_groups_deviation_blows_up_what_is_nearly_solved_and_the_batchs_does
 def test_every_cell_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lite_ppo, "ITERATIONS", 10)
     monkeypatch.setattr(lite_ppo, "TREE", Tree(2, 3, stops=True))
-    monkeypatch.setattr(comparisons, "best_rates", lambda score, arms, grid: dict.fromkeys(arms, 0.03))
+    monkeypatch.setattr(comparisons, "best_rates", lambda score, arms, seeds, grid: dict.fromkeys(arms, 0.03))
     found = lite_ppo.measure(seeds=3)
     means = {name: one["estimate"] for name, one in found.details["held-out success, mean over training"].items()}
     assert set(means) == {

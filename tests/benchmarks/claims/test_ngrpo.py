@@ -32,7 +32,7 @@ def test_most_groups_of_the_base_policy_are_all_wrong() -> None:
 def test_every_arm_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ngrpo, "ITERATIONS", 10)
     monkeypatch.setattr(ngrpo, "TREE", Tree(2, 3))
-    monkeypatch.setattr(comparisons, "best_rates", lambda score, arms, grid: dict.fromkeys(arms, 0.03))
+    monkeypatch.setattr(comparisons, "best_rates", lambda score, arms, seeds, grid: dict.fromkeys(arms, 0.03))
     found = ngrpo.measure(seeds=3)
     means = {name: one["estimate"] for name, one in found.details["held-out success, mean over training"].items()}
     assert means.keys() == ngrpo.ARMS.keys()

@@ -43,7 +43,7 @@ def test_every_arm_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remax, "ITERATIONS", 10)
     monkeypatch.setattr(remax, "TREE", Tree(2, 3))
     monkeypatch.setattr(remax, "costs", lambda: {})
-    monkeypatch.setattr(comparisons, "best_rates", lambda score, arms, grid: dict.fromkeys(arms, 0.03))
+    monkeypatch.setattr(comparisons, "best_rates", lambda score, arms, seeds, grid: dict.fromkeys(arms, 0.03))
     found = remax.measure(seeds=3)
     means = {name: one["estimate"] for name, one in found.details["held-out success, mean over training"].items()}
     assert means.keys() == set(remax.ARMS)

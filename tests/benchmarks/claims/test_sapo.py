@@ -24,7 +24,7 @@ def test_a_collapse_by_hand(end: float, expected: bool) -> None:
 def test_every_arm_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sapo, "ITERATIONS", 10)
     monkeypatch.setattr(sapo, "TREE", Tree(2, 3))
-    monkeypatch.setattr(comparisons, "best_rates", lambda score, arms, grid: dict.fromkeys(arms, 0.03))
+    monkeypatch.setattr(comparisons, "best_rates", lambda score, arms, seeds, grid: dict.fromkeys(arms, 0.03))
     found = sapo.measure(seeds=3)
     means = {name: one["estimate"] for name, one in found.details["held-out success, mean over training"].items()}
     assert means.keys() == sapo.ARMS.keys()

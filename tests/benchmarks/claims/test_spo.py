@@ -32,7 +32,7 @@ def test_every_arm_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spo, "ITERATIONS", 10)
     monkeypatch.setattr(spo, "TREE", Tree(2, 3))
     monkeypatch.setattr(spo, "WATCHED", 1)
-    monkeypatch.setattr(comparisons, "best_rates", lambda score, arms, grid: dict.fromkeys(arms, 0.03))
+    monkeypatch.setattr(comparisons, "best_rates", lambda score, arms, seeds, grid: dict.fromkeys(arms, 0.03))
     found = spo.measure(seeds=3)
     means = {name: one["estimate"] for name, one in found.details["held-out success, mean over training"].items()}
     assert means.keys() == spo.ARMS.keys()

@@ -43,7 +43,7 @@ def test_every_arm_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(topr, "STEPS", 10)
     monkeypatch.setattr(topr, "TREE", Tree(2, 3))
     monkeypatch.setattr(topr, "WATCHED", 1)
-    monkeypatch.setattr(comparisons, "best_rates", lambda score, arms, grid: dict.fromkeys(arms, 0.03))
+    monkeypatch.setattr(comparisons, "best_rates", lambda score, arms, seeds, grid: dict.fromkeys(arms, 0.03))
     found = topr.measure(seeds=3)
     ends = {name: one["estimate"] for name, one in found.details["held-out success at the end"].items()}
     assert ends.keys() == set(topr.ARMS)
