@@ -47,7 +47,7 @@ def test_answers_are_as_old_as_is_said(age: str, renewed: int, monkeypatch: pyte
 def test_every_arm_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(claim, "STEPS", 10)
     monkeypatch.setattr(
-        "tiltyard.benchmarks.claims.comparisons.best_rates", lambda score, arms: dict.fromkeys(arms, 0.1)
+        "tiltyard.benchmarks.claims.comparisons.best_rates", lambda score, arms, **_: dict.fromkeys(arms, 0.1)
     )
     found = claim.measure(seeds=3)
     assert found.details["learning rate"].keys() == claim.ARMS.keys()
