@@ -1,7 +1,7 @@
 """Does practice without resets learn as well as practice with them? python benchmarks/proofs/practice.py [--workers 2].
 
 The task is ``tiltyard/ObjectRelocation-v0`` and its undo: a block from the left bin into the right one, and back. One
-``serl`` agent learns both, since observations tell where the goal is; it has ten demonstrations of either direction and
+``serl`` agent learns both, since observations tell where the goal is; it has 20 demonstrations of either direction and
 gets as many steps and updates in both arms:
 
 * episodic: every episode begins with a fresh start, forward and backward in turn, for which somebody would have to put
@@ -33,8 +33,8 @@ from tiltyard.wrappers.practice import TASKS
 Floats = npt.NDArray[np.float64]
 
 TASK, LIMIT = "tiltyard/ObjectRelocation-v0", 100
-DEMONSTRATIONS = 10  # of either direction
-MOMENTS = tuple(range(1000, 6001, 1000))
+DEMONSTRATIONS = 20  # of either direction
+MOMENTS = tuple(range(1500, 9001, 1500))
 EPISODES, LAST_EPISODES = 25, 50  # of either direction, of an evaluation on the way and of the last
 ARMS = ("episodic", "reset-free")
 PROMISE = 0.8  # of the episodic result

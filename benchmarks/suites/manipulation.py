@@ -78,7 +78,7 @@ MANIPULATION = Suite(
         *_arm_tasks(),
         Task(
             _MAZE,
-            _onward(5_000, 6_000, {"iql": 90, "f-dvl-recoil": 90, "cal-ql": 260}),
+            _onward(5_000, 6_000, {"iql": 60, "f-dvl-recoil": 60, "cal-ql": 220}),
             eval_points=4,
             eval_episodes=50,
             dataset=_dataset("PointMazeMedium"),

@@ -10,7 +10,7 @@ from typing import Any
 
 from ... import unknown
 from ...agents.catalogue import find as find_agent
-from ..runs import Run
+from ..runs import SAMPLED, Run
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,7 @@ class Task:
         eval_episodes: held-out episodes of every evaluation.
         eval_points: evaluations along a run, the final one included.
         env_kwargs: the environment's own keywords, such as a level.
+        eval_sampled: evaluations are of sampled actions instead of the agents' best ones.
     """
 
     env_id: str
@@ -49,10 +50,11 @@ class Task:
     eval_points: int = 6
     dataset: str | None = None
     env_kwargs: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    eval_sampled: bool = False
 
     def params(self, entry: Entry) -> dict[str, Any]:
         """The params of an entry's runs."""
-        given = {"dataset": self.dataset, "env_kwargs": dict(self.env_kwargs)}
+        given = {"dataset": self.dataset, "env_kwargs": dict(self.env_kwargs), SAMPLED: self.eval_sampled}
         return {**{name: value for name, value in given.items() if value}, **entry.params}
 
 
