@@ -72,7 +72,7 @@ _REAL_ROBOTS = (
 
 MANIPULATION = Suite(
     "manipulation-v1",
-    "Five tasks of an arm from 20 demonstrations, and a maze offline to online; about two and a half core hours",
+    "Five tasks of an arm from 20 demonstrations, and a maze offline to online; about two and a quarter core hours",
     tasks=(
         Task(_PEG, (_plain(*_ARM["PegInsertion"][:2], 60),), eval_points=5),
         *_arm_tasks(),
