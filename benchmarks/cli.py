@@ -66,7 +66,7 @@ class Train:
     """environment steps of training (answers, for language agents); 0 to learn from a dataset alone"""
     settings: Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="KEY=VALUE")] = ()
     """the agent's keywords, such as gamma=0.98 or policy_kwargs='{"net_arch": [64, 64]}'; also dataset=ID and
-    offline_steps=N, to learn from a Minari dataset first"""
+    offline_steps=N, to learn from a Minari dataset first, and eval_sampled=true, to evaluate sampled actions"""
     eval_episodes: int = 100
     """held-out episodes of every evaluation"""
     eval_points: int = 10

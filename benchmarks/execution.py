@@ -16,7 +16,7 @@ from ..agents.catalogue import ROWS, Row
 from ..agents.checkpoint import check_keywords
 from ..envs.catalogue import find as find_env
 from .evaluation import Evaluation, check_held_out, evaluation_env, evaluation_seeds, play_episodes
-from .runs import CHECKPOINT, CURVE, DATA, FINAL, STEPS, Run
+from .runs import CHECKPOINT, CURVE, DATA, FINAL, SAMPLED, STEPS, Run
 from .threads import one_thread
 
 if TYPE_CHECKING:
@@ -30,9 +30,11 @@ def check_params(agent: Row, params: Mapping[str, Any]) -> None:
     """Raises ``TypeError`` for a keyword that the agent's constructor does not have, or that is the run's own.
 
     As in :func:`tiltyard.agents.make`, ``n_envs`` and ``env_kwargs`` may stand among them, and ``dataset`` with
-    ``offline_steps`` for agents that can learn from data.
+    ``offline_steps`` for agents that can learn from data, and ``eval_sampled``.
     """
-    check_keywords(agent.load(), params.keys() - {"n_envs", "env_kwargs", *DATA})
+    check_keywords(agent.load(), params.keys() - {"n_envs", "env_kwargs", SAMPLED, *DATA})
+    if not isinstance(params.get(SAMPLED, False), bool):
+        raise TypeError(f"{SAMPLED} is true or false, got {params[SAMPLED]!r}")
     for name in OWN:
         if name in params:
             raise TypeError(f"{name!r} is set by the run itself, not among its params")
@@ -61,7 +63,7 @@ def train(run: Run, folder: Path, progress: Callable[[int], None] | None = None)
 
 def _train(run: Run, folder: Path, progress: Callable[[int], None] | None) -> None:
     start = time.perf_counter()
-    params = {name: value for name, value in deepcopy(dict(run.params)).items() if name not in DATA}
+    params = {name: value for name, value in deepcopy(dict(run.params)).items() if name not in (*DATA, SAMPLED)}
     agent: Any = agents.make(run.agent, run.env_id, seed=run.seed, **params)  # SB3 writes into dicts
     training = agent.get_env()
     assert training is not None
@@ -111,6 +113,7 @@ class HeldOutEvaluation(EvalCallback):
         super().__init__(env, n_eval_episodes=run.eval_episodes, verbose=0)
         self.path = folder / CURVE
         self._seeds = evaluation_seeds(run.seed, env.num_envs)
+        self.deterministic = not run.params.get(SAMPLED, False)
         length = run.budget or int(run.params["offline_steps"])
         self._due = [length * i // run.eval_points for i in range(1, run.eval_points)]
 
@@ -127,7 +130,9 @@ class HeldOutEvaluation(EvalCallback):
             at: how long the agent has trained; its own count by default.
         """
         at = self.model.num_timesteps if at is None else at
-        found = play_episodes(self.model, self.eval_env, self.n_eval_episodes, seeds=self._seeds)
+        found = play_episodes(
+            self.model, self.eval_env, self.n_eval_episodes, seeds=self._seeds, deterministic=self.deterministic
+        )
         self.last_mean_reward = found.mean
         self.best_mean_reward = max(self.best_mean_reward, found.mean)
         self.evaluations_timesteps.append(at)

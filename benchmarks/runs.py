@@ -38,6 +38,8 @@ RUN, FINAL, CURVE = "run.json", "final.json", "evaluations.npz"
 CHECKPOINT, STEPS = "checkpoint.zip", "steps"
 DATA = ("dataset", "offline_steps")
 """Params that speak of data, not of the agent's constructor."""
+SAMPLED = "eval_sampled"
+"""A param that says to evaluate the agent's sampled actions instead of its best ones; for language models the usual."""
 
 
 class VersionWarning(UserWarning):

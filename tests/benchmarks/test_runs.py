@@ -9,9 +9,16 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
-from tiltyard.benchmarks import Run, VersionWarning, load_runs, provenance
+from tiltyard.benchmarks import Run, VersionWarning, execution, load_runs, provenance
 from tiltyard.benchmarks.datasets import make_dataset
-from tiltyard.benchmarks.evaluation import check_held_out, evaluate, evaluation_env, evaluation_seeds, wilson
+from tiltyard.benchmarks.evaluation import (
+    check_held_out,
+    evaluate,
+    evaluation_env,
+    evaluation_seeds,
+    play_episodes,
+    wilson,
+)
 from tiltyard.benchmarks.runs import is_finished, one_version, read_run
 from tiltyard.envs.catalogue import find
 
@@ -316,6 +323,21 @@ def test_a_run_learns_from_a_dataset_and_then_goes_on_online(tmp_path, monkeypat
     assert both.run.length == "4 updates, 8 steps"
     assert (offline.run.task, both.run.task) == (f"{HOPPER} from random-v0", f"{HOPPER} from random-v0, then online")
     assert "--set dataset=tiltyard/hopper/random-v0" in both.run.command
+
+
+def test_evaluations_are_of_the_best_actions_or_of_sampled_ones_if_asked(tmp_path, monkeypatch):
+    asked = []
+
+    def spied(*args, deterministic, **kwargs):
+        asked.append(deterministic)
+        return play_episodes(*args, deterministic=deterministic, **kwargs)
+
+    monkeypatch.setattr(execution, "play_episodes", spied)
+    for params in ({}, {"eval_sampled": True}):
+        Run(HOPPER, "sac", 0, 4, params, eval_episodes=2, eval_points=1).execute(tmp_path)
+    assert asked == [True, False]
+    with pytest.raises(TypeError, match="eval_sampled is true or false, got 'yes'"):
+        Run(HOPPER, "sac", 0, 4, {"eval_sampled": "yes"}).check()
 
 
 def test_a_run_at_another_level_is_another_task():

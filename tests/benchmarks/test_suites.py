@@ -38,6 +38,14 @@ def test_an_entrys_params_reach_its_runs():
     assert suite.runs()[0].params == {"gamma": 0.9}
 
 
+def test_a_tasks_level_and_way_of_evaluation_reach_its_runs():
+    entries = (Entry("grpo", 9, 1.0, {"method": "rloo"}),)
+    task = Task("tiltyard/Maze-v0", entries, env_kwargs={"level": 2}, eval_sampled=True)
+    run = Suite("one", "", (task,), (0,)).runs()[0]
+    assert run.params == {"env_kwargs": {"level": 2}, "eval_sampled": True, "method": "rloo"}
+    assert run.task == "tiltyard/Maze-v0 with level=2"
+
+
 def test_an_unknown_suite_or_agent_is_refused_with_the_nearest_name():
     with pytest.raises(KeyError, match="unknown suite 'smok'; did you mean 'smoke'"):
         find("smok")
