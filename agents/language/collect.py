@@ -177,7 +177,7 @@ def _sampled(curriculum: Curriculum, n: int, rng: np.random.Generator) -> list[i
 
 
 def _kept(curriculum: Curriculum, rollouts: Rollouts) -> Tensor:
-    kept = torch.as_tensor(curriculum.keep(rollouts))
+    kept = torch.as_tensor(curriculum.keep(rollouts), device=rollouts.reward.device)
     if kept.dtype != torch.bool or kept.shape != (len(rollouts),):
         raise ValueError(
             f"{type(curriculum).__name__}.keep must say of each of the {len(rollouts)} answers whether to learn from "

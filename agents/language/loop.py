@@ -55,7 +55,7 @@ class Loop(SafeCheckpoint, BaseAlgorithm):
         self: Self,
         total_timesteps: int,
         callback: MaybeCallback = None,
-        log_interval: int | None = 10,
+        log_interval: int | None = 1,
         tb_log_name: str | None = None,
         reset_num_timesteps: bool = True,
         progress_bar: bool = False,
@@ -69,7 +69,12 @@ class Loop(SafeCheckpoint, BaseAlgorithm):
             tb_log_name: name of the run in TensorBoard (None: the class's).
             reset_num_timesteps: start counting at 0; False goes on counting.
             progress_bar: show one.
+
+        Raises:
+            ValueError: the agent was loaded without an environment and has not been given one.
         """
+        if self.env is None:
+            raise ValueError("this agent has no environment to learn in: call set_env(env) first")
         total_timesteps, self._callback = self._setup_learn(
             total_timesteps, callback, reset_num_timesteps, tb_log_name or type(self).__name__, progress_bar
         )
@@ -78,9 +83,9 @@ class Loop(SafeCheckpoint, BaseAlgorithm):
         losses = self.warm_start()
         if losses:
             self.logger.record("warm_start/loss", np.mean(losses[-50:]))
-        self._update_current_progress_remaining(self.num_timesteps, total_timesteps)
         try:
             while self.num_timesteps < total_timesteps:
+                self._update_current_progress_remaining(self.num_timesteps, total_timesteps)
                 self._begun = self._counted()
                 self._iteration += 1
                 self.iterate()

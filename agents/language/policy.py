@@ -154,7 +154,8 @@ class TextPolicy(BasePolicy):
             TypeError: an observation that is not text.
         """
         alone = isinstance(observation, str)
-        questions = [observation] if isinstance(observation, str) else list(observation)
+        many = isinstance(observation, list | tuple) or (isinstance(observation, np.ndarray) and observation.ndim > 0)
+        questions = list(observation) if many else [observation]
         for question in questions:
             if not isinstance(question, str):
                 raise TypeError(f"a language agent answers strings, got {type(question).__name__}")

@@ -28,7 +28,7 @@ class OnlineDifficultyFilter(Curriculum):
     def keep(self, rollouts: Answers) -> Tensor:
         """The rows of the kept groups, bool ``[B]``."""
         _, index, size = torch.unique(rollouts.group, return_inverse=True, return_counts=True)
-        solved = torch.zeros(len(size), dtype=torch.float64).index_add_(0, index, rollouts.info["success"].double())
+        solved = torch.zeros_like(size, dtype=torch.float64).index_add_(0, index, rollouts.info["success"].double())
         rate = solved / size
         kept: Tensor = (self.low <= rate) & (rate <= self.high)
         return kept[index]

@@ -258,3 +258,36 @@ def test_the_progress_bar_ends_with_the_timesteps():
 class BarCount(BaseCallback):
     def _on_step(self):
         return True
+
+
+def test_no_timesteps_are_the_warm_start_alone():
+    trained = agent(warm_start_steps=2, warm_start_batch_size=2).learn(0)
+    assert trained.warm_started
+    assert trained.num_timesteps == 0
+
+
+def test_an_agent_without_an_environment_says_what_it_lacks(tmp_path):
+    agent(rewards=None).save(tmp_path / "agent")
+    loaded = PolicyGradient.load(tmp_path / "agent")
+    with pytest.raises(ValueError, match=r"no environment to learn in: call set_env\(env\) first"):
+        loaded.learn(8)
+    loaded.set_env(ONE_TURN)
+    assert loaded.learn(8).num_timesteps == 8
+
+
+def test_an_interrupt_leaves_an_agent_that_goes_on(tmp_path):
+    class CtrlC(BaseCallback):
+        def _on_step(self):
+            if self.n_calls == 3:
+                raise KeyboardInterrupt
+            return True
+
+    trained = agent(sb3_env(ONE_TURN, 4, strings=True), rewards=None)
+    with pytest.raises(KeyboardInterrupt):
+        trained.learn(100, callback=CtrlC())
+    assert trained.num_timesteps == 12  # an iteration, and half of the next
+    trained.save(tmp_path / "agent")
+    loaded = PolicyGradient.load(tmp_path / "agent", env=sb3_env(ONE_TURN, 4, strings=True))
+    for one in (trained, loaded):
+        one.learn(8, reset_num_timesteps=False)
+    assert_equal(trained, loaded)

@@ -148,8 +148,9 @@ def test_predict_takes_a_string_or_many():
     assert state is None
     many, _ = trained.predict(np.array([question, question], dtype=object), deterministic=True)
     assert many.tolist() == [alone, alone] == trained.predict([question] * 2, deterministic=True)[0].tolist()
-    with pytest.raises(TypeError, match="answers strings"):
-        trained.predict(np.zeros(3))
+    for no_text in (np.zeros(3), None, 3, b"bytes", ["a", 3], np.array("alone", dtype=object)):
+        with pytest.raises(TypeError, match="answers strings, got"):
+            trained.predict(no_text)
 
 
 def test_a_checkpoint_brings_back_the_agent(tmp_path):
