@@ -203,6 +203,8 @@ def page(result: dict[str, Any]) -> str:
             "",
             "![Success and interventions against steps](practice.png)",
             "",
+            "A thin line is a seed, a thick one the mean.",
+            "",
             f"Settings of the agent, those of its row: `{json.dumps(result['settings']['agent'])}`.",
             "",
         ]
