@@ -21,6 +21,7 @@ training, which is high for learning soon and well; the effect is that of GiGPO'
 other arm.
 """
 
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
@@ -108,9 +109,14 @@ class Grid:
             seen[self.leads_to[seen]] = True
         return int(seen.sum())
 
-    def errands(self, n: int, rng: np.random.Generator) -> Ints:
-        """Where to start, fetch and bring, ``[n, 3]``, three different cells each."""
-        return np.stack([rng.permutation(self.free)[:3] for _ in range(n)])
+    def errands(self, n: int, rng: np.random.Generator, *, but: Collection[tuple[int, ...]] = ()) -> Ints:
+        """Where to start, fetch and bring, ``[n, 3]``, three different cells each; none of those in ``but``."""
+        drawn: list[tuple[int, ...]] = []
+        while len(drawn) < n:
+            errand = tuple(rng.permutation(self.free)[:3].tolist())
+            if errand not in but:
+                drawn.append(errand)
+        return np.array(drawn)
 
 
 class Mover(nn.Module):
@@ -201,6 +207,7 @@ def course(name: str, rate: float, seed: int) -> Floats:
     arm, rng = ARMS[name], np.random.default_rng([2505, seed])
     grid, policy, objective = Grid(rng), Mover(seed), arm.objective()
     held_out = grid.errands(HELD_OUT, rng)
+    unseen = set(map(tuple, held_out.tolist()))
     optimizer = th.optim.Adam(policy.parameters(), lr=rate)
     found = []
     for update in range(UPDATES + 1):
@@ -208,7 +215,7 @@ def course(name: str, rate: float, seed: int) -> Floats:
         chances = logps.detach().exp().double().numpy()
         if update % EVERY == 0:
             found.append(success(grid, held_out, chances))
-        played = play(grid, grid.errands(ERRANDS, rng).repeat(GROUP, 0), chances, rng)
+        played = play(grid, grid.errands(ERRANDS, rng, but=unseen).repeat(GROUP, 0), chances, rng)
         logp = logps[played.cell, played.goal, played.move]
         rollouts = as_rollouts(arm, played, logp)
         loss, _ = objective(rollouts, PolicyOut(logp, rollouts.entropy))

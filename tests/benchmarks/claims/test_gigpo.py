@@ -38,6 +38,13 @@ def test_success_is_what_episodes_come_to() -> None:
     assert (played.length[~played.won] == claim.MOVES).all()
 
 
+def test_errands_held_out_are_not_trained_on(corridor: claim.Grid) -> None:
+    rng = np.random.default_rng(0)
+    corridor.free = np.array([0, 1, 2])  # six errands in all
+    drawn = set(map(tuple, corridor.errands(50, rng, but={(0, 1, 2), (2, 1, 0)}).tolist()))
+    assert drawn == {(0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1)}
+
+
 def episodes() -> claim.Episodes:
     """A group of two: one comes back to its first cell and then goes on, one goes on at once; both arrive."""
     cell = np.array([[0, 0, 1], [0, 1, 0]])
