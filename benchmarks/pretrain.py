@@ -22,10 +22,14 @@ from .provenance import versions
 from .threads import one_thread
 
 if TYPE_CHECKING:
+    from stable_baselines3.common.vec_env import VecEnv
+
     from ..agents.language.trainer import PolicyGradient
 
 ANSWERS = 8
 """Sampled answers to each problem, of which the best counts for pass@8."""
+WORDS_FROM = 2000
+"""Demonstrations whose words are counted."""
 MADE_OF = ("env", "level", "policy", "steps", "noise", "batch_size", "learning_rate", "seed")
 """Options that every base's command names, so that it stays the same command when defaults change."""
 
@@ -52,6 +56,8 @@ class Pretrain:
     """its peak"""
     seed: int = 0
     """of weights, problems and noise"""
+    words: int = 0
+    """so many of the commonest words of the demonstrations become tokens, so that texts get shorter"""
     settings: Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="KEY=VALUE")] = ()
     """the environment's other keywords, such as dataset=leg_counting"""
     max_answer_tokens: int = 128
@@ -72,7 +78,7 @@ class Pretrain:
             words += [] if value is None else [f"--{name.replace('_', '-')}", str(value)]
         for pair in self.settings:
             words += ["--set", pair]
-        for name in ("max_answer_tokens", "context_length"):
+        for name in ("words", "max_answer_tokens", "context_length"):
             if getattr(self, name) != getattr(type(self), name):
                 words += [f"--{name.replace('_', '-')}", str(getattr(self, name))]
         return shlex.join([*words, "--out", str(self.out)])
@@ -112,9 +118,11 @@ class Pretrain:
         from ..wrappers.spaces import sb3_env
 
         self._check()
+        env = sb3_env(self.env, 1, strings=True, seed=self.seed, **self.env_kwargs)
         agent = PolicyGradient(
             self.policy,
-            sb3_env(self.env, 1, strings=True, seed=self.seed, **self.env_kwargs),
+            env,
+            pieces=self._pieces(env),
             warm_start_steps=self.steps,
             warm_start_noise=self.noise,
             warm_start_batch_size=self.batch_size,
@@ -125,19 +133,35 @@ class Pretrain:
         self._check_lengths(agent)
         return agent
 
+    def _pieces(self, env: "VecEnv") -> tuple[str, ...]:
+        """The tokens of a new network."""
+        from ..agents.language.tokenizer import PIECES, common_words
+        from ..agents.language.warm_start import demonstrated, expert_lanes
+
+        if not self.words:
+            return PIECES
+        seeds = np.random.default_rng([self.seed, 1]).integers(0, 2**31, WORDS_FROM)
+        shown = demonstrated(expert_lanes(env), seeds)
+        texts = [text for held in shown for text in (held.prompt, *held.utterances, *held.messages)]
+        return (*PIECES, *common_words(texts, self.words))
+
     @property
     def _lengths(self) -> dict[str, Any]:
         return {"max_answer_tokens": self.max_answer_tokens, "context_length": self.context_length}
 
     def _check(self) -> None:
         """Refuses what could not end well, before anything is computed or written."""
+        from ..agents.language.pretrained import is_base
+
         if find_env(self.env).domain != "text":
             raise ValueError(f"pretrain takes a text environment; {self.env} is {find_env(self.env).domain}")
         if self.policy.startswith("hf:"):
             raise ValueError("pretrain makes bases of Tiltyard's own transformers, not of Hugging Face's models")
-        for name in ("steps", "batch_size", "episodes"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"--{name.replace('_', '-')} is at least 1, got {getattr(self, name)}")
+        for name, least in (("steps", 1), ("batch_size", 1), ("episodes", 1), ("words", 0)):
+            if getattr(self, name) < least:
+                raise ValueError(f"--{name.replace('_', '-')} is at least {least}, got {getattr(self, name)}")
+        if self.words and is_base(self.policy):
+            raise ValueError(f"--words makes tokens of a new network: {self.policy} has its own")
         if not 0 <= self.noise <= 1 or not self.learning_rate > 0 or self.seed < 0:
             raise ValueError("--noise lies between 0 and 1, --learning-rate above 0, and --seed is not negative")
         if self.out.suffix != ".safetensors":

@@ -1,6 +1,6 @@
 """What all language agents share: a policy on strings, a supervised warm start, Stable-Baselines3's loop and logs."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import gymnasium
@@ -22,6 +22,7 @@ from .generation import check_sampling
 from .loop import Loop
 from .policy import TextPolicy
 from .pretrained import PRETRAINED, is_base, read_base
+from .tokenizer import PIECES
 from .transformer import SIZES
 from .update import imitation_step
 from .warm_start import demonstration_batches, warm_start_rate
@@ -44,6 +45,7 @@ class LanguageAgent(Loop):
         top_p: sample among the likeliest tokens of this total probability (1: all).
         max_answer_tokens: what is said in one turn ends here at the latest.
         context_length: tokens that a prompt, or a whole episode of several turns, may have; longer ones are an error.
+        pieces: texts of the tokens; base checkpoints and models of Hugging Face's have their own.
         max_grad_norm: gradients are scaled down to this norm.
         warm_start_steps: gradient steps on demonstrations before the first iteration.
         warm_start_noise: share of demonstrations that mislead: they look like the expert's, and end in a wrong answer.
@@ -71,6 +73,7 @@ class LanguageAgent(Loop):
         top_p: float = 1.0,
         max_answer_tokens: int = 128,
         context_length: int = 4096,
+        pieces: Sequence[str] = PIECES,
         max_grad_norm: float = 1.0,
         warm_start_steps: int = 0,
         warm_start_noise: float = 0.0,
@@ -109,6 +112,7 @@ class LanguageAgent(Loop):
             "top_p": top_p,
             "max_answer_tokens": max_answer_tokens,
             "context_length": context_length,
+            "pieces": tuple(pieces),
         }
         self.warm_start_steps, self.warm_start_noise = warm_start_steps, warm_start_noise
         self.warm_start_batch_size, self.warm_start_learning_rate = warm_start_batch_size, warm_start_learning_rate
@@ -156,6 +160,9 @@ class LanguageAgent(Loop):
         seed = int(np.random.SeedSequence().generate_state(1)[0]) if self.seed is None else self.seed
         base = read_base(self.policy_name) if is_base(self.policy_name) else None
         self.size = base.size if base else self.policy_name
+        if base:  # a checkpoint of the agent holds the weights: it is loaded without the file
+            self.policy_kwargs["pieces"] = base.pieces
+            self._given |= {"policy": base.size, "pieces": list(base.pieces)}
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             policy = TextPolicy(
@@ -164,7 +171,6 @@ class LanguageAgent(Loop):
         self.policy = policy.to(self.device)
         if base:
             base.fill(self.policy)
-            self._given["policy"] = base.size  # a checkpoint holds the weights: it is loaded without the file
         self._remember_start()
         self.set_random_seed(seed)
 

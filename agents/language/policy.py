@@ -74,8 +74,7 @@ class TextPolicy(BasePolicy):
             ValueError: other tokens (every number of the network would mean something else) or another network; nothing
                 has been loaded.
         """
-        stored = tuple(bytes(state_dict["pieces"].tolist()).decode().split("\0")) if "pieces" in state_dict else ()
-        if stored != self.tokenizer.pieces:
+        if pieces_of(state_dict) != self.tokenizer.pieces:
             raise ValueError("these weights were trained on other tokens: build the policy with pieces= of that time")
         if strict:
             _check_shapes(self.state_dict(), state_dict)
@@ -219,6 +218,11 @@ class TextPolicy(BasePolicy):
 
     def _get_constructor_parameters(self) -> dict[str, Any]:
         return super()._get_constructor_parameters() | {"pieces": self.tokenizer.pieces}
+
+
+def pieces_of(state: Mapping[str, Tensor]) -> tuple[str, ...]:
+    """The texts of the tokens that stored weights were trained on; none, if it is not said."""
+    return tuple(bytes(state["pieces"].tolist()).decode().split("\0")) if "pieces" in state else ()
 
 
 def _check_shapes(own: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> None:

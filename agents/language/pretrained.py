@@ -18,7 +18,7 @@ from torch import Tensor
 
 from ... import unknown
 from ..checkpoint import write_atomically
-from .policy import TextPolicy
+from .policy import TextPolicy, pieces_of
 from .transformer import SIZES
 
 FOLDER, SUFFIX = Path(__file__).parent / "checkpoints", ".safetensors"
@@ -29,8 +29,15 @@ PRETRAINED: dict[str, str] = {
     "--noise 0.4 --batch-size 8 --learning-rate 0.003 --seed 0 --out countdown-warm.safetensors",
     "chain-sum-base": "tiltyard pretrain --env tiltyard/ChainSum-v0 --level 1 --policy transformer-300k --steps 900 "
     "--noise 0.3 --batch-size 8 --learning-rate 0.002 --seed 0 --out chain-sum-base.safetensors",
+    "knights-knaves-base": "tiltyard pretrain --env tiltyard/KnightsKnaves-v0 --level 1 --policy transformer-300k "
+    "--steps 500 --noise 0.3 --batch-size 8 --learning-rate 0.002 --seed 0 --out knights-knaves-base.safetensors",
     "maze-base": "tiltyard pretrain --env tiltyard/Maze-v0 --level 1 --policy transformer-300k --steps 1200 "
     "--noise 0.3 --batch-size 8 --learning-rate 0.002 --seed 0 --out maze-base.safetensors",
+    "tree-mdp-base": "tiltyard pretrain --env tiltyard/TreeMDP-v0 --level 1 --policy transformer-300k --steps 900 "
+    "--noise 0.3 --batch-size 32 --learning-rate 0.002 --seed 0 --out tree-mdp-base.safetensors",
+    "guess-my-city-base": "tiltyard pretrain --env tiltyard/GuessMyCity-v0 --level 1 --policy transformer-300k "
+    "--steps 600 --noise 0.2 --batch-size 8 --learning-rate 0.003 --seed 0 --words 400 "
+    "--out guess-my-city-base.safetensors",
 }
 """Base checkpoints that are shipped, in the folder ``checkpoints`` beside this file, by name; what made each."""
 
@@ -54,16 +61,21 @@ class Base:
         """Of the network, a name of :data:`~tiltyard.agents.language.transformer.SIZES`."""
         return self.about["size"]
 
+    @property
+    def pieces(self) -> tuple[str, ...]:
+        """Texts of its tokens."""
+        return pieces_of(self.weights)
+
     def fill(self, policy: TextPolicy) -> None:
         """Gives ``policy`` the weights.
 
         Raises:
-            ValueError: they were trained on other tokens, or are those of another network; ``policy`` is as it was.
+            ValueError: they are those of other tokens or of another network; ``policy`` is as it was.
         """
         try:
             policy.load_state_dict(self.weights)
         except ValueError as error:
-            raise ValueError(f"{self.file} does not fit this version: {error}") from error
+            raise ValueError(f"{self.file} is not what it says: {error}") from error
 
 
 def is_base(policy: str) -> bool:
@@ -86,8 +98,8 @@ def read_base(policy: str) -> Base:
             base = Base(file, opened.metadata() or {}, {name: opened.get_tensor(name) for name in opened.keys()})
     except SafetensorError as error:
         raise ValueError(f"{file} is no base checkpoint, or is damaged ({error})") from error
-    if "size" not in base.about:
-        raise ValueError(f"{file} does not say which network its weights are of: use what tiltyard pretrain writes")
+    if "size" not in base.about or not base.pieces:
+        raise ValueError(f"{file} does not say of which network or tokens it is: use what tiltyard pretrain writes")
     if base.size not in SIZES:
         raise ValueError(f"{file} is of an {unknown('size', base.size, SIZES)}")
     return base

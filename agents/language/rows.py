@@ -13,7 +13,10 @@ _BASES = {
     for env, policy, noise, tokens in (
         ("Countdown", "countdown-warm", 0.4, 112),
         ("ChainSum", "chain-sum-base", 0.3, 48),
+        ("KnightsKnaves", "knights-knaves-base", 0.3, 96),
         ("Maze", "maze-base", 0.3, 48),
+        ("TreeMDP", "tree-mdp-base", 0.3, 16),
+        ("GuessMyCity", "guess-my-city-base", 0.2, 16),
     )
 }
 _LANGUAGE = {"warm_start_steps": 2000, "warm_start_batch_size": 8, "warm_start_learning_rate": 2e-3}

@@ -6,6 +6,7 @@ read and written character by character.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -25,14 +26,17 @@ NUMBERS = 400
 PIECES = (*ALPHABET, *TAGS, *map(str, range(10, NUMBERS)))
 """Every token's text, in the order of the tokens (from 4)."""
 
+WORD = " ?[A-Z]?[a-z]+"
+"""A word with the space before it, if there is one, as tokenizers of large models have it."""
+
 Tokens = npt.NDArray[np.int64]
 
 
 class Tokenizer:
     """One token a piece.
 
-    A run of digits is one token if it is a piece as a whole, and else one token a digit; other pieces of several
-    characters are taken wherever they stand.
+    A run of digits is one token if it is a piece as a whole, and else one token a digit; likewise a word, if there are
+    words among the pieces. Other pieces of several characters are taken wherever they stand.
 
     Args:
         pieces: texts of the tokens, in token order; every character of a piece must be a piece. A checkpoint stores
@@ -46,7 +50,9 @@ class Tokenizer:
             raise ValueError("a tokenizer names each piece once")
         self.vocabulary_size = UNKNOWN + 1 + len(self.pieces)
         long = sorted((p for p in self.pieces if len(p) > 1 and not p.isdigit()), key=len, reverse=True)
-        self._split = re.compile("|".join([*map(re.escape, long), "[0-9]+", "."]), re.DOTALL).findall
+        others = [re.escape(piece) for piece in long if not re.fullmatch(WORD, piece)]
+        words = [WORD] if len(others) < len(long) else []
+        self._split = re.compile("|".join([*others, *words, "[0-9]+", "."]), re.DOTALL).findall
         self._text_of = ["", "", "", "?", *self.pieces]
 
     def encode(self, text: str) -> Tokens:
@@ -69,6 +75,12 @@ class Tokenizer:
         """What the network reads between two turns: an ``END`` if it wrote none, the message, the ``ANSWER`` mark."""
         end = [] if len(written) and written[-1] == END else [END]
         return np.concatenate([np.array(end, np.int64), self.encode(message), [ANSWER]])
+
+
+def common_words(texts: Iterable[str], count: int) -> tuple[str, ...]:
+    """The ``count`` commonest words of several characters, spaces before them included, as pieces of a tokenizer."""
+    found = Counter(word for text in texts for word in re.findall(WORD, text) if len(word) > 1)
+    return tuple(sorted(found, key=lambda word: (-found[word], word))[:count])
 
 
 def pad_right(rows: Sequence[Tokens]) -> Tokens:

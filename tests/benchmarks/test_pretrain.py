@@ -9,6 +9,7 @@ import torch
 
 from tiltyard.agents.language.pretrained import PRETRAINED, read_base
 from tiltyard.agents.language.rows import ROWS
+from tiltyard.agents.language.tokenizer import PIECES
 from tiltyard.agents.language.trainer import PolicyGradient
 from tiltyard.benchmarks.cli import _parsed, main
 from tiltyard.benchmarks.evaluation import wilson
@@ -61,6 +62,18 @@ def test_it_goes_on_from_a_base(made, tmp_path):
     assert all(torch.allclose(value, first.weights[name], atol=1e-3) for name, value in more.weights.items())
 
 
+def test_common_words_become_tokens(tmp_path):
+    out = tmp_path / "city.safetensors"
+    words = shlex.split(TINY.replace("TreeMDP", "GuessMyCity"))
+    assert main([*words, "--words", "300", "--episodes", "1", "--out", str(out)]) == 0
+    base = read_base(str(out))
+    assert {" bergen", " continent", "is", " it", "Cities"} <= set(base.pieces)
+    assert base.pieces[: len(PIECES)] == PIECES
+    assert "--words 300" in base.about["command"]
+    agent = PolicyGradient(str(out), "tiltyard/GuessMyCity-v0")
+    assert len(agent.policy.tokenizer.encode("is it bergen?")) == 4
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -70,6 +83,8 @@ def test_it_goes_on_from_a_base(made, tmp_path):
         ("--policy transformer-1k", "unknown policy 'transformer-1k'"),
         ("--policy hf:model", "not of Hugging Face's models"),
         ("--policy none.safetensors", "there is no base checkpoint none.safetensors"),
+        ("--words -1", "--words is at least 0, got -1"),
+        ("--words 9 --policy maze-base", "--words makes tokens of a new network: maze-base has its own"),
         ("--steps 0", "--steps is at least 1, got 0"),
         ("--noise 1.5", "--noise lies between 0 and 1"),
         ("--set instructions", "--set takes key=value"),

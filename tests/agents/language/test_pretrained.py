@@ -7,6 +7,7 @@ from safetensors.torch import load_file, save_file
 from tiltyard.agents import make
 from tiltyard.agents.language.policy import TextPolicy
 from tiltyard.agents.language.pretrained import PRETRAINED, read_base, write_base
+from tiltyard.agents.language.tokenizer import PIECES
 from tiltyard.agents.language.trainer import PolicyGradient
 
 ENV = "tiltyard/TreeMDP-v0"
@@ -70,6 +71,20 @@ def test_an_agent_is_loaded_without_the_base_it_began_from(file, tmp_path):
         assert torch.equal(kept, now)
 
 
+def test_a_base_of_other_tokens_brings_them(tmp_path):
+    pieces = (*PIECES, " is", " knave")
+    theirs = policy(pieces=pieces)
+    write_base(theirs, tmp_path / "b.safetensors", ABOUT)
+    agent = PolicyGradient(str(tmp_path / "b.safetensors"), ENV, **SMALL)
+    assert agent.policy.tokenizer.pieces == pieces
+    assert len(agent.policy.tokenizer.encode(" is knave")) == 2
+    agent.learn(4)
+    agent.save(tmp_path / "agent")
+    assert PolicyGradient.load(tmp_path / "agent").policy.tokenizer.pieces == pieces
+    with pytest.raises(ValueError, match="trained on other tokens"):
+        PolicyGradient("transformer-100k", ENV, **SMALL).set_parameters(agent.get_parameters())
+
+
 def test_what_is_no_base_of_this_version_is_refused_in_a_sentence(file, tmp_path):
     state = load_file(file)
 
@@ -81,13 +96,15 @@ def test_what_is_no_base_of_this_version_is_refused_in_a_sentence(file, tmp_path
     (tmp_path / "b.safetensors").write_bytes(file.read_bytes()[:-100])
     refused("b.safetensors is no base checkpoint, or is damaged")
     save_file(state, tmp_path / "b.safetensors")
-    refused("does not say which network its weights are of")
+    refused("does not say of which network or tokens it is")
+    save_file({k: v for k, v in state.items() if k != "pieces"}, tmp_path / "b.safetensors", ABOUT)
+    refused("does not say of which network or tokens it is")
     save_file(state, tmp_path / "b.safetensors", {"size": "transformer-100"})
     refused("unknown size 'transformer-100'; did you mean 'transformer-100k'")
     save_file(state, tmp_path / "b.safetensors", {"size": "transformer-300k"})
     refused(r"another network: network.embedding.weight is \(492, 64\) there, and here \(492, 96\)")
-    write_base(policy(pieces="ab"), tmp_path / "b.safetensors", ABOUT)
-    refused("does not fit this version: these weights were trained on other tokens")
+    save_file({**state, "pieces": policy(pieces="ab").pieces}, tmp_path / "b.safetensors", ABOUT)
+    refused(r"is not what it says: .* network.embedding.weight is \(492, 64\) there, and here \(6, 64\)")
     with pytest.raises(ValueError, match="unknown policy 'countdown-worm'; did you mean 'countdown-warm'"):
         PolicyGradient("countdown-worm", ENV)
 

@@ -1,6 +1,15 @@
 import pytest
 
-from tiltyard.agents.language.tokenizer import ALPHABET, ANSWER, PAD, UNKNOWN, Tokenizer, pad_right
+from tiltyard.agents.language.tokenizer import (
+    ALPHABET,
+    ANSWER,
+    PAD,
+    PIECES,
+    UNKNOWN,
+    Tokenizer,
+    common_words,
+    pad_right,
+)
 
 
 def test_tokens_of_a_known_text():
@@ -17,6 +26,21 @@ def test_a_run_of_digits_is_one_number_or_digit_by_digit():
     assert encode("400").tolist() == [*encode("4"), *encode("0"), *encode("0")]
     assert encode("012").tolist() == [*encode("0"), *encode("1"), *encode("2")]
     assert encode("1212").tolist() == [*encode("1"), *encode("2")] * 2
+
+
+def test_a_word_is_one_token_or_character_by_character():
+    encode = Tokenizer((*PIECES, " is", " it", "Is")).encode
+    assert encode(" is it 12").tolist() == [492, 493, *encode(" "), *encode("12")]  # 4 + 488 pieces before them
+    assert encode("Is it").tolist() == [494, 493]
+    assert encode(" italy").tolist() == [*encode(" "), *encode("i"), *encode("t"), *map(int, encode("aly"))]
+    tokenizer = Tokenizer((*PIECES, " is", " it", "Is"))
+    assert tokenizer.decode(encode("Is it 12? ISIS is<answer> it</answer>")) == "Is it 12? ISIS is<answer> it</answer>"
+
+
+def test_the_commonest_words_have_several_characters_and_keep_their_space():
+    texts = ["Bob: Ann is a knave. Ann: Bob is", "x is a xE-knave"]
+    # " is" three times; " Ann" and " a" twice; of those that are there once " Bob" is the first; "x" has one character
+    assert common_words(texts, 4) == (" is", " Ann", " a", " Bob")
 
 
 def test_every_character_comes_back():
