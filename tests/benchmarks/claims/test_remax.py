@@ -21,17 +21,17 @@ def test_variance_of_a_bandits_gradient_by_hand() -> None:
         assert found.tolist() == pytest.approx([variance], abs=1e-12)
 
 
-def test_variance_is_that_of_sampled_gradients() -> None:
+def test_variance_is_that_of_every_answers_gradient() -> None:
     world = draw_world(4, Tree(3, 3), trained=1, held_out=0, width=3, sureness=(2, 2))
     student = Student(world, load("remax"), seed=0, learning_rate=0.0)
-    logits = (world.features @ world.base).view(-1, 3).requires_grad_()
-    drawn = student.sample(torch.zeros(20_000, dtype=torch.int64)).info["answer"]
+    logits, tree = (world.features @ world.base).view(-1, 3).requires_grad_(), world.tree
     gradients = []
-    for answer in range(len(world.tree)):
-        logp = logits.log_softmax(-1)[world.tree.nodes[answer], world.tree.choices[answer]].sum()
+    for answer in range(len(tree)):
+        logp = logits.log_softmax(-1)[tree.nodes[answer], tree.choices[answer]].sum()
         gradients.append((world.reward[0, answer] - 0.3) * torch.autograd.grad(logp, logits)[0].flatten())
-    expected = torch.stack(gradients)[drawn].var(0).sum()
-    assert remax.gradient_variance(student, torch.tensor([0.3])).item() == pytest.approx(float(expected), rel=0.03)
+    chance, each = student.distribution()[0, :, None], torch.stack(gradients)
+    expected = (chance * (each - (chance * each).sum(0)).square()).sum()
+    assert remax.gradient_variance(student, torch.tensor([0.3])).item() == pytest.approx(float(expected))
 
 
 def test_remax_holds_half_of_what_ppo_holds() -> None:
