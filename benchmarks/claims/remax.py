@@ -52,11 +52,11 @@ SEEDS = 20
 TREE = Tree(4, 4)
 ITERATIONS = 80
 SETTINGS: dict[str, Any] = {"prompts": 32, "group": 1}
-CRITIC_RATES = (0.03, 0.1, 1.0)
+CRITIC_RATES = (0.03, 0.1)
 PPO = {f"ppo, critic's rate {rate:g}": rate for rate in CRITIC_RATES}
 ARMS = ("remax", "reinforce", *PPO)
 BASE, TASK, TIMED = "countdown-warm", "tiltyard/Countdown-v0", 4
-WATCHED = 5
+WATCHED = 4
 
 
 def student_of(arm: str, rate: float, seed: int) -> Student:
