@@ -2,7 +2,7 @@
 
 In the laboratory (:mod:`.laboratory`) the base policy solves about one problem in twenty, so that three groups of eight
 in four are all wrong, and teach GRPO nothing; NGRPO pushes their answers down. Trees of 256 answers, one of them right;
-an iteration is 8 problems with 8 answers each and two passes of two gradient steps, so that clips come into play. Every
+an iteration is 8 problems with 8 answers each and two passes of one gradient step, so that clips come into play. Every
 arm has the learning rate of :data:`.comparisons.GRID` that did best on tuning worlds, and 3,840 answers. DAPO is its
 objective without dynamic sampling; no arm has a KL penalty, as NGRPO has none.
 
@@ -45,7 +45,7 @@ SEEDS = 20
 TREE = Tree(4, 4)
 SKILL = 0.75
 ITERATIONS = 60
-SETTINGS = {"prompts": 8, "group": 8, "epochs": 2, "batch_size": 32}
+SETTINGS = {"prompts": 8, "group": 8, "epochs": 2}
 ARMS: dict[str, tuple[str, dict[str, Any]]] = {
     "ngrpo": ("ngrpo", {}),
     "grpo": ("grpo", {"kl_coef": 0.0}),

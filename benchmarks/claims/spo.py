@@ -2,7 +2,7 @@
 
 In the laboratory (:mod:`.laboratory`) feature vectors are up to six long, so that most problems are nearly solved or
 nearly hopeless, where a group of eight mostly agrees and GRPO learns nothing. All arms get 64 answers an iteration, and
-make two passes of two gradient steps on them: GRPO (no KL penalty) 8 problems with 8 answers each, SPO 64 problems with
+make two passes of one gradient step on them: GRPO (no KL penalty) 8 problems with 8 answers each, SPO 64 problems with
 one. SPO draws problems by sqrt(v (1 - v)) + 0.05, as the paper does, v being the tracker's estimate of success; an arm
 that draws them alike is there too. The tracker is the trainer's own
 (:class:`~tiltyard.agents.language.tracker.Tracker`): unlike the paper's it begins with no measured success.
@@ -64,7 +64,7 @@ def student_of(arm: str, rate: float, seed: int) -> Student:
     """An arm before training."""
     handle, params, group = ARMS[arm]
     world: World = draw_world(seed, TREE, skill=SKILL, sureness=SURENESS)
-    settings: dict[str, Any] = {"prompts": ANSWERS // group, "group": group, "epochs": 2, "batch_size": ANSWERS // 2}
+    settings: dict[str, Any] = {"prompts": ANSWERS // group, "group": group, "epochs": 2}
     return Student(world, load(handle, **params), seed=seed, learning_rate=rate, **settings)
 
 
