@@ -12,7 +12,7 @@ from .suite import Comparison, Entry, Recipe, Suite, Task
 # Networks, rate, batches and temperature that SERL's rows have, for everyone who learns from the same demonstrations.
 _SMALL: dict[str, Any] = {"policy_kwargs": {"net_arch": [64, 64]}, "learning_rate": 1e-3}
 _DATA = "demonstrations-v0"
-_SERL, _BC = f"serl from {_DATA}, then online", f"bc from {_DATA}"
+_SERL = f"serl from {_DATA}, then online"
 
 
 def _plain(half: float, steps: int, seconds: float) -> Entry:
