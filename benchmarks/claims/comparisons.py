@@ -103,12 +103,16 @@ def summary(values: Mapping[str, npt.ArrayLike]) -> dict[str, dict[str, float]]:
 
 
 def weakest(parts: Mapping[str, npt.ArrayLike]) -> Interval:
-    """Of a claim in several parts, the least part's mean: above 0 only where every part is. One value a seed and part.
+    """Of a claim in several parts, the least supported: the least estimate, low end and high end of the parts' own.
 
-    Parts of a seed are resampled independently.
+    It is above 0 only where every part's interval is, and at or below 0 as soon as one's is. (The interval of the
+    least mean itself would be too low: the least of several noisy numbers is lower than what is least.)
+
+    Args:
+        parts: one value a seed of each.
     """
-    scores = np.column_stack([np.asarray(values, float) for values in parts.values()])
-    return bootstrap_interval(scores, lambda drawn: float(drawn.mean(0).min()), rng=np.random.default_rng([2025, 99]))
+    intervals = [interval(values, index) for index, values in enumerate(parts.values())]
+    return Interval(*(min(getattr(one, end) for one in intervals) for end in ("estimate", "low", "high")))
 
 
 def report(arms: Mapping[str, Arm]) -> dict[str, Any]:
