@@ -187,8 +187,11 @@ class SafeCheckpoint(BaseAlgorithm):
             given["policy"] = names.get(given["policy"], given["policy"])
         return {name: freeze(value, name, progress) for name, value in given.items()}
 
+    def _fill_networks(self, parameters: dict[str, Any], device: th.device | str) -> None:
+        self.set_parameters(parameters, exact_match=True, device=device)
+
     def _fill(self, stored: dict[str, Any], tensors: dict[str, th.Tensor], device: th.device | str) -> None:
-        self.set_parameters(_unflatten(tensors, stored["described"]), exact_match=True, device=device)
+        self._fill_networks(_unflatten(tensors, stored["described"]), device)
         for name in self._get_torch_save_params()[1]:
             recursive_setattr(self, f"{name}.data", tensors[f"variables/{name}"].to(self.device))
         for name, value in stored["counters"].items():

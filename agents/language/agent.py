@@ -146,6 +146,16 @@ class LanguageAgent(Loop):
                     f"{name} was trained on other characters: this environment's {kind} also have {other!r:.40}"
                 )
 
+    def _fill_networks(self, parameters: dict[str, Any], device: torch.device | str) -> None:
+        """As stored; another method than the stored one begins what it needs besides with the policy as it is now."""
+        wanted = self._get_torch_save_params()[0]
+        if set(parameters) != set(wanted):
+            self.set_parameters({"policy": parameters["policy"]}, exact_match=False, device=device)
+            self._remember_start()
+            stored = {name: state for name, state in parameters.items() if name in wanted}
+            parameters = self.get_parameters() | stored
+        super()._fill_networks(parameters, device)
+
     def set_env(self, env: Any, force_reset: bool = True) -> None:
         """Goes on in another environment of the same characters, such as another level, with as many lanes."""
         env = self._wrap_env(self._made(env, self.n_envs), self.verbose)

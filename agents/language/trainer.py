@@ -155,14 +155,18 @@ class PolicyGradient(LanguageAgent):
         streams = {**super().streams, "taken": self._taken}
         if self._taken:
             streams["problems"] = self._bucket
-        return streams | {name: getattr(self, name).state_dict() for name in SEAMS}
+        seams = {name: getattr(self, name) for name in SEAMS}
+        return streams | {name: {"of": type(seam).__name__, "state": seam.state_dict()} for name, seam in seams.items()}
 
     @streams.setter
     def streams(self, state: dict[str, Any]) -> None:
         Loop.streams.__set__(self, state)  # type: ignore[attr-defined]
-        self._batches, self._taken = None, state["taken"]
+        self._batches, self._bucket = None, state["problems"]
+        self._taken = state["taken"] if self.objective is None else 0
         for name in SEAMS:
-            getattr(self, name).load_state_dict(state[name])
+            seam = getattr(self, name)
+            if state[name]["of"] == type(seam).__name__:  # else it was exchanged when the agent was loaded
+                seam.load_state_dict(state[name]["state"])
 
     def _demonstrated(self) -> tuple[Tensor, Tensor]:
         """The next batch of demonstrations; a loaded agent is where it was in its bucket."""

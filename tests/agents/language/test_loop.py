@@ -291,3 +291,34 @@ def test_an_interrupt_leaves_an_agent_that_goes_on(tmp_path):
     for one in (trained, loaded):
         one.learn(8, reset_num_timesteps=False)
     assert_equal(trained, loaded)
+
+
+def test_another_method_goes_on_from_the_policy_as_it_is_loaded(tmp_path):
+    trained = agent(method="sft").learn(12)
+    trained.save(tmp_path / "agent", exclude=["rewards"])
+    for method in ("reinforce-plus-plus", "ppo", "spo"):
+        loaded = PolicyGradient.load(tmp_path / "agent", env=ONE_TURN, method=method, rewards=Digest(), device="cpu")
+        learnt = trained.policy.network.state_dict()
+        for begins in {"reinforce-plus-plus": ["reference"], "ppo": ["critic.body"], "spo": []}[method]:
+            begun = loaded.get_parameters()[begins.split(".")[0]]
+            assert all(torch.equal(begun["body." * ("." in begins) + name], learnt[name]) for name in learnt)
+        assert loaded.learn(8, reset_num_timesteps=False).num_timesteps == 20
+        loaded.save(tmp_path / "critic", exclude=["rewards"])
+        back = PolicyGradient.load(tmp_path / "critic", env=ONE_TURN, method="topr", rewards=Digest(), device="cpu")
+        assert torch.equal(back.policy.network.norm.weight, loaded.policy.network.norm.weight)
+
+
+def test_a_seam_that_is_exchanged_begins_with_nothing(tmp_path):
+    agent(rewards=None).learn(8).save(tmp_path / "agent")
+    loaded = PolicyGradient.load(tmp_path / "agent", env=ONE_TURN, curriculum=Rising(), device="cpu")
+    assert loaded.curriculum.asked.tolist() == []
+
+
+def test_a_copy_of_a_copy_is_a_copy(tmp_path):
+    trained = agent(method="sft", rewards=None).learn(12)  # in the middle of a bucket of demonstrations
+    trained.save(tmp_path / "first")
+    PolicyGradient.load(tmp_path / "first").save(tmp_path / "second")
+    copy = PolicyGradient.load(tmp_path / "second", env=ONE_TURN, device="cpu")
+    for one in (trained, copy):
+        one.learn(36, reset_num_timesteps=False)
+    assert_equal(trained, copy)
