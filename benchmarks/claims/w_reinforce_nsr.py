@@ -9,8 +9,8 @@ tuning worlds, as one would choose it.
 Whether right answers teach or only sharpen depends on how much one problem says about another, so there are two kinds
 of worlds. With 64 problems to learn from and 24 features little is said, as where a pretrained model knows what it
 knows: the effect is measured there, after 150 iterations. (After 60, tried first on 16 other worlds, it could not be
-told from nothing: 0.003, -0.003 to 0.009.) With 256 and 6 features (in ``details``, after 50) training finds the teacher
-out, and held out problems are learnt too.
+told from nothing: 0.003, -0.003 to 0.009.) With 256 and 6 features training finds the teacher out, and held out
+problems are learnt too; ``details`` has that after 50.
 
 The claim has parts, and the effect is the least supported: NSR above the base policy at every k of :data:`KS`, PSR
 above it at k = 1, and PSR below it at the largest k. That negative gradients spread mass in proportion is arithmetic
