@@ -26,8 +26,8 @@ from torch import Tensor
 
 from ...agents.language.rollouts import PolicyOut, Rollouts
 from ...agents.objectives.registry import Objective, load
+from .comparisons import TUNING, summary, weakest
 from .harness import Claim, Measurement
-from .laboratory import TUNING, summary, weakest
 
 CLAIM = Claim(
     handle="simpo",

@@ -55,7 +55,7 @@ def test_success_by_hand(world: claim.World, monkeypatch: pytest.MonkeyPatch) ->
 def test_every_arm_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"ITERATIONS": 30, "RATES": (0.01,), "TAUGHT": 100}.items():
         monkeypatch.setattr(claim, name, value)
-    monkeypatch.setattr(claim, "best_rates", lambda score, arms, grid: dict.fromkeys(arms, grid[0]))
+    monkeypatch.setattr(claim, "best_rates", lambda score, arms, seeds, grid: dict.fromkeys(arms, grid[0]))
     claim.draw_world.cache_clear()
     found = claim.measure(seeds=3)
     claim.draw_world.cache_clear()

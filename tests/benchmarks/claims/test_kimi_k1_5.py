@@ -60,7 +60,7 @@ def test_brevity_pays_only_for_right_answers(student: claim.Student) -> None:
 
 
 def test_every_arm_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"ITERATIONS": 20, "GRID": (0.1,), "WEIGHTS": (0.1, 1.0)}.items():
+    for name, value in {"ITERATIONS": 20, "RATES": (0.1,), "WEIGHTS": (0.1, 1.0)}.items():
         monkeypatch.setattr(claim, name, value)
     monkeypatch.setattr(claim, "ARMS", {name: w for name, w in claim.ARMS.items() if "0.3" not in name})
     found = claim.measure(seeds=3)

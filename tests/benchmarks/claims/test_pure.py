@@ -51,7 +51,7 @@ def test_credit_of_the_arms_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_every_arm_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     few = dict(list(claim.SETTINGS.items())[:2])
-    for name, value in {"UPDATES": 20, "EVERY": 10, "GRID": (0.03,), "SETTINGS": few, "TUNING_SEEDS": 1}.items():
+    for name, value in {"UPDATES": 20, "EVERY": 10, "RATES": (0.03,), "SETTINGS": few, "TUNING_SEEDS": 1}.items():
         monkeypatch.setattr(claim, name, value)
     found = claim.measure(seeds=3)
     parts, main = found.details["parts"], found.details[claim.MAIN]
