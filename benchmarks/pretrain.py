@@ -84,6 +84,13 @@ class Pretrain:
         return shlex.join([*words, "--out", str(self.out)])
 
     @property
+    def history(self) -> str:
+        """All command lines behind the base: those that made the one it goes on from, and its own."""
+        from ..agents.language.pretrained import is_base, read_base
+
+        return f"{read_base(self.policy).about['command']} && {self.command}" if is_base(self.policy) else self.command
+
+    @property
     def env_kwargs(self) -> dict[str, Any]:
         """The environment's keywords."""
         level = {} if self.level is None else {"level": self.level}
@@ -94,12 +101,12 @@ class Pretrain:
         from ..agents.language.pretrained import write_base
 
         with one_thread():
-            agent = self.agent()
+            agent, history = self.agent(), self.history
             with commands.bar(f"{self.policy} on {self.env}", self.steps) as progress:
                 losses = agent.warm_start(progress)
             level = getattr(_lanes(agent), "level", None)
             about = {"size": agent.size, "env": self.env, "level": json.dumps(level)}
-            write_base(agent.policy, self.out, about | {"command": self.command, "versions": json.dumps(versions())})
+            write_base(agent.policy, self.out, about | {"command": history, "versions": json.dumps(versions())})
             found = measure(
                 str(self.out), self.env, episodes=self.episodes, env_kwargs=self.env_kwargs, **self._lengths
             )

@@ -2,8 +2,8 @@
 
 ``tiltyard pretrain`` writes them; a policy is named by the file, or by a name of :data:`PRETRAINED`. The tensors are
 the policy's weights and the texts of its tokens. The metadata are ``size``, the network's; ``env`` and ``level``, where
-its demonstrations came from; ``command``, what made it; ``versions``, what was installed then (JSON). Nothing in a file
-is code.
+its demonstrations came from; ``command``, what made it (several, with ``&&`` between, where a base was gone on from);
+``versions``, what was installed then (JSON). Nothing in a file is code.
 """
 
 from collections.abc import Mapping
@@ -29,12 +29,13 @@ PRETRAINED: dict[str, str] = {
     "--noise 0.4 --batch-size 8 --learning-rate 0.003 --seed 0 --out countdown-warm.safetensors",
     "chain-sum-base": "tiltyard pretrain --env tiltyard/ChainSum-v0 --level 1 --policy transformer-300k --steps 900 "
     "--noise 0.3 --batch-size 8 --learning-rate 0.002 --seed 0 --out chain-sum-base.safetensors",
-    "knights-knaves-base": "tiltyard pretrain --env tiltyard/KnightsKnaves-v0 --level 1 --policy transformer-300k "
-    "--steps 500 --noise 0.3 --batch-size 8 --learning-rate 0.002 --seed 0 --out knights-knaves-base.safetensors",
-    "maze-base": "tiltyard pretrain --env tiltyard/Maze-v0 --level 1 --policy transformer-300k --steps 1200 "
-    "--noise 0.3 --batch-size 8 --learning-rate 0.002 --seed 0 --out maze-base.safetensors",
-    "tree-mdp-base": "tiltyard pretrain --env tiltyard/TreeMDP-v0 --level 1 --policy transformer-300k --steps 900 "
-    "--noise 0.3 --batch-size 32 --learning-rate 0.002 --seed 0 --out tree-mdp-base.safetensors",
+    "knights-knaves-base": "tiltyard pretrain --env tiltyard/KnightsKnaves-v0 --level 1 --policy transformer-100k "
+    "--steps 2400 --noise 0.2 --batch-size 8 --learning-rate 0.002 --seed 0 --words 100 "
+    "--out knights-knaves-base.safetensors",
+    "maze-base": "tiltyard pretrain --env tiltyard/Maze-v0 --level 1 --policy transformer-100k --steps 3000 "
+    "--noise 0.5 --batch-size 8 --learning-rate 0.002 --seed 0 --out maze-base.safetensors",
+    "tree-mdp-base": "tiltyard pretrain --env tiltyard/TreeMDP-v0 --level 1 --policy transformer-100k --steps 3200 "
+    "--noise 0.2 --batch-size 8 --learning-rate 0.002 --seed 0 --out tree-mdp-base.safetensors",
     "guess-my-city-base": "tiltyard pretrain --env tiltyard/GuessMyCity-v0 --level 1 --policy transformer-300k "
     "--steps 600 --noise 0.2 --batch-size 8 --learning-rate 0.003 --seed 0 --words 400 "
     "--out guess-my-city-base.safetensors",
@@ -95,7 +96,9 @@ def read_base(policy: str) -> Base:
         raise FileNotFoundError(f"there is no base checkpoint {file}: tiltyard pretrain makes one")
     try:
         with safe_open(file, "pt") as opened:
-            base = Base(file, opened.metadata() or {}, {name: opened.get_tensor(name) for name in opened.keys()})
+            base = Base(
+                file, opened.metadata() or {}, {name: opened.get_tensor(name).clone() for name in opened.keys()}
+            )
     except SafetensorError as error:
         raise ValueError(f"{file} is no base checkpoint, or is damaged ({error})") from error
     if "size" not in base.about or not base.pieces:

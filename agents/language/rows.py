@@ -13,9 +13,9 @@ _BASES = {
     for env, policy, noise, tokens in (
         ("Countdown", "countdown-warm", 0.4, 112),
         ("ChainSum", "chain-sum-base", 0.3, 48),
-        ("KnightsKnaves", "knights-knaves-base", 0.3, 96),
-        ("Maze", "maze-base", 0.3, 48),
-        ("TreeMDP", "tree-mdp-base", 0.3, 16),
+        ("KnightsKnaves", "knights-knaves-base", 0.2, 64),
+        ("Maze", "maze-base", 0.5, 48),
+        ("TreeMDP", "tree-mdp-base", 0.2, 16),
         ("GuessMyCity", "guess-my-city-base", 0.2, 16),
     )
 }
@@ -30,8 +30,9 @@ ROWS: tuple[Row, ...] = (
         paper="DeepSeekMath: Pushing the Limits of Mathematical Reasoning in Open Language Models (2024)",
         settings={
             "*": {"policy": "transformer-1m", "method": "grpo", "kl_coef": 0.0, "prompts_per_batch": 32},
-            "text": _LANGUAGE | {"learning_rate": 2.5e-4},
+            "text": _LANGUAGE | {"learning_rate": 2.5e-4, "batch_size": 64},
             **_BASES,
+            "tiltyard/Countdown-v0": _BASES["tiltyard/Countdown-v0"] | {"batch_size": None},  # as its results have it
         },
         n_envs={"text": 256},
     ),

@@ -1,6 +1,7 @@
 import json
 import re
 import shlex
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -59,6 +60,9 @@ def test_it_goes_on_from_a_base(made, tmp_path):
     assert main([*words, "--learning-rate", "1e-9", "--out", str(out)]) == 0
     first, more = (read_base(str(file)) for file in (made, out))
     assert more.size == "transformer-100k"
+    before, own = more.about["command"].split(" && ")
+    assert before == first.about["command"]
+    assert f"--policy {made}" in own
     assert all(torch.allclose(value, first.weights[name], atol=1e-3) for name, value in more.weights.items())
 
 
@@ -132,20 +136,26 @@ def test_measuring_asks_the_same_problems_of_every_base(monkeypatch):
     assert not np.any(found["one sampled answer"] & ~found["any of 2 sampled (pass@2)"])
 
 
+def commands_of(name: str) -> list[Pretrain]:
+    commands = [_parsed(shlex.split(line)[1:]) for line in PRETRAINED[name].split(" && ")]
+    assert all(isinstance(command, Pretrain) for command in commands)
+    return commands
+
+
 @pytest.mark.parametrize("name", PRETRAINED)
 def test_a_shipped_base_s_command_means_what_it_says(name):
-    words = shlex.split(PRETRAINED[name])
-    command = _parsed(words[1:])
-    assert isinstance(command, Pretrain)
-    assert command.command == PRETRAINED[name]
+    commands = commands_of(name)
+    assert " && ".join(command.command for command in commands) == PRETRAINED[name]
+    assert all(command.policy == str(before.out) for before, command in pairwise(commands))
     about = read_base(name).about
-    assert (about["size"], about["env"], about["level"]) == (command.policy, command.env, str(command.level))
+    last = commands[-1]
+    assert (about["size"], about["env"], about["level"]) == (commands[0].policy, last.env, str(last.level))
 
 
 @pytest.mark.parametrize("name", PRETRAINED)
 def test_a_shipped_base_succeeds_sometimes(name):
     """Between 5% and 50%, so that methods can differ, as agents use it: with the settings of their rows."""
-    command = _parsed(shlex.split(PRETRAINED[name])[1:])
+    command = commands_of(name)[-1]
     row = next(row for row in ROWS if row.name == "grpo")
     settings = row.settings_for(command.env)
     assert (settings["policy"], settings["warm_start_steps"]) == (name, 0)
