@@ -28,7 +28,7 @@ def test_each_kind_learns_from_its_own_answers_alone() -> None:
 
 
 def test_every_arm_is_measured_in_both_kinds_of_worlds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(claim, "ITERATIONS", {"little": 10, "much": 10})
+    monkeypatch.setattr(claim, "ITERATIONS", 10)
     monkeypatch.setattr(claim, "TREE", Tree(2, 3))
     monkeypatch.setattr(comparisons, "best_rates", lambda score, arms, seeds, grid: dict.fromkeys(arms, 0.03))
     found = claim.measure(seeds=3)
