@@ -18,7 +18,8 @@ what a learner may abuse. The arms differ in the rewards that one and the same m
 Each arm has the best of three learning rates by success over training on worlds of its own. The claim has two parts,
 and the effect is the smaller: by how much min-form's success exceeds sum-form's at the end; and by how much min-form's
 success after 30% of the updates exceeds outcome's after all of them less 5 points ("comparable"). ``details`` also has
-reward models that like filler less or do not err, and a base that seldom succeeds, with the same learning rates.
+what becomes of all at the largest learning rate, and, with few seeds, reward models that mind filler or do not err, and
+a base that seldom succeeds.
 """
 
 from dataclasses import dataclass
@@ -68,6 +69,7 @@ ARMS = {
     "outcome": Arm({"verifiable_weight": 1.0}, steps=False),
     "min-form and outcome": Arm({"verifiable_weight": 1.0}),
 }
+SIDE_ARMS = ("min-form", "sum-form", "outcome")
 
 
 class Setting(NamedTuple):
@@ -215,15 +217,16 @@ def course(name: str, rate: float, seed: int, setting: Setting = SETTINGS[MAIN])
 def measure(*, seeds: int | None = None) -> Measurement:
     """Trains every arm in ``seeds`` worlds (12 by default), after choosing its learning rate: half a minute."""
     count = SEEDS if seeds is None else seeds
-    tuning = min(count, TUNING_SEEDS)
+    tuning, few = min(count, TUNING_SEEDS), min(count, SIDE_SEEDS)
     rates = best_rates(
         lambda arm, rate, seed: float(course(arm, rate, seed)[:, 0].mean()), ARMS, seeds=tuning, grid=RATES
     )
     found = {
-        kind: {arm: np.array([course(arm, rates[arm], seed, setting) for seed in range(n)]) for arm in ARMS}
+        kind: {arm: np.array([course(arm, rates[arm], seed, setting) for seed in range(n)]) for arm in arms}
         for kind, setting in SETTINGS.items()
-        for n in [count if kind == MAIN else min(count, SIDE_SEEDS)]
+        for n, arms in [(count, tuple(ARMS)) if kind == MAIN else (few, SIDE_ARMS)]
     }
+    hasty = {arm: np.array([course(arm, RATES[-1], seed)[-1] for seed in range(few)]) for arm in SIDE_ARMS}
     main = {arm: courses[..., 0] for arm, courses in found[MAIN].items()}
     at_30 = round(0.3 * UPDATES / EVERY)
     ours = main["min-form"]
@@ -233,10 +236,13 @@ def measure(*, seeds: int | None = None) -> Measurement:
     }
     details = {
         "seeds": count,
-        "seeds of other settings": min(count, SIDE_SEEDS),
+        "seeds of other settings": few,
         "updates": UPDATES,
         "learning rates": {"grid": list(RATES), "tuning seeds": tuning, "chosen": rates},
         "parts": summary(parts),
+        f"success at the end, at the largest learning rate, {RATES[-1]}": summary(
+            {arm: end[:, 0] for arm, end in hasty.items()}
+        ),
         "success at 30%": summary({arm: courses[:, at_30] for arm, courses in main.items()}),
         **{
             kind: {
