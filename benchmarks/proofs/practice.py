@@ -34,7 +34,7 @@ Floats = npt.NDArray[np.float64]
 
 TASK, LIMIT = "tiltyard/ObjectRelocation-v0", 100
 DEMONSTRATIONS = 20  # of either direction
-MOMENTS = tuple(range(2000, 12001, 2000))
+MOMENTS = tuple(range(2500, 15001, 2500))
 EPISODES, LAST_EPISODES = 25, 50  # of either direction, of an evaluation on the way and of the last
 ARMS = ("episodic", "reset-free")
 PROMISE = 0.8  # of the episodic result
