@@ -27,8 +27,8 @@ PRETRAINED: dict[str, str] = {
     # a script of this recipe made it, before there was the command; results rest on its weights, so they stay
     "countdown-warm": "tiltyard pretrain --env tiltyard/Countdown-v0 --level 1 --policy transformer-300k --steps 5000 "
     "--noise 0.4 --batch-size 8 --learning-rate 0.003 --seed 0 --out countdown-warm.safetensors",
-    "chain-sum-base": "tiltyard pretrain --env tiltyard/ChainSum-v0 --level 1 --policy transformer-300k --steps 900 "
-    "--noise 0.3 --batch-size 8 --learning-rate 0.002 --seed 0 --out chain-sum-base.safetensors",
+    "chain-sum-base": "tiltyard pretrain --env tiltyard/ChainSum-v0 --level 1 --policy transformer-300k --steps 2000 "
+    "--noise 0.8 --batch-size 16 --learning-rate 0.002 --seed 0 --out chain-sum-base.safetensors",
     "knights-knaves-base": "tiltyard pretrain --env tiltyard/KnightsKnaves-v0 --level 1 --policy transformer-100k "
     "--steps 2400 --noise 0.2 --batch-size 8 --learning-rate 0.002 --seed 0 --words 100 "
     "--out knights-knaves-base.safetensors",

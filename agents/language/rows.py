@@ -12,7 +12,7 @@ _BASES = {
     }
     for env, policy, noise, tokens in (
         ("Countdown", "countdown-warm", 0.4, 112),
-        ("ChainSum", "chain-sum-base", 0.3, 48),
+        ("ChainSum", "chain-sum-base", 0.8, 48),
         ("KnightsKnaves", "knights-knaves-base", 0.2, 64),
         ("Maze", "maze-base", 0.5, 48),
         ("TreeMDP", "tree-mdp-base", 0.2, 16),
