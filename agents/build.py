@@ -19,6 +19,9 @@ from .row import merged
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
 
+OF_METHOD = ("clip_low", "clip_high", "kl_coef", "method_kwargs")
+"""Settings of a language agent that are parameters of its method."""
+
 
 def build(row: Row, env: Any, settings: dict[str, Any]) -> "BaseAlgorithm":
     """Builds ``row``'s agent for ``env``; see :func:`tiltyard.agents.make`."""
@@ -26,7 +29,7 @@ def build(row: Row, env: Any, settings: dict[str, Any]) -> "BaseAlgorithm":
     n_envs, env_kwargs = settings.pop("n_envs", None), settings.pop("env_kwargs", {})
     check_keywords(agent_class, settings)
     env_id = _id(env)
-    settings = merged(deepcopy(_settings(row, env_id)), settings)  # SB3 writes into the dicts it is given
+    settings = merged(deepcopy(_settings(row, env_id, settings)), settings)  # SB3 writes into the dicts it is given
     if isinstance(env, str):
         env = _make(row, env, n_envs, env_kwargs, settings)
     elif n_envs is not None or env_kwargs:
@@ -46,10 +49,15 @@ def _id(env: Any) -> str:
     return env if isinstance(env, str) else str(spec.id) if spec is not None else ""
 
 
-def _settings(row: Row, env_id: str) -> dict[str, Any]:
-    """The row's settings for an environment; those for all environments where it is not one of ours."""
+def _settings(row: Row, env_id: str, given: dict[str, Any]) -> dict[str, Any]:
+    """The row's settings for an environment; those for all environments where it is not one of ours.
+
+    Parameters of the row's method are not those of another one that was ``given``.
+    """
     ours = any(env_id == known.id for known in environments.ROWS)
-    return row.settings_for(env_id) if ours else dict(row.settings.get("*", {}))
+    found = row.settings_for(env_id) if ours else dict(row.settings.get("*", {}))
+    other = given.get("method", found.get("method")) != found.get("method")
+    return {name: value for name, value in found.items() if not (other and name in OF_METHOD)}
 
 
 def _speaks(row: Row) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from tiltyard.agents import make
 from tiltyard.agents.language.rollouts import PolicyOut, Rollouts
 from tiltyard.agents.objectives.catalogue import ROWS, find
 from tiltyard.agents.objectives.ops import turn_ends
@@ -211,6 +212,16 @@ def test_inputs_are_left_as_they_were(handle):
     before = {name: getattr(rollouts, name).clone() for name in names}
     load(handle)(rollouts, policy_out(rollouts))
     assert all(torch.equal(getattr(rollouts, name), value) for name, value in before.items())
+
+
+@every_row
+def test_an_agent_trains_by_it_when_asked_by_name(handle):
+    agent = make("grpo", "tiltyard/ChainSum-v0", method=handle, n_envs=16, prompts_per_batch=4, seed=0, group_size=4)
+    before = {name: value.clone() for name, value in agent.policy.state_dict().items()}
+    agent.learn(16)
+    after = agent.policy.state_dict()
+    assert all(value.isfinite().all() for value in after.values())
+    assert any(not torch.equal(value, before[name]) for name, value in after.items())
 
 
 def test_handles_are_unique():
