@@ -12,6 +12,7 @@ median over repeats of the ratio within one.
 import argparse
 import time
 from statistics import median
+from unittest.mock import patch
 
 import torch
 from rich.console import Console
@@ -19,6 +20,7 @@ from rich.table import Table
 
 from tiltyard.agents.language import collect
 from tiltyard.agents.language.collect import Collector
+from tiltyard.agents.language.episodes import one_turn
 from tiltyard.agents.language.rollouts import Rollouts
 from tiltyard.agents.language.tokenizer import END
 from tiltyard.agents.language.trainer import PolicyGradient
@@ -26,8 +28,6 @@ from tiltyard.wrappers.seams import Guidance
 from tiltyard.wrappers.spaces import sb3_env
 
 GAMES, GROUP = 8, 8
-KNOWS = collect.one_turn
-"""Whether a task is known to have one turn only, and so nothing to remember."""
 
 
 def player(level: int) -> Collector:
@@ -42,10 +42,10 @@ def player(level: int) -> Collector:
 
 def played(games: Collector, *, kept: bool) -> tuple[Rollouts, float]:
     """All games from the same draws, and the seconds they took."""
-    collect.one_turn = KNOWS if kept else lambda venv: True
     games.policy.reseed(1)
     start = time.process_time()
-    return games.collect(range(GAMES)), time.process_time() - start
+    with patch.object(collect, "one_turn", one_turn if kept else lambda venv: True):  # of one turn is nothing to keep
+        return games.collect(range(GAMES)), time.process_time() - start
 
 
 def main() -> None:
