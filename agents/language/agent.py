@@ -51,7 +51,7 @@ class LanguageAgent(Loop):
         warm_start_noise: share of demonstrations that mislead: they look like the expert's, and end in a wrong answer.
         warm_start_batch_size: demonstrations a step.
         warm_start_learning_rate: its peak.
-        stats_window_size: episodes over which logged rewards are averaged.
+        stats_window_size: episodes over which logged rewards are averaged (None: those of an iteration, at least 100).
         tensorboard_log: folder for TensorBoard (None: none).
         verbose: 0 silent, 1 logs to the terminal.
         seed: of weights, problems and answers.
@@ -79,7 +79,7 @@ class LanguageAgent(Loop):
         warm_start_noise: float = 0.0,
         warm_start_batch_size: int = 32,
         warm_start_learning_rate: float = 2e-3,
-        stats_window_size: int = 100,
+        stats_window_size: int | None = None,
         tensorboard_log: str | None = None,
         verbose: int = 0,
         seed: int | None = None,
@@ -98,7 +98,7 @@ class LanguageAgent(Loop):
             TextPolicy,
             env,
             learning_rate,
-            stats_window_size=stats_window_size,
+            stats_window_size=stats_window_size or max(100, n_lanes),
             tensorboard_log=tensorboard_log,
             verbose=verbose,
             device=device,

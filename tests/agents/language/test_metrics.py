@@ -142,6 +142,18 @@ def test_what_is_logged_is_what_happened(tmp_path, method, game, group_size):
     assert line["train/n_updates"] > 1
 
 
+def test_success_is_that_of_all_episodes_of_an_iteration(tmp_path):
+    # Games that are lost last longest: a window of the last 100 of 128 would leave out those that were won early.
+    settings = {"policy": "guess-my-city-base", "max_answer_tokens": 16, "prompts_per_batch": 16, "seed": 0}
+    agent = PolicyGradient(env="tiltyard/GuessMyCity-v0", device="cpu", **settings)
+    agent.set_logger(configure(str(tmp_path), ["csv"]))
+    agent.learn(128)
+    with (tmp_path / "progress.csv").open() as file:
+        (line,) = csv.DictReader(file)
+    assert float(line["rollout/pass@1"]) > 0.05
+    assert float(line["rollout/success_rate"]) == pytest.approx(float(line["rollout/pass@1"]))
+
+
 def test_archer_logs_the_same(tmp_path):
     small = {"episodes_per_iteration": 4, "gradient_steps": 1, "actor_steps": 1, "batch_size": 4, "critic_warm_up": 0}
     line = logged(ArCHer(env=GAME, **small, **SMALL), tmp_path, 1)
