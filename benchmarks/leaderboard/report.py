@@ -62,7 +62,7 @@ def _head(suite: Suite, runs: Sequence[FinishedRun], board: Board, command: str)
         f"# {suite.name}",
         "",
         f"Command: `{command}`  ",
-        f"{len(runs)} runs, {hours:.1f} hours of computing, a thread a run; {hardware}.  ",
+        f"{len(runs)} runs, {hours:.1f} hours by the clock in all, a thread a run; {hardware}.  ",
         "Versions: " + ", ".join(f"{name} {version}" for name, version in versions.items()) + ".",
         "",
         f"Scores are normalised: 0 is a random policy, 1 the scripted expert. Brackets are {board.level:.0%} "
