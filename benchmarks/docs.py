@@ -75,6 +75,17 @@ def _length(task: Task, entry: Entry) -> str:
     return run.length.removesuffix(" steps")
 
 
+def _entries(task: Task) -> str:
+    """Who races for how long; of many the number."""
+    lengths: dict[str, list[str]] = {}
+    for entry in task.entries:
+        lengths.setdefault(_length(task, entry), []).append(entry.params.get("method", entry.agent))
+    many = {
+        length: f"{len(names)} methods" if len(names) > 12 else ", ".join(names) for length, names in lengths.items()
+    }
+    return ", ".join(f"{names} ({length})" for length, names in many.items())
+
+
 def suites() -> Content:
     """Suites, a row a task."""
     columns = ("suite", "environment", "agents (steps)", "seeds", "core minutes#")
@@ -82,7 +93,7 @@ def suites() -> Content:
         (
             suite.name,
             task.env_id if task.dataset is None else f"{task.env_id} from {task.dataset}",
-            ", ".join(f"{entry.agent} ({_length(task, entry)})" for entry in task.entries),
+            _entries(task),
             ", ".join(map(str, suite.seeds)),
             f"{len(suite.seeds) * sum(entry.seconds for entry in task.entries) / 60:.0f}",
         )

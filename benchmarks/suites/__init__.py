@@ -8,10 +8,23 @@ from .control import CONTROL
 from .manipulation import MANIPULATION
 from .smoke import SMOKE
 from .suite import Comparison, Entry, Recipe, Suite, Task
+from .text import TEXT
 
-__all__ = ["CONTROL", "MANIPULATION", "SMOKE", "SUITES", "Comparison", "Entry", "Recipe", "Suite", "Task", "find"]
+__all__ = [
+    "CONTROL",
+    "MANIPULATION",
+    "SMOKE",
+    "SUITES",
+    "TEXT",
+    "Comparison",
+    "Entry",
+    "Recipe",
+    "Suite",
+    "Task",
+    "find",
+]
 
-SUITES: tuple[Suite, ...] = (SMOKE, CONTROL, MANIPULATION)
+SUITES: tuple[Suite, ...] = (SMOKE, CONTROL, MANIPULATION, TEXT)
 
 
 def find(name: str) -> Suite:

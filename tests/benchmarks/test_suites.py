@@ -1,6 +1,8 @@
 import pytest
 
 from tiltyard.agents.catalogue import find as find_agent
+from tiltyard.agents.language.pretrained import PRETRAINED
+from tiltyard.agents.objectives.catalogue import ROWS as METHODS
 from tiltyard.benchmarks import Run, Suite
 from tiltyard.benchmarks.suites import SUITES, Entry, Task, find
 from tiltyard.envs.catalogue import find as find_env
@@ -88,3 +90,18 @@ def test_manipulation_gives_the_same_demonstrations_and_networks_to_all():
         assert {run.budget for run in mine.values() if run.budget} == {mine["serl", online].budget}
         for name in ("learning_rate", "batch_size", "learning_starts", "ent_coef", "target_entropy"):
             assert mine["sac", online].params[name] == row[name]
+
+
+def test_text_races_every_method_with_all_else_equal():
+    suite = find("text-v1")
+    assert suite.core_seconds <= 6 * 3600
+    for task in suite.tasks:
+        methods = [entry.params["method"] for entry in task.entries]
+        assert sorted(methods) == sorted(row.handle for row in METHODS)
+        assert {(entry.agent, entry.budget, entry.params["batch_size"]) for entry in task.entries} == {
+            ("grpo", task.entries[0].budget, 64)
+        }
+        assert task.eval_sampled
+        policy = find_agent("grpo").settings_for(task.env_id)
+        assert policy["warm_start_steps"] == 0
+        assert policy["policy"] in PRETRAINED
