@@ -2,8 +2,9 @@
 
 A run works in ``<folder>.partial`` and renames that to ``<folder>`` as its last act, after every file has reached the
 disk. A process killed at any moment therefore leaves a finished folder or a partial one; partial folders never count
-and are emptied when the run starts again. Unfinished runs start again from step 0, never from the middle: replay
-buffers and generator states are not kept, so a continued run would not be the run that its command reproduces.
+and are emptied when the run starts again. Unfinished runs start again from step 0, never from the middle:
+most control agents' checkpoints hold no replay and no generators, so a continued run would not be the run that its
+command reproduces.
 
 ==================  ==============================================================================================
 ``run.json``        the run, its command, versions, commit, hardware
