@@ -213,6 +213,15 @@ def profile_band(
     return Band(performance_profile(values, taus), ends[0], ends[1])
 
 
+def mean_band(curves: npt.ArrayLike, *, rng: np.random.Generator, resamples: int = 2000, level: float = 0.95) -> Band:
+    """The mean over runs of curves ``[runs, points]``, with the pointwise bootstrap interval over whole curves."""
+    values = _enough(curves)
+    _check_settings(rng, resamples, level)
+    drawn = rng.integers(len(values), size=(resamples, len(values)))
+    low, high = np.quantile(values[drawn].mean(axis=1), _ends(level), axis=0)
+    return Band(values.mean(axis=0), low, high)
+
+
 @overload
 def pass_at_k(n: int, c: int, k: int) -> float: ...
 @overload

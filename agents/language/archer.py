@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from copy import deepcopy
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -15,9 +15,22 @@ from .collect import Collector, by_turns
 from .critic import RATE, Critic
 from .episodes import Answer, Turn, Written, assemble, rows_of
 from .rollouts import Rollouts
-from .tokenizer import Tokens
 from .turn_critics import Replay, Transition, TurnCritics, critic_loss, transitions
 from .update import policy_gradient_step
+
+
+class Renewed(NamedTuple):
+    """A turn of the replay, and what the policy says now after the same history."""
+
+    turn: Transition
+    said: Written
+
+    @property
+    def fresh(self) -> Transition:
+        """History and new utterance, to which nothing was answered yet."""
+        history = self.turn.history
+        tokens = np.concatenate([history, self.said.tokens])
+        return Transition(tokens, len(history), len(tokens), 0.0, True)
 
 
 class ArCHer(LanguageAgent):
@@ -30,9 +43,10 @@ class ArCHer(LanguageAgent):
         grad J = E [A(s, u') grad log policy(u' | s)]               A = min_i Q_i - min_i V_i,
 
     and targets follow their critics by ``tau`` after each step. An iteration plays ``episodes_per_iteration`` episodes,
-    takes ``gradient_steps`` steps of the critics and, after the first ``critic_warm_up`` iterations, ``actor_steps`` of
-    the policy, whose utterances are fresh while the histories that they answer are the replay's. With
-    ``token_baseline`` a third network learns the A that can be expected before each token, and is taken off.
+    draws ``fresh_turns`` turns from the replay and has the policy say something new, u', after the history of each. On
+    batches of these it takes ``gradient_steps`` steps of the critics and, after the first ``critic_warm_up``
+    iterations, ``actor_steps`` of the policy. With ``token_baseline`` a third network learns the A that can be expected
+    before each token, and is taken off.
 
     ``total_timesteps`` counts turns that the environment answered.
 
@@ -41,14 +55,17 @@ class ArCHer(LanguageAgent):
     led by critics that know nothing yet may forget what it knew; let ``critic_warm_up`` last until
     ``train/critic_loss`` has fallen.
 
-    Departures: one causal encoder reads history and utterance together, and begins as a copy of the policy; the paper
-    encodes each with RoBERTa. Learning rates are those of small networks: the authors' 2e-5 (critics) and 1e-6 to 1e-5
-    (policy) are for pretrained ones, and leave a small one where it was. The checkpoint holds the replay.
+    Departures: u' is said once an iteration and not for each step, because the policy does not change while the critics
+    learn (it makes the whole agent several times as fast). One causal encoder reads history and utterance together, and
+    begins as a copy of the policy; the paper encodes each with RoBERTa. Learning rates are those of small networks: the
+    authors' 2e-5 (critics) and 1e-6 to 1e-5 (policy) are for pretrained ones, and leave a small one where it was. The
+    checkpoint holds the replay.
 
     Args:
         policy: ``"transformer-1m"`` and the other sizes start from nothing; ``"countdown-warm"`` ships with weights.
         env: a text environment, see :class:`~tiltyard.agents.language.agent.LanguageAgent`.
         episodes_per_iteration: played before each round of gradient steps.
+        fresh_turns: of the replay an iteration, whose histories the policy answers anew.
         gradient_steps: of the critics an iteration.
         actor_steps: of the policy an iteration.
         batch_size: turns of each step.
@@ -72,6 +89,7 @@ class ArCHer(LanguageAgent):
         env: Any = None,
         *,
         episodes_per_iteration: int = 128,
+        fresh_turns: int = 512,
         gradient_steps: int = 20,
         actor_steps: int = 3,
         batch_size: int = 256,
@@ -83,11 +101,14 @@ class ArCHer(LanguageAgent):
         token_baseline: bool = False,
         **settings: Any,
     ) -> None:
-        if min(episodes_per_iteration, gradient_steps, batch_size, buffer_size) < 1:
-            raise ValueError("episodes_per_iteration, gradient_steps, batch_size and buffer_size must be at least 1")
+        if min(episodes_per_iteration, fresh_turns, gradient_steps, batch_size, buffer_size) < 1:
+            raise ValueError(
+                "episodes_per_iteration, fresh_turns, gradient_steps, batch_size and buffer_size must be at least 1"
+            )
         if not (0 <= gamma <= 1 and 0 < tau <= 1):
             raise ValueError(f"gamma lies in [0, 1] and tau in (0, 1], got {gamma} and {tau}")
-        self.episodes_per_iteration, self.gradient_steps = episodes_per_iteration, gradient_steps
+        self.episodes_per_iteration, self.fresh_turns = episodes_per_iteration, fresh_turns
+        self.gradient_steps = gradient_steps
         self.actor_steps, self.batch_size, self.critic_warm_up = actor_steps, batch_size, critic_warm_up
         self.critic_learning_rate, self.gamma, self.tau = critic_learning_rate, gamma, tau
         self.token_baseline, self.iterations = token_baseline, 0
@@ -102,13 +123,14 @@ class ArCHer(LanguageAgent):
             StopTraining: a callback asked for it.
         """
         self.replay.add(transitions(self._play()))
+        renewed = self._renew(self.replay.sample(self.fresh_turns, self.rng))
         self.policy.set_training_mode(True)
-        losses = [self._critic_step() for _ in range(self.gradient_steps)]
+        losses = [self._critic_step(self._batch(renewed)) for _ in range(self.gradient_steps)]
         self.logger.record("train/critic_loss", float(torch.stack(losses).mean()))
         self.iterations += 1
         if self.iterations > self.critic_warm_up:
             self._update_learning_rate(self.policy.optimizer)
-            metrics = [self._actor_step() for _ in range(self.actor_steps)]
+            metrics = [self._actor_step(self._batch(renewed)) for _ in range(self.actor_steps)]
             for name in metrics[0] if metrics else ():
                 self.logger.record(f"train/{name}", float(torch.stack([each[name] for each in metrics]).mean()))
         self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
@@ -124,12 +146,21 @@ class ArCHer(LanguageAgent):
         self._log_answers(rollouts)
         return rollouts
 
-    def _critic_step(self) -> Tensor:
+    def _renew(self, turns: Sequence[Transition]) -> list[Renewed]:
+        """Has the policy as it is now speak after the history of each turn."""
+        written = self.policy.write([turn.history for turn in turns])
+        return [Renewed(turn, own) for turn, own in zip(turns, rows_of(written, [""] * len(turns)), strict=True)]
+
+    def _batch(self, renewed: Sequence[Renewed]) -> list[Renewed]:
+        """``batch_size`` of them, or all if there are fewer."""
+        return [renewed[i] for i in self.rng.permutation(len(renewed))[: self.batch_size]]
+
+    def _critic_step(self, batch: Sequence[Renewed]) -> Tensor:
         """One step of both critics and their targets; returns the loss."""
-        turns = self.replay.sample(self.batch_size, self.rng)
-        fresh = [_spoken(turn.history, own) for turn, own in zip(turns, self._speak(turns), strict=True)]
+        turns = [one.turn for one in batch]
         with torch.no_grad():
-            v_next, q_fresh = self.target_critics(turns).v_next, self.target_critics(fresh).q
+            v_next = self.target_critics(turns).v_next
+            q_fresh = self.target_critics([one.fresh for one in batch]).q
         reward = torch.tensor([turn.reward for turn in turns], device=self.device)
         done = torch.tensor([float(turn.done) for turn in turns], device=self.device)
         loss = critic_loss(self.critics(turns), v_next, q_fresh, reward, done, self.gamma)
@@ -140,13 +171,10 @@ class ArCHer(LanguageAgent):
         self.target_critics.follow(self.critics, self.tau)
         return loss.detach()
 
-    def _actor_step(self) -> dict[str, Tensor]:
-        """One step of the policy on fresh utterances."""
-        turns = self.replay.sample(self.batch_size, self.rng)
-        said = self._speak(turns)
-        fresh = [_spoken(turn.history, own) for turn, own in zip(turns, said, strict=True)]
-        gain = self.critics.advantages(fresh)
-        rollouts = _utterances([turn.history for turn in turns], said, gain)
+    def _actor_step(self, batch: Sequence[Renewed]) -> dict[str, Tensor]:
+        """One step of the policy on what it said."""
+        gain = self.critics.advantages([one.fresh for one in batch])
+        rollouts = _utterances(batch, gain)
         advantage: Tensor = gain
         if self.token_baseline:
             promised = self.baseline.values(rollouts)
@@ -159,11 +187,6 @@ class ArCHer(LanguageAgent):
         )
         self._n_updates += 1
         return {**metrics, "advantage": gain.mean(), "advantage_std": gain.std(correction=0)}
-
-    def _speak(self, turns: Sequence[Transition]) -> list[Written]:
-        """What the policy says now, after the histories of ``turns``."""
-        written = self.policy.write([turn.history for turn in turns])
-        return rows_of(written, [""] * len(turns))
 
     def _remember_start(self) -> None:
         """The critics know the language as the policy does."""
@@ -178,16 +201,10 @@ class ArCHer(LanguageAgent):
         return names + (["baseline", "baseline.optimizer"] if self.token_baseline else []), []
 
 
-def _spoken(history: Tokens, own: Written) -> Transition:
-    """An utterance to which nothing was answered yet."""
-    tokens = np.concatenate([history, own.tokens])
-    return Transition(tokens, len(history), len(tokens), 0.0, True)
-
-
-def _utterances(histories: Sequence[Tokens], said: Sequence[Written], gain: Tensor) -> Rollouts:
-    """Utterances after histories as a batch, each with its advantage for a reward."""
+def _utterances(batch: Sequence[Renewed], gain: Tensor) -> Rollouts:
+    """What was said anew as a batch, each utterance with its advantage for a reward."""
     rows = [
-        Answer((Turn(history, own.tokens, own.logp, own.entropy, worth, 0),), False, "")
-        for history, own, worth in zip(histories, said, gain.tolist(), strict=True)
+        Answer((Turn(one.turn.history, one.said.tokens, one.said.logp, one.said.entropy, worth, 0),), False, "")
+        for one, worth in zip(batch, gain.tolist(), strict=True)
     ]
     return assemble(list(enumerate(rows)), range(len(rows)), gain.device)

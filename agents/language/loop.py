@@ -109,6 +109,7 @@ class Loop(SafeCheckpoint, BaseAlgorithm):
         if self.ep_success_buffer:
             self.logger.record("rollout/success_rate", safe_mean(self.ep_success_buffer))
         self.logger.record("time/iterations", iteration, exclude="tensorboard")
+        self.logger.record("time/episodes", self._episode_num, exclude="tensorboard")
         self.logger.record("time/fps", int((self.num_timesteps - self._num_timesteps_at_start) / elapsed))
         self.logger.record("time/time_elapsed", int(elapsed), exclude="tensorboard")
         self.logger.record("time/total_timesteps", self.num_timesteps, exclude="tensorboard")
@@ -153,8 +154,9 @@ class Loop(SafeCheckpoint, BaseAlgorithm):
         self._callback.on_rollout_end()
 
     def _on_step(self, infos: list[dict[str, Any]]) -> bool:
-        self.num_timesteps += len(infos)
         dones = np.array(["terminal_observation" in info for info in infos])
+        self.num_timesteps += len(infos)
+        self._episode_num += int(dones.sum())
         self._update_info_buffer(infos, dones)
         self._callback.update_locals({"self": self, "infos": infos, "dones": dones})
         return bool(self._callback.on_step())

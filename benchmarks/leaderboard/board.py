@@ -172,16 +172,9 @@ class _Bootstrap:
 
     def curve_band(self, values: Floats, *names: str) -> Band | None:
         """Pointwise interval of the mean over runs of ``values`` ``[runs, points]``."""
-        if len(values) < MIN_RUNS:
+        if len(values) < MIN_RUNS or not values.size:
             return None
-        points = [
-            statistics.bootstrap_interval(
-                column[:, None], statistics.mean, rng=self._rng(*names), resamples=self.resamples, level=self.level
-            )
-            for column in values.T
-        ]
-        low, high = np.array([point.low for point in points]), np.array([point.high for point in points])
-        return Band(values.mean(axis=0), low, high)
+        return statistics.mean_band(values, rng=self._rng(*names), resamples=self.resamples, level=self.level)
 
     def _rng(self, *names: str) -> np.random.Generator:
         return np.random.default_rng([self.root, *(crc32(name.encode()) for name in names)])

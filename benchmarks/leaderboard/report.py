@@ -3,6 +3,7 @@
 A suite says which agents it sets side by side, on which tasks and against whom: its :class:`~..suites.Comparison`s.
 """
 
+import csv
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -13,7 +14,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..runs import FinishedRun
-from ..statistics import MIN_RUNS, Scores, improvement_interval, probability_of_improvement, score_matrix
+from ..statistics import (
+    MIN_RUNS,
+    Band,
+    Floats,
+    Scores,
+    improvement_interval,
+    mean_band,
+    probability_of_improvement,
+    score_matrix,
+)
 from ..suites import Comparison, Suite
 from .board import Board, Result, Section, leaderboard
 from .groups import place, short
@@ -113,7 +123,7 @@ def _compared(comparison: Comparison, board: Board, folder: Path) -> list[str]:
     """One comparison: its table over all tasks, its table a task, its figure."""
     section = next(section for section in board.sections if set(section.tasks) == set(comparison.tasks))
     figure = folder / (comparison.title.lower().replace(",", "").replace(" ", "-") + ".png")
-    draw_curves(board, figure)
+    draw_curves(board, figure, by_episodes=comparison.by_episodes)
     return [
         "",
         f"## {comparison.title}",
@@ -177,10 +187,15 @@ def _scores(board: Board, agent: str, tasks: Sequence[str]) -> Scores | None:
     return score_matrix({task: [run.normalised for run in found] for task, found in runs.items()})
 
 
-def draw_curves(board: Board, path: str | Path) -> None:
+def draw_curves(board: Board, path: str | Path, *, by_episodes: bool = False) -> None:
     """Learning curves of all results, an axis a task, as one PNG: means over runs and their pointwise intervals.
 
     Who takes no step in the environment, beside others who do, is a dotted line at its last score.
+
+    Args:
+        board: whose results are drawn.
+        path: of the PNG.
+        by_episodes: success against episodes of training, instead of normalised returns against steps.
     """
     from matplotlib import colormaps
     from matplotlib.figure import Figure
@@ -194,9 +209,18 @@ def draw_curves(board: Board, path: str | Path) -> None:
     for ax, task in zip(axes, tasks, strict=False):
         mine = [result for result in board.results if result.task == task]
         offline = all(result.runs[0].run.track == "offline" for result in mine)
+        labels = ("updates" if offline else "environment steps", "normalised return")
         for result in mine:
-            _draw(ax, result, colours[result.agent], level=not offline and result.runs[0].run.track == "offline")
-        ax.set(title=short(task), xlabel="updates" if offline else "environment steps", ylabel="normalised return")
+            colour = colours[result.agent]
+            if not offline and result.runs[0].run.track == "offline":
+                level = float(np.mean([run.normalised for run in result.runs]))
+                ax.axhline(level, color=colour, label=result.agent, linewidth=1.6, linestyle=":")
+            elif by_episodes:
+                _draw(ax, result.agent, *success_by_episodes(result), colour)
+                labels = ("episodes", "success")
+            else:
+                _draw(ax, result.agent, result.steps, result.curve, result.curve_band, colour)
+        ax.set(title=short(task), xlabel=labels[0], ylabel=labels[1])
         ax.axhline(0, color="0.8", linewidth=0.8, zorder=0)
     for ax in axes[len(tasks) :]:
         ax.set_axis_off()
@@ -205,19 +229,39 @@ def draw_curves(board: Board, path: str | Path) -> None:
     figure.savefig(path, dpi=110)
 
 
-def _draw(ax: "Axes", result: Result, colour: "ColorType", *, level: bool) -> None:
-    if level:
-        ax.axhline(
-            float(np.mean([run.normalised for run in result.runs])),
-            color=colour,
-            label=result.agent,
-            linewidth=1.6,
-            linestyle=":",
-        )
-        return
-    ax.plot(result.steps, result.curve, color=colour, label=result.agent, linewidth=1.6)
-    if result.curve_band is not None:
-        ax.fill_between(result.steps, result.curve_band.low, result.curve_band.high, color=colour, alpha=0.15, lw=0)
+def _draw(ax: "Axes", agent: str, at: Floats, curve: Floats, band: Band | None, colour: "ColorType") -> None:
+    ax.plot(at, curve, color=colour, label=agent, linewidth=1.6)
+    if band is not None:
+        ax.fill_between(at, band.low, band.high, color=colour, alpha=0.15, lw=0)
+
+
+def success_by_episodes(result: Result) -> tuple[Floats, Floats, Band | None]:
+    """Training episodes at a result's evaluations (means over its runs), mean success there and its band, ``[points]``.
+
+    Raises:
+        FileNotFoundError: a run without its log.
+        ValueError: runs that were evaluated at other numbers of times, or logs that do not count episodes.
+    """
+    episodes = np.array([episodes_at(run, [point[0] for point in run.curve]) for run in result.runs])
+    success = np.array([[point[2] for point in run.curve] for run in result.runs])
+    band = mean_band(success, rng=np.random.default_rng(0)) if len(success) >= MIN_RUNS else None
+    return episodes.mean(axis=0), success.mean(axis=0), band
+
+
+def episodes_at(run: FinishedRun, steps: Sequence[int]) -> Floats:
+    """Training episodes that had ended after so many environment steps, as the run's log has it; between, a line.
+
+    Raises:
+        FileNotFoundError: no log.
+        ValueError: a log that does not count episodes.
+    """
+    with (run.folder / "progress.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    known = [(row["time/total_timesteps"], row["time/episodes"]) for row in rows if row.get("time/episodes")]
+    if not known:
+        raise ValueError(f"{run.folder}/progress.csv does not count episodes")
+    at, count = np.array([("0", "0"), *known], np.float64).T
+    return np.interp(steps, at, count)
 
 
 def missing(suite: Suite, runs: Iterable[FinishedRun]) -> Counter[str]:

@@ -78,6 +78,7 @@ class Comparison:
         agents: by the same names; all that ran every task, if none are named.
         across: set agents side by side that learn in one environment from different data or none. What an agent was
             given is part of its name then: ``sac``, ``sac from demonstrations-v0, then online``.
+        by_episodes: draw success against episodes of training, instead of returns against steps.
         remark: a paragraph on it, in Markdown.
     """
 
@@ -86,6 +87,7 @@ class Comparison:
     reference: str
     agents: tuple[str, ...] = ()
     across: bool = False
+    by_episodes: bool = False
     remark: str = ""
 
 

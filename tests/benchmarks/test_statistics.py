@@ -162,6 +162,17 @@ def test_performance_profile_by_hand_and_equal_to_rliable() -> None:
     assert (np.diff(ours.estimate) <= 0).all()
 
 
+def test_mean_band_resamples_whole_curves() -> None:
+    curves = np.array([[0.0, 1.0, 5.0], [1.0, 0.0, 5.0], [0.0, 1.0, 5.0], [1.0, 0.0, 5.0]])
+    band = S.mean_band(curves, rng=rng(), resamples=4000)
+    assert band.estimate.tolist() == [0.5, 0.5, 5.0]
+    assert (band.low.tolist(), band.high.tolist()) == ([0.0, 0.0, 5.0], [1.0, 1.0, 5.0])  # all four alike: 1 in 16
+    half = S.mean_band(curves, rng=rng(), resamples=4000, level=0.5)
+    assert (half.low.tolist(), half.high.tolist()) == ([0.25, 0.25, 5.0], [0.75, 0.75, 5.0])
+    with pytest.raises(ValueError, match="at least 3 runs"):
+        S.mean_band(curves[:2], rng=rng())
+
+
 def test_profile_band_takes_thresholds_in_any_order() -> None:
     scores, taus = heavy(), np.array([3.0, 0.1, 1.0, 0.1])
     mixed, order = S.profile_band(scores, taus, rng=rng()), np.argsort(taus)

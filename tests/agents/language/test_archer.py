@@ -14,6 +14,7 @@ SMALL = {
     "policy": "transformer-100k",
     "episodes_per_iteration": 32,
     "gradient_steps": 20,
+    "fresh_turns": 128,
     "batch_size": 32,
     "critic_warm_up": 2,
     "max_answer_tokens": 4,
@@ -77,12 +78,12 @@ def test_a_critic_step_descends_the_loss_of_its_turns():
     trained = agent(gradient_steps=1, warm_start_steps=60)
     trained.learn(1)
     turns = list(trained.replay.kept)[:32]
-    trained.replay.sample = lambda n, rng: turns
+    batch = trained._renew(turns)
     target = weights(trained.target_critics)
-    first = trained._critic_step()
+    first = trained._critic_step(batch)
     assert torch.allclose(weights(trained.target_critics), 0.9 * target + 0.1 * weights(trained.critics), atol=1e-6)
     for _ in range(20):
-        last = trained._critic_step()
+        last = trained._critic_step(batch)
     assert last < first
     values = trained.critics(turns)
     reward, done = torch.tensor([t.reward for t in turns]), torch.tensor([float(t.done) for t in turns])
@@ -119,7 +120,12 @@ def test_it_plays_the_games_of_the_catalogue():
 
 @pytest.mark.parametrize(
     ("settings", "message"),
-    [({"gradient_steps": 0}, "at least 1"), ({"gamma": 1.5}, "gamma lies in"), ({"tau": 0.0}, "tau in")],
+    [
+        ({"gradient_steps": 0}, "at least 1"),
+        ({"fresh_turns": 0}, "at least 1"),
+        ({"gamma": 1.5}, "gamma lies in"),
+        ({"tau": 0.0}, "tau in"),
+    ],
 )
 def test_bad_settings_are_refused_at_construction(settings, message):
     with pytest.raises(ValueError, match=message):

@@ -130,6 +130,7 @@ def test_what_is_logged_is_what_happened(tmp_path, method, game, group_size):
     assert line["rollout/answer_tokens"] == pytest.approx(rollouts.mask.sum() / len(rollouts))
     assert line["rollout/entropy"] == pytest.approx(rollouts.entropy[rollouts.mask].mean().item())
     assert line["rollout/pass@1"] == line["rollout/success_rate"] == rollouts.info["success"].float().mean()
+    assert line["time/episodes"] == len(rollouts)
     assert line["rollout/ep_len_mean"] == rollouts.turn.amax(1).float().mean() + 1
     assert ("rollout/dead_groups" in line) == ("rollout/pass@4" in line) == (group_size == 4)
     if group_size == 4:

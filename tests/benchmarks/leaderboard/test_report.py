@@ -2,11 +2,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image
 
+from tiltyard.benchmarks.leaderboard.board import leaderboard
 from tiltyard.benchmarks.leaderboard.groups import place
-from tiltyard.benchmarks.leaderboard.report import missing, write_report
+from tiltyard.benchmarks.leaderboard.report import missing, success_by_episodes, write_report
 from tiltyard.benchmarks.runs import FinishedRun
 from tiltyard.benchmarks.suites import SUITES, Comparison, Entry, Suite, Task
 
@@ -103,6 +105,34 @@ def test_the_figure_is_drawn(runs: list[FinishedRun], tmp_path: Path) -> None:
     figure = Image.open(tmp_path / "both-side-by-side.png")
     assert figure.width > figure.height > 300
     assert len(figure.convert("RGB").getcolors(100_000) or []) > 50
+
+
+def test_success_can_be_drawn_against_episodes(make_run: MakeRun, tmp_path: Path) -> None:
+    runs = []
+    for seed, later in enumerate((0, 0, 3_000)):
+        folder = tmp_path / f"run-{seed}"
+        folder.mkdir()
+        log = f"time/total_timesteps,time/episodes\n2000,100\n2000,\n10000,{500 + later}\n"
+        (folder / "progress.csv").write_text(log)
+        curve = ((1000, 0.0, 0.1), (6000, 0.0, 0.2), (10_000, 0.0, 0.2 * seed))
+        runs.append(make_run(HOPPER, "sac", seed, 0.5, folder=folder, curve=curve))
+    (result,) = leaderboard(runs, rng=np.random.default_rng(0)).results
+    episodes, success, band = success_by_episodes(result)
+    assert episodes.tolist() == [50, 300 + 500, 500 + 1000]
+    assert success.tolist() == pytest.approx([0.1, 0.2, 0.2])
+    assert band is not None
+    assert (band.low[2], band.high[2]) == pytest.approx((0.0, 0.4))
+
+    both = {"plain": SUITE.comparisons[0], "episodes": replace(SUITE.comparisons[0], by_episodes=True)}
+    for name, comparison in both.items():
+        suite = replace(SUITE, comparisons=(replace(comparison, tasks=(HOPPER,)),))
+        write_report(suite, runs, tmp_path / name, command="")
+    figures = [Image.open(tmp_path / name / "both-side-by-side.png").tobytes() for name in both]
+    assert figures[0] != figures[1]
+
+    (runs[1].folder / "progress.csv").write_text("time/total_timesteps\n2000\n")
+    with pytest.raises(ValueError, match="does not count episodes"):
+        success_by_episodes(result)
 
 
 def test_runs_that_are_not_finished_are_counted(runs: list[FinishedRun], tmp_path: Path) -> None:
