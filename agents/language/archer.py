@@ -62,7 +62,8 @@ class ArCHer(LanguageAgent):
     checkpoint holds the replay.
 
     Args:
-        policy: ``"transformer-1m"`` and the other sizes start from nothing; ``"countdown-warm"`` ships with weights.
+        policy: ``"guess-my-city-base"``, ``"transformer-1m"`` and others, see
+            :class:`~tiltyard.agents.language.agent.LanguageAgent`.
         env: a text environment, see :class:`~tiltyard.agents.language.agent.LanguageAgent`.
         episodes_per_iteration: played before each round of gradient steps.
         fresh_turns: of the replay an iteration, whose histories the policy answers anew.

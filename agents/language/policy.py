@@ -64,6 +64,7 @@ class TextPolicy(BasePolicy):
             fused=True,
         )
         self.generator: torch.Generator | None = None
+        self.asked: torch.Generator | None = None  # of predict: whoever asks changes nothing of what is learnt
         text = "\0".join(self.tokenizer.pieces).encode()
         self.register_buffer("pieces", torch.tensor(list(text), dtype=torch.uint8))  # stored beside the weights
 
@@ -75,14 +76,22 @@ class TextPolicy(BasePolicy):
                 has been loaded.
         """
         if pieces_of(state_dict) != self.tokenizer.pieces:
-            raise ValueError("these weights were trained on other tokens: build the policy with pieces= of that time")
+            raise ValueError(
+                "these weights were trained on other tokens: name the checkpoint or base itself (load, or policy=), "
+                "which brings its tokens, or build the policy with its pieces="
+            )
         if strict:
             _check_shapes(self.state_dict(), state_dict)
         return super().load_state_dict(state_dict, strict, assign)
 
     def reseed(self, seed: int) -> None:
-        """Makes the draws of this policy repeatable, whatever else draws random numbers."""
+        """Makes the draws of this policy repeatable, whatever else draws random numbers.
+
+        What learning samples and what :meth:`predict` samples are streams of their own, so that an evaluation on the
+        way leaves what is learnt as it was.
+        """
         self.generator = torch.Generator(self.device).manual_seed(seed)
+        self.asked = torch.Generator(self.device).manual_seed(seed)
 
     def dialogues(self, prompts: Sequence[Tokens]) -> Dialogues | None:
         """Remembers episodes that begin with ``prompts`` from one :meth:`write` to the next (None: it cannot)."""
@@ -95,6 +104,7 @@ class TextPolicy(BasePolicy):
         deterministic: bool = False,
         dialogues: Dialogues | None = None,
         episodes: Sequence[int] = (),
+        generator: torch.Generator | None = None,
     ) -> Generated:
         """Answers token prompts (see :meth:`Tokenizer.prompt`).
 
@@ -103,6 +113,7 @@ class TextPolicy(BasePolicy):
             deterministic: write the likeliest tokens.
             dialogues: knows most of these histories already.
             episodes: their numbers in ``dialogues``.
+            generator: source of randomness (None: the policy's own).
 
         Raises:
             ValueError: a prompt that leaves no room for an answer; nothing has been written.
@@ -121,7 +132,7 @@ class TextPolicy(BasePolicy):
             temperature=0.0 if deterministic else self.temperature,
             top_k=self.top_k,
             top_p=self.top_p,
-            generator=self.generator,
+            generator=generator or self.generator,
         )
 
     def texts(self, generated: Generated) -> list[str]:
@@ -163,7 +174,7 @@ class TextPolicy(BasePolicy):
         self.set_training_mode(False)
         remembers = state is not None or episode_start is not None
         prompts = self._continued(questions, state, episode_start)
-        written = self.write(prompts, deterministic=deterministic)
+        written = self.write(prompts, deterministic=deterministic, generator=self.asked)
         answers = self.texts(written)
         if remembers:
             state = (np.empty(len(questions), dtype=object),)

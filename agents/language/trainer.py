@@ -47,8 +47,8 @@ class PolicyGradient(LanguageAgent):
     start are not; with ``method="sft"``, which only goes on learning from demonstrations, each counts as one.
 
     Args:
-        policy: ``"transformer-1m"`` and the other sizes start from nothing; ``"countdown-warm"`` ships with weights;
-            ``"hf:<path>"`` is a causal language model of Hugging Face's, with ``?lora=8`` through adapters of rank 8.
+        policy: ``"transformer-1m"``, ``"chain-sum-base"``, ``"<path>.safetensors"``, ``"hf:<path>"`` and others, see
+            :class:`~tiltyard.agents.language.agent.LanguageAgent`.
         env: a text environment: its id (an iteration's answers are lanes then), a ``VecEnv`` of strings
             (``sb3_env(..., strings=True)``), a Gymnasium vector or a single environment.
         method: a handle of :data:`tiltyard.agents.objectives.catalogue.ROWS`, or ``"sft"``.

@@ -101,6 +101,26 @@ def interrupted(whole, build, total: int, folder: Path, at: int, **load) -> tupl
     return whole, copy
 
 
+class Asks(BaseCallback):
+    """Evaluates on the way, as whoever watches may."""
+
+    def __init__(self, deterministic: bool) -> None:
+        super().__init__()
+        self.deterministic = deterministic
+
+    def _on_step(self) -> bool:
+        self.model.predict(["Make 57 from 8 4 25.", "Make 3 from 1 2."], deterministic=self.deterministic)
+        return True
+
+
+@pytest.mark.parametrize("deterministic", [True, False])
+def test_evaluations_on_the_way_change_nothing_of_what_is_learnt(deterministic):
+    one, other = agent().learn(24), agent().learn(24, callback=Asks(deterministic))
+    a, b = state(one), state(other)
+    assert a.keys() == b.keys()
+    assert all(torch.equal(a[name], b[name]) for name in a)
+
+
 @pytest.mark.parametrize(
     ("game", "method"),
     [(ONE_TURN, method) for method in one_a_need()] + [(SEVERAL, method) for method in ("ppo", "spo", "gigpo", "sft")],
