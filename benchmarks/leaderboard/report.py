@@ -181,10 +181,14 @@ def _odds(board: Board, agent: str, reference: str, tasks: Sequence[str]) -> lis
 
 
 def _scores(board: Board, agent: str, tasks: Sequence[str]) -> Scores | None:
+    """Normalised scores of the seeds that an agent ran on all of ``tasks``; None where there are none."""
     runs = {result.task: result.runs for result in board.results if result.agent == agent and result.task in tasks}
-    if set(runs) != set(tasks):
+    shared = set.intersection(*({run.run.seed for run in found} for found in runs.values())) if runs else set()
+    if set(runs) != set(tasks) or not shared:
         return None
-    return score_matrix({task: [run.normalised for run in found] for task, found in runs.items()})
+    return score_matrix(
+        {task: [run.normalised for run in found if run.run.seed in shared] for task, found in runs.items()}
+    )
 
 
 def draw_curves(board: Board, path: str | Path, *, by_episodes: bool = False) -> None:
@@ -261,7 +265,7 @@ def episodes_at(run: FinishedRun, steps: Sequence[int]) -> Floats:
     if not known:
         raise ValueError(f"{run.folder}/progress.csv does not count episodes")
     at, count = np.array([("0", "0"), *known], np.float64).T
-    return np.interp(steps, at, count)
+    return np.asarray(np.interp(steps, at, count), np.float64)
 
 
 def missing(suite: Suite, runs: Iterable[FinishedRun]) -> Counter[str]:

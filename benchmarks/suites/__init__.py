@@ -5,6 +5,7 @@ What they are made of is in :mod:`.suite`; each of the other files holds one.
 
 from ... import unknown
 from .control import CONTROL
+from .dialogues import DIALOGUES
 from .manipulation import MANIPULATION
 from .smoke import SMOKE
 from .suite import Comparison, Entry, Recipe, Suite, Task
@@ -12,6 +13,7 @@ from .text import TEXT
 
 __all__ = [
     "CONTROL",
+    "DIALOGUES",
     "MANIPULATION",
     "SMOKE",
     "SUITES",
@@ -24,7 +26,7 @@ __all__ = [
     "find",
 ]
 
-SUITES: tuple[Suite, ...] = (SMOKE, CONTROL, MANIPULATION, TEXT)
+SUITES: tuple[Suite, ...] = (SMOKE, CONTROL, MANIPULATION, TEXT, DIALOGUES)
 
 
 def find(name: str) -> Suite:

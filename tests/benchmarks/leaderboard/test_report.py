@@ -143,6 +143,22 @@ def test_runs_that_are_not_finished_are_counted(runs: list[FinishedRun], tmp_pat
     )
 
 
+def test_a_race_under_way_is_reported_by_the_seeds_that_ran_everywhere(runs: list[FinishedRun], tmp_path: Path) -> None:
+    some = [run for run in runs if (run.run.env_id, run.run.agent, run.run.seed) != (CHEETAH, "sac", 1)]
+    rows = rows_of(write_report(SUITE, some, tmp_path, command=""), "sac")
+    mine, rivals = ([run for run in some if run.run.agent == agent] for agent in ("sac", "td3"))
+    wins = [
+        np.mean([run.normalised > other.normalised for run in mine for other in rivals if both(run, other, task)])
+        for task in (HOPPER, CHEETAH)
+    ]
+    assert rows[0][3:5] == [f"{np.mean(wins):.2f}", "too few runs"]
+    assert rows[0][5] == "2"
+
+
+def both(run: FinishedRun, other: FinishedRun, task: str) -> bool:
+    return run.run.env_id == other.run.env_id == task and run.run.seed != 1
+
+
 def test_a_suite_without_finished_comparisons_says_so(runs: list[FinishedRun], tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="suite smoke has nothing to report"):
         write_report(SUITES[0], runs, tmp_path, command="")
@@ -151,7 +167,8 @@ def test_a_suite_without_finished_comparisons_says_so(runs: list[FinishedRun], t
 @pytest.mark.parametrize("suite", [suite for suite in SUITES if suite.comparisons], ids=lambda suite: suite.name)
 def test_comparisons_name_tasks_and_agents_of_their_suite(suite: Suite) -> None:
     for comparison in suite.comparisons:
-        places = [(run.agent, *place(run, across=comparison.across)) for run in suite.runs()]
+        plain = [(run.params.get("method", run.agent), run) for run in suite.runs()]
+        places = [(name, *place(run, across=comparison.across)) for name, run in plain]
         assert {task for _, task, _ in places}.issuperset(comparison.tasks)
         agents = {(agent, data) for agent, task, data in places if task in comparison.tasks}
         for name in (comparison.reference, *comparison.agents):
