@@ -139,11 +139,15 @@ def _compared(comparison: Comparison, board: Board, folder: Path) -> list[str]:
 
 def _overall(comparison: Comparison, section: Section, board: Board) -> list[str]:
     lines = [f"| agent | IQM | mean | P(beats {comparison.reference}) | | runs a task |", "|---|---|---|---|---|---|"]
+    told: dict[str, list[str]] = {}
     for standing in section.standings:
-        odds = _odds(board, standing.agent, comparison.reference, section.tasks)
-        cells = [standing.agent, f"{standing.metrics['iqm']:.3f}", f"{standing.metrics['mean']:.3f}"]
-        lines.append(f"| {' | '.join([*cells, *odds, str(standing.runs)])} |")
-    return lines
+        odds, verdict = _odds(board, standing.agent, comparison.reference, section.tasks)
+        cells = [standing.agent, f"{standing.metrics['iqm']:.3f}", f"{standing.metrics['mean']:.3f}", odds, verdict]
+        lines.append(f"| {' | '.join([*cells, str(standing.runs)])} |")
+        if standing.agent != comparison.reference:
+            told.setdefault(verdict, []).append(standing.agent)
+    said = [f"{verdict}: {'; '.join(agents)}" for verdict, agents in sorted(told.items())]
+    return [*lines, "", f"Over all tasks, against {comparison.reference}: {'. '.join(said)}."] if said else lines
 
 
 def _by_task(comparison: Comparison, board: Board) -> list[str]:
@@ -176,7 +180,8 @@ def _odds(board: Board, agent: str, reference: str, tasks: Sequence[str]) -> lis
         return [f"{probability_of_improvement(mine, theirs):.2f}", "too few runs"]
     odds = improvement_interval(mine, theirs, rng=np.random.default_rng(0), level=board.level)
     if odds.low == odds.high:
-        return [f"{odds.estimate:.2f}", "every run" if odds.estimate in (0.0, 1.0) else "all alike"]
+        always = {0.0: "worse in every run", 1.0: "better in every run"}
+        return [f"{odds.estimate:.2f}", always.get(odds.estimate, "all alike")]
     return [f"{odds:.2f}", "better" if odds.low > 0.5 else "worse" if odds.high < 0.5 else "not told apart"]
 
 

@@ -42,7 +42,10 @@ def test_odds_and_verdicts_stand_in_the_tables(runs: list[FinishedRun], tmp_path
     rivals = sorted(run.normalised for run in runs if (run.run.env_id, run.run.agent) == (HOPPER, "td3"))
     wins = sum(mine > other for mine in hopper for other in rivals) / 9
     assert overall[3].startswith(f"{(1 + wins) / 2:.2f}")  # every run on HalfCheetah beats every run there
-    assert {row[0]: row[5] for row in by_task}["HalfCheetah-v5"] == "every run"
+    assert {row[0]: row[5] for row in by_task}["HalfCheetah-v5"] == "better in every run"
+    verdict = overall[4]
+    assert f"\nOver all tasks, against td3: {verdict}: sac.\n" in page.read_text()
+    assert verdict in ("better", "not told apart")
     assert not rows_of(page, "bc")  # it ran one of the two tasks
     assert "`tiltyard race mine`" in page.read_text()
     assert "Not finished" not in page.read_text()
