@@ -56,10 +56,9 @@ class ArCHer(LanguageAgent):
     ``train/critic_loss`` has fallen.
 
     Departures: u' is said once an iteration and not for each step, because the policy does not change while the critics
-    learn (it makes the whole agent several times as fast). One causal encoder reads history and utterance together, and
-    begins as a copy of the policy; the paper encodes each with RoBERTa. Learning rates are those of small networks: the
-    authors' 2e-5 (critics) and 1e-6 to 1e-5 (policy) are for pretrained ones, and leave a small one where it was. The
-    checkpoint holds the replay.
+    learn. One causal encoder reads history and utterance together, and begins as a copy of the policy; the paper
+    encodes each with RoBERTa. Learning rates are those of small networks: the authors' 2e-5 (critics) and 1e-6 to 1e-5
+    (policy) are for pretrained ones, and leave a small one where it was. The checkpoint holds the replay.
 
     Args:
         policy: ``"guess-my-city-base"``, ``"transformer-1m"`` and others, see

@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 
 from ..leaderboard.groups import group
-from ..leaderboard.report import episodes_at
+from ..leaderboard.report import episode_curves
 from ..race import race
-from ..runs import FinishedRun
 from ..statistics import Floats, Interval
 from .harness import Claim, Measurement
 
@@ -74,18 +73,12 @@ def effect(pairs: Sequence[tuple[Curves, Curves]], rng: np.random.Generator) -> 
     return Interval(float(np.mean(whole)), float(low), float(high))
 
 
-def curves_of(runs: Sequence[FinishedRun]) -> Curves:
-    """Of the runs of one agent on one task."""
-    episodes = np.array([episodes_at(run, [point[0] for point in run.curve]) for run in runs])
-    return episodes.mean(axis=0), np.array([[point[2] for point in run.curve] for run in runs])
-
-
 def measure(*, seeds: int | None = None) -> Measurement:
     """Races the suite, with seeds from 0 up to ``seeds`` (its own five by default), a run a core."""
     runs = race(SUITE, seeds=None if seeds is None else range(seeds), root=ROOT)
     found: dict[str, dict[str, Curves]] = {}
     for (task, agent), mine in group(runs)[0].items():
-        found.setdefault(task, {})[agent] = curves_of(mine)
+        found.setdefault(task, {})[agent] = episode_curves(mine)
     pairs = [(agents[OURS], agents[THEIRS]) for agents in found.values()]
     return Measurement(effect(pairs, np.random.default_rng([2402, 0])), _details(found))
 

@@ -245,16 +245,21 @@ def _draw(ax: "Axes", agent: str, at: Floats, curve: Floats, band: Band | None, 
 
 
 def success_by_episodes(result: Result) -> tuple[Floats, Floats, Band | None]:
-    """Training episodes at a result's evaluations (means over its runs), mean success there and its band, ``[points]``.
+    """:func:`episode_curves` of a result: episodes, mean success and its band (None below three runs), ``[points]``."""
+    episodes, success = episode_curves(result.runs)
+    band = mean_band(success, rng=np.random.default_rng(0)) if len(success) >= MIN_RUNS else None
+    return episodes, success.mean(axis=0), band
+
+
+def episode_curves(runs: Sequence[FinishedRun]) -> tuple[Floats, Floats]:
+    """Training episodes at the runs' evaluations ``[points]``, means over runs, and success there ``[runs, points]``.
 
     Raises:
         FileNotFoundError: a run without its log.
         ValueError: runs that were evaluated at other numbers of times, or logs that do not count episodes.
     """
-    episodes = np.array([episodes_at(run, [point[0] for point in run.curve]) for run in result.runs])
-    success = np.array([[point[2] for point in run.curve] for run in result.runs])
-    band = mean_band(success, rng=np.random.default_rng(0)) if len(success) >= MIN_RUNS else None
-    return episodes.mean(axis=0), success.mean(axis=0), band
+    episodes = np.array([episodes_at(run, [point[0] for point in run.curve]) for run in runs])
+    return episodes.mean(axis=0), np.array([[point[2] for point in run.curve] for run in runs])
 
 
 def episodes_at(run: FinishedRun, steps: Sequence[int]) -> Floats:
