@@ -17,11 +17,11 @@ def _game(env: str, turns: int, seconds: float, archer_seconds: float) -> Task:
     return Task(f"tiltyard/{env}-v0", entries, eval_episodes=200, eval_points=10, eval_sampled=True)
 
 
-_TASKS = (_game("TwentyQuestions", 40_000, 60, 120), _game("GuessMyCity", 24_000, 40, 90))
+_TASKS = (_game("TwentyQuestions", 40_000, 100, 300), _game("GuessMyCity", 24_000, 85, 320))
 
 DIALOGUES = Suite(
     "dialogues-v1",
-    "ArCHer, policy gradients on whole games, imitation of won ones: two guessing games, one and a half core hours",
+    "ArCHer, policy gradients on whole games, imitation of won ones: two guessing games, about two core hours",
     tasks=_TASKS,
     seeds=(0, 1, 2, 3, 4),
     comparisons=(Comparison("Both games", tuple(task.env_id for task in _TASKS), "ppo", by_episodes=True),),
