@@ -4,7 +4,7 @@ What they are made of is in :mod:`.suite`; each of the other files holds one.
 """
 
 from ... import unknown
-from .control import CONTROL
+from .control import CONTROL, SAC_PEER
 from .dialogues import DIALOGUES
 from .manipulation import MANIPULATION
 from .smoke import SMOKE
@@ -15,6 +15,7 @@ __all__ = [
     "CONTROL",
     "DIALOGUES",
     "MANIPULATION",
+    "SAC_PEER",
     "SMOKE",
     "SUITES",
     "TEXT",
@@ -26,7 +27,7 @@ __all__ = [
     "find",
 ]
 
-SUITES: tuple[Suite, ...] = (SMOKE, CONTROL, MANIPULATION, TEXT, DIALOGUES)
+SUITES: tuple[Suite, ...] = (SMOKE, CONTROL, SAC_PEER, MANIPULATION, TEXT, DIALOGUES)
 
 
 def find(name: str) -> Suite:

@@ -1,4 +1,4 @@
-"""Continuous control: locomotion and sparse rewards, online, offline, and offline to online."""
+"""Continuous control: locomotion and sparse rewards, online, offline, and offline to online; our SAC beside SB3's."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -137,5 +137,19 @@ CONTROL = Suite(
             ),
             "iql",
         ),
+    ),
+)
+
+SAC_PEER = Suite(
+    "sac-peer-v1",
+    "Our SAC beside SB3's where five seeds of control-v1 left a doubt, ten others; about an hour of one core",
+    tasks=tuple(
+        Task(env_id, _online(15_000, {agent: _RACERS[agent] for agent in ("sac", "sb3-sac")}), eval_episodes=20)
+        for env_id in _RUNNERS[2:]
+    ),
+    seeds=tuple(range(5, 15)),
+    comparisons=(
+        *(Comparison(env_id.removeprefix("tiltyard/"), (env_id,), "sb3-sac") for env_id in _RUNNERS[2:]),
+        Comparison("Both", _RUNNERS[2:], "sb3-sac"),
     ),
 )
