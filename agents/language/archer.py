@@ -15,7 +15,7 @@ from .collect import Collector, by_turns
 from .critic import RATE, Critic
 from .episodes import Answer, Turn, Written, assemble, rows_of
 from .rollouts import Rollouts
-from .turn_critics import Replay, Transition, TurnCritics, critic_loss, transitions
+from .turn_critics import Replay, Transition, TurnCritics, critic_loss, similar, transitions
 from .update import policy_gradient_step
 
 
@@ -157,19 +157,24 @@ class ArCHer(LanguageAgent):
 
     def _critic_step(self, batch: Sequence[Renewed]) -> Tensor:
         """One step of both critics and their targets; returns the loss."""
-        turns = [one.turn for one in batch]
-        with torch.no_grad():
-            v_next = self.target_critics(turns).v_next
-            q_fresh = self.target_critics([one.fresh for one in batch]).q
-        reward = torch.tensor([turn.reward for turn in turns], device=self.device)
-        done = torch.tensor([float(turn.done) for turn in turns], device=self.device)
-        loss = critic_loss(self.critics(turns), v_next, q_fresh, reward, done, self.gamma)
         self.critic_optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        total = torch.zeros((), device=self.device)
+        for rows in similar([one.turn for one in batch]):
+            part = [batch[row] for row in rows]
+            turns = [one.turn for one in part]
+            with torch.no_grad():
+                v_next = self.target_critics(turns).v_next
+                q_fresh = self.target_critics([one.fresh for one in part]).q
+            reward = torch.tensor([turn.reward for turn in turns], device=self.device)
+            done = torch.tensor([float(turn.done) for turn in turns], device=self.device)
+            loss = critic_loss(self.critics(turns), v_next, q_fresh, reward, done, self.gamma)
+            loss = loss * (len(part) / len(batch))
+            loss.backward()  # type: ignore[no-untyped-call]
+            total += loss.detach()
         torch.nn.utils.clip_grad_norm_(self.critics.parameters(), self.max_grad_norm)
         self.critic_optimizer.step()
         self.target_critics.follow(self.critics, self.tau)
-        return loss.detach()
+        return total
 
     def _actor_step(self, batch: Sequence[Renewed]) -> dict[str, Tensor]:
         """One step of the policy on what it said."""

@@ -13,6 +13,7 @@ from ..objectives.ops import turn_ends
 from .rollouts import Rollouts
 from .tokenizer import Tokens, pad_right
 from .transformer import Transformer
+from .update import pieces
 
 
 class Transition(NamedTuple):
@@ -122,14 +123,24 @@ class TurnCritics(nn.Module):
     @torch.no_grad()
     def advantages(self, turns: Sequence[Transition]) -> Tensor:
         """A = min over critics of Q - min over critics of V; ``[B]``."""
-        values: Values = self(turns)
-        return values.q.amin(0) - values.v.amin(0)
+        found = torch.zeros(len(turns), device=self.body.embedding.weight.device)
+        for rows in similar(turns):
+            values: Values = self([turns[row] for row in rows])
+            found[rows] = values.q.amin(0) - values.v.amin(0)
+        return found
 
     @torch.no_grad()
     def follow(self, other: "TurnCritics", tau: float) -> None:
         """Moves all weights towards ``other``'s by the share ``tau``."""
         for own, theirs in zip(self.parameters(), other.parameters(), strict=True):
             own.lerp_(theirs, tau)
+
+
+def similar(turns: Sequence[Transition]) -> Iterator[list[int]]:
+    """Rows of turns of similar length together, in pieces whose activations stay in the processor's cache."""
+    lengths = torch.tensor([len(turn.tokens) for turn in turns])
+    for rows, _ in pieces(torch.arange(int(lengths.amax())) < lengths[:, None]):
+        yield rows.tolist()
 
 
 def critic_loss(values: Values, v_next: Tensor, q_fresh: Tensor, reward: Tensor, done: Tensor, gamma: float) -> Tensor:

@@ -5,7 +5,15 @@ import torch
 from tiltyard.agents.language.rollouts import Rollouts
 from tiltyard.agents.language.tokenizer import Tokenizer
 from tiltyard.agents.language.transformer import SIZES, Transformer
-from tiltyard.agents.language.turn_critics import Replay, Transition, TurnCritics, Values, critic_loss, transitions
+from tiltyard.agents.language.turn_critics import (
+    Replay,
+    Transition,
+    TurnCritics,
+    Values,
+    critic_loss,
+    similar,
+    transitions,
+)
 
 
 def critics() -> TurnCritics:
@@ -127,3 +135,16 @@ def test_the_replay_forgets_the_oldest_and_comes_back_from_tensors():
     drawn = replay.sample(50, np.random.default_rng(0))
     assert len(drawn) == 50
     assert {one.done for one in drawn} == {True, False}
+
+
+def test_many_turns_are_read_in_pieces_and_keep_their_places():
+    rng = np.random.default_rng(0)
+    many = [Transition(rng.integers(0, 40, n), n // 3, n // 2, 0.0, False) for n in rng.integers(20, 120, 96)]
+    network = critics()
+    for head in (*network.q, *network.v):
+        torch.nn.init.normal_(head[-1].weight)  # they begin at 0, and then everything is equal
+    assert len(list(similar(many))) > 1
+    assert sorted(row for rows in similar(many) for row in rows) == list(range(96))
+    alone = torch.cat([network.advantages([turn]) for turn in many])
+    assert alone.std() > 0.1
+    torch.testing.assert_close(network.advantages(many), alone, rtol=1e-4, atol=1e-4)
