@@ -29,11 +29,11 @@ PRETRAINED: dict[str, str] = {
     "--noise 0.4 --batch-size 8 --learning-rate 0.003 --seed 0 --out countdown-warm.safetensors",
     "chain-sum-base": "tiltyard pretrain --env tiltyard/ChainSum-v0 --level 1 --policy transformer-300k --steps 2000 "
     "--noise 0.8 --batch-size 16 --learning-rate 0.002 --seed 0 --out chain-sum-base.safetensors",
-    "knights-knaves-base": "tiltyard pretrain --env tiltyard/KnightsKnaves-v0 --level 1 --policy transformer-100k "
-    "--steps 2400 --noise 0.2 --batch-size 8 --learning-rate 0.002 --seed 0 --words 100 "
+    "knights-knaves-base": "tiltyard pretrain --env tiltyard/KnightsKnaves-v0 --level 1 --policy transformer-300k "
+    "--steps 5000 --noise 0.5 --batch-size 16 --learning-rate 0.002 --seed 0 --words 100 "
     "--out knights-knaves-base.safetensors",
-    "maze-base": "tiltyard pretrain --env tiltyard/Maze-v0 --level 1 --policy transformer-100k --steps 3000 "
-    "--noise 0.5 --batch-size 8 --learning-rate 0.002 --seed 0 --out maze-base.safetensors",
+    "maze-base": "tiltyard pretrain --env tiltyard/Maze-v0 --level 1 --policy transformer-300k --steps 5000 "
+    "--noise 0.7 --batch-size 16 --learning-rate 0.002 --seed 0 --out maze-base.safetensors",
     "tree-mdp-base": "tiltyard pretrain --env tiltyard/TreeMDP-v0 --level 1 --policy transformer-100k --steps 3200 "
     "--noise 0.2 --batch-size 8 --learning-rate 0.002 --seed 0 --out tree-mdp-base.safetensors",
     "twenty-questions-base": "tiltyard pretrain --env tiltyard/TwentyQuestions-v0 --level 1 --policy "

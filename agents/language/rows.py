@@ -13,8 +13,8 @@ _BASES = {
     for env, policy, noise, tokens in (
         ("Countdown", "countdown-warm", 0.4, 112),
         ("ChainSum", "chain-sum-base", 0.8, 48),
-        ("KnightsKnaves", "knights-knaves-base", 0.2, 64),
-        ("Maze", "maze-base", 0.5, 48),
+        ("KnightsKnaves", "knights-knaves-base", 0.5, 64),
+        ("Maze", "maze-base", 0.7, 48),
         ("TreeMDP", "tree-mdp-base", 0.2, 16),
         ("TwentyQuestions", "twenty-questions-base", 0.1, 24),
         ("GuessMyCity", "guess-my-city-base", 0.7, 16),
