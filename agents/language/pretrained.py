@@ -47,8 +47,8 @@ PRETRAINED: dict[str, str] = {
     "twenty-4.safetensors && tiltyard pretrain --env tiltyard/TwentyQuestions-v0 --level 1 --policy "
     "twenty-4.safetensors --steps 1500 --noise 0.1 --batch-size 8 --learning-rate 0.002 --seed 4 --out "
     "twenty-questions-base.safetensors",
-    "guess-my-city-base": "tiltyard pretrain --env tiltyard/GuessMyCity-v0 --level 1 --policy transformer-100k "
-    "--steps 1500 --noise 0.7 --batch-size 8 --learning-rate 0.002 --seed 0 --words 400 --out "
+    "guess-my-city-base": "tiltyard pretrain --env tiltyard/GuessMyCity-v0 --level 1 --policy transformer-300k "
+    "--steps 5000 --noise 0.9 --batch-size 16 --learning-rate 0.002 --seed 0 --words 400 --out "
     "guess-my-city-base.safetensors",
 }
 """Base checkpoints that are shipped, in the folder ``checkpoints`` beside this file, by name; what made each."""

@@ -17,7 +17,7 @@ _BASES = {
         ("Maze", "maze-base", 0.7, 48),
         ("TreeMDP", "tree-mdp-base", 0.2, 16),
         ("TwentyQuestions", "twenty-questions-base", 0.1, 24),
-        ("GuessMyCity", "guess-my-city-base", 0.7, 16),
+        ("GuessMyCity", "guess-my-city-base", 0.9, 16),
     )
 }
 _LANGUAGE = {"warm_start_steps": 2000, "warm_start_batch_size": 8, "warm_start_learning_rate": 2e-3}
