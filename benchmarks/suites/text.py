@@ -21,14 +21,14 @@ def _all(env: str, answers: int, seconds: float) -> Task:
 
 _TASKS = (
     _all("ChainSum", 8_192, 23),
-    _all("Maze", 8_192, 15),
-    _all("KnightsKnaves", 8_192, 22),
+    _all("Maze", 8_192, 20),
+    _all("KnightsKnaves", 8_192, 28),
     _all("Countdown", 5_120, 37),
 )
 
 TEXT = Suite(
     "text-v1",
-    f"{len(METHODS)} methods of language agents on four text tasks, all else equal: five and a half core hours",
+    f"{len(METHODS)} methods of language agents on four text tasks, all else equal: about six core hours",
     tasks=_TASKS,
     seeds=(0, 1, 2, 3, 4),
     comparisons=(Comparison("All methods", tuple(task.env_id for task in _TASKS), "grpo"),),
