@@ -24,6 +24,7 @@ Content = tuple[str, tuple[str, ...], Rows]
 """Title, column names (``#`` at the end: a number) and rows."""
 
 README = Path(__file__).resolve().parents[1] / "README.md"
+RESULTS = README.parent / "docs" / "results"
 
 
 def envs() -> Content:
@@ -103,6 +104,25 @@ def suites() -> Content:
     return "Suites", columns, rows
 
 
+def results() -> Content:
+    """Pages of ``docs/results``, by their heading (of a race: its suite's summary) and their line ``Command: `...` ``.
+
+    Raises:
+        ValueError: a page without such a line.
+    """
+    rows: Rows = []
+    summaries = {suite.name: suite.summary for suite in SUITES}
+    for page in sorted(RESULTS.glob("*/README.md")):
+        lines = page.read_text().splitlines()
+        name, heading = page.parent.name, lines[0].removeprefix("# ")
+        command = next((line for line in lines if line.startswith("Command: `")), None)
+        if command is None:
+            raise ValueError(f"{page} has no line that begins with Command: `, as every page of results needs")
+        link = f"[{summaries.get(heading, heading)}]({page.relative_to(README.parent)})"
+        rows.append((name, link, f"`{command.split('`')[1]}`"))
+    return "Results", ("page", "what was measured", "command"), rows
+
+
 TABLES: dict[str, Callable[[], Content]] = {
     "envs": envs,
     "agents": agents,
@@ -110,6 +130,9 @@ TABLES: dict[str, Callable[[], Content]] = {
     "wrappers": wrappers,
     "suites": suites,
 }
+"""What ``tiltyard list`` shows."""
+IN_README: dict[str, Callable[[], Content]] = {**TABLES, "results": results}
+"""An installed package has no pages of results."""
 
 
 def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -125,7 +148,7 @@ def filled(text: str) -> str:
     Raises:
         ValueError: a pair is missing.
     """
-    for name, content in TABLES.items():
+    for name, content in IN_README.items():
         start, end = f"<!-- tiltyard:{name} -->", f"<!-- /tiltyard:{name} -->"
         before, opened, rest = text.partition(start)
         _, closed, after = rest.partition(end)

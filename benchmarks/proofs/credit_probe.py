@@ -291,11 +291,11 @@ def page(found: dict[str, Any]) -> str:
     lines = [
         "# Where methods put their credit",
         "",
+        f"Command: `{found['command']}`",
+        "",
         f"An episode has {found['turns']} turns; one of them decides, turn {found['decisive'] + 1}. `share` is the "
         f"part of |credit| on that turn (exact: 1, blind: {1 / found['turns']:.2f}), `cosine` the credit's with the "
         f"exact advantage. Means over {found['seeds']} seeds, bootstrap intervals (95%); {found['cpu_seconds']} s CPU.",
-        "",
-        f"    {found['command']}",
         "",
         "| method | share | cosine |",
         "|---|---|---|",
