@@ -1,6 +1,8 @@
-"""The README's picture: one expert frame a domain above the leaderboard of finished runs.
+"""The README's pictures.
 
-python -m tiltyard.benchmarks.picture runs/smoke docs/picture.png
+``python -m tiltyard.benchmarks.picture runs/smoke docs/picture.png`` draws one expert frame a domain above the
+leaderboard of finished runs; ``python -m tiltyard.benchmarks.picture robotics docs/robotics.png`` a frame of each
+environment of a domain.
 """
 
 import sys
@@ -12,6 +14,8 @@ import gymnasium
 import numpy as np
 import numpy.typing as npt
 
+from .. import unknown
+from ..envs.catalogue import ROWS
 from .leaderboard import Section, leaderboard
 from .runs import load_runs
 
@@ -88,12 +92,42 @@ def draw(runs: Path, out: Path) -> None:
     figure.savefig(out, dpi=110)
 
 
+def gallery(domain: str, out: Path, *, steps: int = 40, columns: int = 7) -> None:
+    """Writes what each environment of ``domain`` looks like after its expert's first ``steps`` steps to ``out`` (PNG).
+
+    Raises:
+        KeyError: no such domain.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    domains = list(dict.fromkeys(row.domain for row in ROWS))
+    if domain not in domains:
+        raise KeyError(unknown("domain", domain, domains))
+    ids = [row.id for row in ROWS if row.domain == domain]
+    rows = -(-len(ids) // columns)
+    figure = Figure(figsize=(2.0 * columns, 2.25 * rows), facecolor="white", layout="constrained")
+    FigureCanvasAgg(figure)
+    every: Any = figure.subplots(rows, columns, squeeze=False)
+    for axes in every.flat:
+        axes.axis("off")
+    for axes, env_id in zip(every.flat, ids, strict=False):  # the last row may have room left
+        axes.imshow(frame(env_id, steps), interpolation="lanczos")
+        axes.set_title(env_id.removeprefix("tiltyard/"), fontsize=10, color=INK, family="monospace")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(out, dpi=90)
+
+
 def main(arguments: Sequence[str]) -> int:
-    """``python -m tiltyard.benchmarks.picture RUNS OUT.png``."""
+    """``python -m tiltyard.benchmarks.picture RUNS|DOMAIN OUT.png``."""
     if len(arguments) != 2:
-        print("usage: python -m tiltyard.benchmarks.picture RUNS OUT.png", file=sys.stderr)
+        print("usage: python -m tiltyard.benchmarks.picture RUNS|DOMAIN OUT.png", file=sys.stderr)
         return 2
-    draw(Path(arguments[0]), Path(arguments[1]))
+    what, out = arguments[0], Path(arguments[1])
+    if what in SCENES:
+        gallery(what, out)
+    else:
+        draw(Path(what), out)
     return 0
 
 
