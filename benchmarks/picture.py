@@ -113,7 +113,7 @@ def gallery(domain: str, out: Path, *, steps: int = 40, columns: int = 7) -> Non
         axes.axis("off")
     for axes, env_id in zip(every.flat, ids, strict=False):  # the last row may have room left
         axes.imshow(frame(env_id, steps), interpolation="lanczos")
-        axes.set_title(env_id.removeprefix("tiltyard/"), fontsize=10, color=INK, family="monospace")
+        axes.set_title(env_id.removeprefix("tiltyard/"), fontsize=8, color=INK, family="monospace")
     out.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(out, dpi=90)
 
