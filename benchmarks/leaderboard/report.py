@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -229,7 +230,7 @@ def draw_curves(board: Board, path: str | Path, *, by_episodes: bool = False) ->
                 labels = ("episodes", "success")
             else:
                 _draw(ax, result.agent, result.steps, result.curve, result.curve_band, colour)
-        ax.set(title=short(task), xlabel=labels[0], ylabel=labels[1])
+        ax.set(title=fill(short(task), 40), xlabel=labels[0], ylabel=labels[1])
         ax.axhline(0, color="0.8", linewidth=0.8, zorder=0)
     for ax in axes[len(tasks) :]:
         ax.set_axis_off()

@@ -21,8 +21,8 @@ def _all(env: str, answers: int, seconds: float) -> Task:
 
 _TASKS = (
     _all("ChainSum", 8_192, 23),
-    _all("Maze", 8_192, 20),
-    _all("KnightsKnaves", 8_192, 28),
+    _all("Maze", 6_144, 18),
+    _all("KnightsKnaves", 4_096, 24),
     _all("Countdown", 5_120, 37),
 )
 
