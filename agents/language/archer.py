@@ -50,8 +50,9 @@ class ArCHer(LanguageAgent):
 
     ``total_timesteps`` counts turns that the environment answered.
 
-    What seems to matter (seen in a few small trials, not in an ablation): that the critics know which turns decide
-    before the policy follows them. Adam makes as large a step of a small advantage as of a great one, so that a policy
+    What seems to matter (seen in a few small trials, not in an ablation): that the policy it begins with knows the game,
+    since the critics begin as copies of it (on bases that do not, no settings that were tried led anywhere); and that
+    the critics know which turns decide before the policy follows them. Adam makes as large a step of a small advantage as of a great one, so that a policy
     led by critics that know nothing yet may forget what it knew; let ``critic_warm_up`` last until
     ``train/critic_loss`` has fallen.
 
