@@ -50,11 +50,11 @@ class ArCHer(LanguageAgent):
 
     ``total_timesteps`` counts turns that the environment answered.
 
-    What seems to matter (seen in a few small trials, not in an ablation): that the policy it begins with knows the game,
-    since the critics begin as copies of it (on bases that do not, no settings that were tried led anywhere); and that
-    the critics know which turns decide before the policy follows them. Adam makes as large a step of a small advantage as of a great one, so that a policy
-    led by critics that know nothing yet may forget what it knew; let ``critic_warm_up`` last until
-    ``train/critic_loss`` has fallen.
+    What seems to matter (seen in a few small trials, not in an ablation): that the policy it begins with knows the
+    game, since the critics begin as copies of it (on bases that do not, no settings that were tried led anywhere); and
+    that the critics know which turns decide before the policy follows them. Adam makes as large a step of a small
+    advantage as of a great one, so that a policy led by critics that know nothing yet may forget what it knew; let
+    ``critic_warm_up`` last until ``train/critic_loss`` has fallen.
 
     Departures: u' is said once an iteration and not for each step, because the policy does not change while the critics
     learn. One causal encoder reads history and utterance together, and begins as a copy of the policy; the paper
