@@ -158,10 +158,10 @@ def verdict(share: list[float]) -> str:
     """What the interval of the reset-free success, as a share of the episodic, says of the promised 80%."""
     _, low, high = share
     if low >= PROMISE:
-        return f"Practice without resets reaches at least {PROMISE:.0%} of the episodic success."
+        return f"By the end practice without resets reaches at least {PROMISE:.0%} of the episodic success."
     if high < PROMISE:
-        return f"Practice without resets stays below {PROMISE:.0%} of the episodic success."
-    return f"Whether practice without resets reaches {PROMISE:.0%} of the episodic success cannot be told from this."
+        return f"Even at the end practice without resets stays below {PROMISE:.0%} of the episodic success."
+    return f"Whether practice without resets reaches {PROMISE:.0%} of the episodic success by the end cannot be told."
 
 
 def page(result: dict[str, Any]) -> str:
