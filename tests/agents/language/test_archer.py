@@ -5,6 +5,7 @@ from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.vec_env import VecMonitor
 
 from tiltyard.agents import make
+from tiltyard.agents.language import archer
 from tiltyard.agents.language.archer import ArCHer
 from tiltyard.agents.language.turn_critics import critic_loss
 from tiltyard.benchmarks.proofs.credit_probe import ProbeVectorEnv
@@ -89,6 +90,23 @@ def test_a_critic_step_descends_the_loss_of_its_turns():
     reward, done = torch.tensor([t.reward for t in turns]), torch.tensor([float(t.done) for t in turns])
     assert done.sum() == 16
     assert critic_loss(values, values.v_next, values.q, reward, done, 0.95).isfinite()
+
+
+def test_a_critic_step_in_pieces_is_the_step_of_the_whole_batch(monkeypatch):
+    def step(pieces: int) -> tuple[float, torch.Tensor]:
+        trained = agent(gradient_steps=1, warm_start_steps=60)
+        trained.learn(1)
+        batch = trained._renew(list(trained.replay.kept)[:24])
+        monkeypatch.setattr(archer, "similar", lambda turns: np.array_split(np.arange(len(turns)), pieces))
+        loss = float(trained._critic_step(batch))
+        return loss, torch.cat([p.grad.flatten() for p in trained.critics.parameters() if p.grad is not None])
+
+    whole, gradient = step(1)
+    monkeypatch.undo()
+    in_pieces, sum_of_gradients = step(5)
+    assert whole == pytest.approx(in_pieces, rel=1e-5)
+    assert gradient.norm() > 1e-3
+    torch.testing.assert_close(sum_of_gradients, gradient, rtol=1e-3, atol=1e-6)
 
 
 @pytest.mark.parametrize("token_baseline", [False, True])
