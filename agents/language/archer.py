@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from copy import deepcopy
+from itertools import islice
 from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -15,22 +15,21 @@ from .collect import Collector, by_turns
 from .critic import RATE, Critic
 from .episodes import Answer, Turn, Written, assemble, rows_of
 from .rollouts import Rollouts
-from .turn_critics import Replay, Transition, TurnCritics, critic_loss, similar, transitions
+from .tokenizer import Tokens
+from .turn_critics import Episode, Replay, TurnCritics, critic_loss, episodes_of, similar
 from .update import policy_gradient_step
 
 
 class Renewed(NamedTuple):
-    """A turn of the replay, and what the policy says now after the same history."""
+    """An episode of the replay, and what the policy says now after each of its histories."""
 
-    turn: Transition
-    said: Written
+    episode: Episode
+    said: list[Written]
 
     @property
-    def fresh(self) -> Transition:
-        """History and new utterance, to which nothing was answered yet."""
-        history = self.turn.history
-        tokens = np.concatenate([history, self.said.tokens])
-        return Transition(tokens, len(history), len(tokens), 0.0, True)
+    def utterances(self) -> list[Tokens]:
+        """The tokens of ``said``."""
+        return [one.tokens for one in self.said]
 
 
 class ArCHer(LanguageAgent):
@@ -43,10 +42,10 @@ class ArCHer(LanguageAgent):
         grad J = E [A(s, u') grad log policy(u' | s)]               A = min_i Q_i - min_i V_i,
 
     and targets follow their critics by ``tau`` after each step. An iteration plays ``episodes_per_iteration`` episodes,
-    draws ``fresh_turns`` turns from the replay and has the policy say something new, u', after the history of each. On
-    batches of these it takes ``gradient_steps`` steps of the critics and, after the first ``critic_warm_up``
-    iterations, ``actor_steps`` of the policy. With ``token_baseline`` a third network learns the A that can be expected
-    before each token, and is taken off.
+    draws episodes of ``fresh_turns`` turns from the replay and has the policy say something new, u', after the history
+    of each turn. On batches of these it takes ``gradient_steps`` steps of the critics and, after the first
+    ``critic_warm_up`` iterations, ``actor_steps`` of the policy. With ``token_baseline`` a third network learns the A
+    that can be expected before each token, and is taken off.
 
     ``total_timesteps`` counts turns that the environment answered.
 
@@ -56,20 +55,21 @@ class ArCHer(LanguageAgent):
     advantage as of a great one, so that a policy led by critics that know nothing yet may forget what it knew; let
     ``critic_warm_up`` last until ``train/critic_loss`` has fallen.
 
-    Departures: u' is said once an iteration and not for each step, because the policy does not change while the critics
-    learn. One causal encoder reads history and utterance together, and begins as a copy of the policy; the paper
-    encodes each with RoBERTa. Learning rates are those of small networks: the authors' 2e-5 (critics) and 1e-6 to 1e-5
-    (policy) are for pretrained ones, and leave a small one where it was. The checkpoint holds the replay.
+    Departures: turns are drawn by whole episodes, so that a single pass reads all turns of one. u' is said once an
+    iteration and not for each step, because the policy does not change while the critics learn. One causal encoder
+    reads history and utterance together, and begins as a copy of the policy; the paper encodes each with RoBERTa.
+    Learning rates are those of small networks: the authors' 2e-5 (critics) and 1e-6 to 1e-5 (policy) are for pretrained
+    ones, and leave a small one where it was. The checkpoint holds the replay.
 
     Args:
         policy: ``"guess-my-city-base"``, ``"transformer-1m"`` and others, see
             :class:`~tiltyard.agents.language.agent.LanguageAgent`.
         env: a text environment, see :class:`~tiltyard.agents.language.agent.LanguageAgent`.
         episodes_per_iteration: played before each round of gradient steps.
-        fresh_turns: of the replay an iteration, whose histories the policy answers anew.
+        fresh_turns: of the replay an iteration, whose histories the policy answers anew (whole episodes: a few more).
         gradient_steps: of the critics an iteration.
         actor_steps: of the policy an iteration.
-        batch_size: turns of each step.
+        batch_size: turns of each step (whole episodes: a few more).
         buffer_size: turns that are remembered.
         critic_warm_up: iterations in which only the critics learn.
         critic_learning_rate: of Adam.
@@ -123,7 +123,7 @@ class ArCHer(LanguageAgent):
         Raises:
             StopTraining: a callback asked for it.
         """
-        self.replay.add(transitions(self._play()))
+        self.replay.add(episodes_of(self._play()))
         renewed = self._renew(self.replay.sample(self.fresh_turns, self.rng))
         self.policy.set_training_mode(True)
         losses = [self._critic_step(self._batch(renewed)) for _ in range(self.gradient_steps)]
@@ -147,29 +147,36 @@ class ArCHer(LanguageAgent):
         self._log_answers(rollouts)
         return rollouts
 
-    def _renew(self, turns: Sequence[Transition]) -> list[Renewed]:
-        """Has the policy as it is now speak after the history of each turn."""
-        written = self.policy.write([turn.history for turn in turns])
-        return [Renewed(turn, own) for turn, own in zip(turns, rows_of(written, [""] * len(turns)), strict=True)]
+    def _renew(self, episodes: Sequence[Episode]) -> list[Renewed]:
+        """Has the policy as it is now speak after every history of the episodes."""
+        histories = [history for one in episodes for history in one.histories]
+        said = iter(rows_of(self.policy.write(histories), [""] * len(histories)))
+        return [Renewed(one, list(islice(said, one.turns))) for one in episodes]
 
     def _batch(self, renewed: Sequence[Renewed]) -> list[Renewed]:
-        """``batch_size`` of them, or all if there are fewer."""
-        return [renewed[i] for i in self.rng.permutation(len(renewed))[: self.batch_size]]
+        """Some of them, which have ``batch_size`` turns or little more, or all if there are fewer."""
+        batch, turns = [], 0
+        for i in self.rng.permutation(len(renewed)):
+            if turns >= self.batch_size:
+                break
+            batch.append(renewed[i])
+            turns += renewed[i].episode.turns
+        return batch
 
     def _critic_step(self, batch: Sequence[Renewed]) -> Tensor:
         """One step of both critics and their targets; returns the loss."""
         self.critic_optimizer.zero_grad()
-        total = torch.zeros((), device=self.device)
-        for rows in similar([one.turn for one in batch]):
-            part = [batch[row] for row in rows]
-            turns = [one.turn for one in part]
+        total, turns = torch.zeros((), device=self.device), sum(one.episode.turns for one in batch)
+        for rows in similar([one.episode for one in batch]):
+            episodes = [batch[row].episode for row in rows]
             with torch.no_grad():
-                v_next = self.target_critics(turns).v_next
-                q_fresh = self.target_critics([one.fresh for one in part]).q
-            reward = torch.tensor([turn.reward for turn in turns], device=self.device)
-            done = torch.tensor([float(turn.done) for turn in turns], device=self.device)
-            loss = critic_loss(self.critics(turns), v_next, q_fresh, reward, done, self.gamma)
-            loss = loss * (len(part) / len(batch))
+                target = self.target_critics(episodes, [said for row in rows for said in batch[row].utterances])
+            reward = torch.tensor([r for one in episodes for r in one.reward], device=self.device)
+            done = torch.tensor(
+                [k == one.turns for one in episodes for k in range(1, one.turns + 1)], device=self.device
+            )
+            loss = critic_loss(self.critics(episodes), target.v, target.q, reward.float(), done, self.gamma)
+            loss = loss * (len(reward) / turns)
             loss.backward()  # type: ignore[no-untyped-call]
             total += loss.detach()
         torch.nn.utils.clip_grad_norm_(self.critics.parameters(), self.max_grad_norm)
@@ -179,7 +186,8 @@ class ArCHer(LanguageAgent):
 
     def _actor_step(self, batch: Sequence[Renewed]) -> dict[str, Tensor]:
         """One step of the policy on what it said."""
-        gain = self.critics.advantages([one.fresh for one in batch])
+        said = [new for one in batch for new in one.utterances]
+        gain = self.critics.advantages([one.episode for one in batch], said)
         rollouts = _utterances(batch, gain)
         advantage: Tensor = gain
         if self.token_baseline:
@@ -209,8 +217,9 @@ class ArCHer(LanguageAgent):
 
 def _utterances(batch: Sequence[Renewed], gain: Tensor) -> Rollouts:
     """What was said anew as a batch, each utterance with its advantage for a reward."""
+    said = [(history, new) for one in batch for history, new in zip(one.episode.histories, one.said, strict=True)]
     rows = [
-        Answer((Turn(one.turn.history, one.said.tokens, one.said.logp, one.said.entropy, worth, 0),), False, "")
-        for one, worth in zip(batch, gain.tolist(), strict=True)
+        Answer((Turn(history, new.tokens, new.logp, new.entropy, worth, 0),), False, "")
+        for (history, new), worth in zip(said, gain.tolist(), strict=True)
     ]
     return assemble(list(enumerate(rows)), range(len(rows)), gain.device)

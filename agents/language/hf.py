@@ -143,6 +143,14 @@ class HFNetwork(nn.Module):
         hidden: Tensor = self.decoder(input_ids=self.ids[tokens], use_cache=False).last_hidden_state
         return hidden
 
+    def continuations(self, prefixes: Tensor, lengths: Tensor, row: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
+        """What :meth:`.transformer.Transformer.continuations` says; each continuation reads its prefix anew."""
+        own = torch.arange(tokens.shape[1], device=tokens.device)
+        places = lengths[:, None] + own
+        whole = F.pad(prefixes[row], (0, tokens.shape[1]), value=PAD).scatter(1, places, tokens)
+        hidden = self(whole)
+        return self(prefixes), hidden.gather(1, places[..., None].expand(-1, -1, hidden.shape[-1]))
+
     def logits(self, hidden: Tensor) -> Tensor:
         """Next-token logits ``[..., vocabulary]``; marks other than END are out of reach."""
         own = F.linear(hidden, self.embedding.weight) if self.head is None else self.head(hidden)

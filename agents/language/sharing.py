@@ -41,9 +41,9 @@ def hidden_before(network: Transformer | HFNetwork, tokens: Tensor, mask: Tensor
     columns = starts[:, None] + torch.arange(rest, device=tokens.device)
     inside = columns < rows.shape[1]
     columns = columns.clamp(max=rows.shape[1] - 1)
-    hidden = network.continuations(
+    _, hidden = network.continuations(
         torch.from_numpy(pad_right(prefixes)).to(tokens.device),
-        torch.tensor([len(prefix) for prefix in prefixes], device=tokens.device),
+        starts,
         torch.tensor(row, device=tokens.device),
         inputs.gather(1, columns),
     )

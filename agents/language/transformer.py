@@ -113,14 +113,14 @@ class Transformer(nn.Module):
         hidden: Tensor = self.norm(x)
         return hidden
 
-    def continuations(self, prefixes: Tensor, lengths: Tensor, row: Tensor, tokens: Tensor) -> Tensor:
-        """Hidden states ``[B, T, width]`` of ``tokens`` ``[B, T]`` that continue prefixes, each of which is run once.
+    def continuations(self, prefixes: Tensor, lengths: Tensor, row: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
+        """Hidden states ``[P, S, width]`` of prefixes and ``[B, T, width]`` of what continues them; each is run once.
 
         Gradients of all continuations reach the one pass over their prefix.
 
         Args:
             prefixes: ``[P, S]`` int64, padded on the right.
-            lengths: ``[P]`` int64, of the prefixes.
+            lengths: ``[B]`` int64, after how many of its prefix's tokens each continuation begins.
             row: ``[B]`` int64, which prefix each continues.
             tokens: ``[B, T]`` int64, padded on the right.
 
@@ -129,9 +129,9 @@ class Transformer(nn.Module):
         x, y = self.embedding(prefixes), self.embedding(tokens)
         columns, own = (torch.arange(t.shape[1], device=tokens.device) for t in (prefixes, tokens))
         around = self.rotary.angles(columns)
-        after = self.rotary.angles((lengths[row, None] + own).flatten())
+        after = self.rotary.angles((lengths[:, None] + own).flatten())
         after = (after[0].view(*tokens.shape, -1)[:, None], after[1].view(*tokens.shape, -1)[:, None])
-        before = (columns < lengths[row, None])[:, None, None].expand(-1, -1, len(own), -1)
+        before = (columns < lengths[:, None])[:, None, None].expand(-1, -1, len(own), -1)
         seen = torch.cat((before, (own <= own[:, None]).expand(len(row), 1, -1, -1)), -1)
         for block in self.layers:
             q, k, v = block.project(x, around)
@@ -141,8 +141,7 @@ class Transformer(nn.Module):
             keys, values = torch.cat((k[row], own_k), 2), torch.cat((v[row], own_v), 2)
             attended = F.scaled_dot_product_attention(q, keys, values, attn_mask=seen)
             y = block.finish(y, attended.transpose(1, 2).flatten(2))
-        hidden: Tensor = self.norm(y)
-        return hidden
+        return self.norm(x), self.norm(y)
 
     def step(self, tokens: Tensor, cache: Cache) -> Tensor:
         """Hidden states ``[n, width]`` of one more token a lane, ``tokens`` ``[n]`` int64; the cache moves on."""

@@ -1,4 +1,4 @@
-"""Critics of whole utterances, and the turns of past episodes that they learn from."""
+"""Critics of whole utterances, and the episodes of the past that they learn from."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -6,6 +6,7 @@ from copy import deepcopy
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
@@ -16,83 +17,96 @@ from .transformer import Transformer
 from .update import pieces
 
 
-class Transition(NamedTuple):
-    """One turn of an episode; its tokens hold the history, then the utterance, then what makes the next history."""
+class Episode(NamedTuple):
+    """All that was read and written, up to where the last utterance ends; its K turns in order."""
 
     tokens: Tokens
-    said: int  # where the utterance begins: tokens before it are the history
-    heard: int  # where the environment's message begins: tokens before it are history and utterance
-    reward: float
-    done: bool  # the episode ended with this turn, and tokens with its utterance
+    said: npt.NDArray[np.int64]  # [K] where each utterance begins: tokens before it are its history
+    heard: npt.NDArray[np.int64]  # [K] where it ends
+    reward: npt.NDArray[np.float64]  # [K]
 
     @property
-    def history(self) -> Tokens:
-        """What the policy had read before it spoke."""
-        return self.tokens[: self.said]
+    def turns(self) -> int:
+        """How many, K."""
+        return len(self.said)
+
+    @property
+    def histories(self) -> list[Tokens]:
+        """What the policy had read before each utterance."""
+        return [self.tokens[:said] for said in self.said]
 
 
-def transitions(rollouts: Rollouts) -> Iterator[Transition]:
-    """The turns of episodes, which must have ``step_reward``."""
+def episodes_of(rollouts: Rollouts) -> Iterator[Episode]:
+    """Episodes of a batch, which must have ``step_reward``."""
     ends = turn_ends(rollouts.turn, rollouts.mask)
     columns = (rollouts.tokens, rollouts.mask, ends, rollouts.need("step_reward"))
     for tokens, mask, end, reward in zip(*(column.cpu().numpy() for column in columns), strict=True):
-        begins = np.flatnonzero(mask & ~np.append(False, mask[:-1] & ~end[:-1]))  # first written token of each turn
-        stops = np.flatnonzero(end) + 1
-        for k, (said, heard) in enumerate(zip(begins.tolist(), stops.tolist(), strict=True)):
-            done = k + 1 == len(begins)
-            until = heard if done else int(begins[k + 1])
-            yield Transition(tokens[:until].copy(), said, heard, float(reward[heard - 1]), done)
+        said = np.flatnonzero(mask & ~np.append(False, mask[:-1] & ~end[:-1]))  # first written token of each turn
+        heard = np.flatnonzero(end) + 1
+        yield Episode(tokens[: heard[-1]].copy(), said, heard, reward[heard - 1].astype(np.float64))
 
 
 class Replay:
-    """The last ``capacity`` turns."""
+    """The last episodes, ``capacity`` turns at most."""
 
     def __init__(self, capacity: int) -> None:
-        self.kept: deque[Transition] = deque(maxlen=capacity)
+        self.capacity, self.turns = capacity, 0
+        self.kept: deque[Episode] = deque()
 
     def __len__(self) -> int:
-        return len(self.kept)
+        return self.turns
 
-    def add(self, found: Iterable[Transition]) -> None:
-        """Takes in turns; the oldest go."""
-        self.kept.extend(found)
+    def add(self, found: Iterable[Episode]) -> None:
+        """Takes in episodes; the oldest go."""
+        for episode in found:
+            self.kept.append(episode)
+            self.turns += episode.turns
+            while self.turns > self.capacity:
+                self.turns -= self.kept.popleft().turns
 
-    def sample(self, n: int, rng: np.random.Generator) -> list[Transition]:
-        """``n`` turns, drawn with replacement."""
-        return [self.kept[i] for i in rng.integers(len(self.kept), size=n)]
+    def sample(self, turns: int, rng: np.random.Generator) -> list[Episode]:
+        """Episodes drawn with replacement, until they have ``turns`` turns or more."""
+        found: list[Episode] = []
+        while turns > 0:
+            found.append(self.kept[int(rng.integers(len(self.kept)))])
+            turns -= found[-1].turns
+        return found
 
     def state_dict(self) -> dict[str, Tensor]:
         """Everything as tensors."""
-        flat = np.concatenate([one.tokens for one in self.kept]) if self.kept else np.zeros(0, np.int64)
-        marks = [(len(one.tokens), one.said, one.heard, one.done) for one in self.kept]
+        columns = (
+            [np.concatenate(column) for column in zip(*self.kept, strict=True)] if self.kept else [np.zeros(0)] * 4
+        )
+        sizes = [(len(one.tokens), one.turns) for one in self.kept]
         return {
-            "tokens": torch.from_numpy(flat),
-            "marks": torch.tensor(marks, dtype=torch.int64).view(-1, 4),
-            "reward": torch.tensor([one.reward for one in self.kept], dtype=torch.float64),
+            "sizes": torch.tensor(sizes, dtype=torch.int64).view(-1, 2),
+            **{name: torch.from_numpy(column) for name, column in zip(Episode._fields, columns, strict=True)},
         }
 
     def load_state_dict(self, state: Mapping[str, Tensor], strict: bool = True) -> None:
         """Becomes what :meth:`state_dict` described."""
         self.kept.clear()
-        tokens, stop = state["tokens"].cpu().numpy(), 0
-        for (length, said, heard, done), reward in zip(state["marks"].tolist(), state["reward"].tolist(), strict=True):
-            self.kept.append(Transition(tokens[stop : stop + length].copy(), said, heard, reward, bool(done)))
-            stop += length
+        self.turns = 0
+        stops = state["sizes"].cumsum(0)[:-1].tolist()
+        at = {"tokens": [stop for stop, _ in stops]}
+        turns = [stop for _, stop in stops]
+        columns = [np.split(state[name].cpu().numpy(), at.get(name, turns)) for name in Episode._fields]
+        if len(state["sizes"]):
+            self.add(Episode(*parts) for parts in zip(*columns, strict=True))
 
 
 class Values(NamedTuple):
-    """What two critics say of each of B turns."""
+    """What two critics say of each of N turns."""
 
-    q: Tensor  # [2, B] Q(history, utterance)
-    v: Tensor  # [2, B] V(history)
-    v_next: Tensor  # [2, B] V(next history); of the utterance's end where the episode ended, and then without meaning
+    q: Tensor  # [2, N] Q(history, utterance)
+    v: Tensor  # [2, N] V(history)
 
 
 class TurnCritics(nn.Module):
     """Two Q(history, utterance) and two V(history) on one encoder, a copy of the policy's network as it is now.
 
-    The encoder reads history and utterance in one pass; its state behind the history and the one behind the utterance
-    encode the two. Every head is a small network, and all begin at 0.
+    The encoder reads an episode in one pass; its state behind a history and the one behind an utterance encode the two.
+    Every head is a small network, and all begin at 0.
 
     Args:
         network: is copied.
@@ -106,27 +120,43 @@ class TurnCritics(nn.Module):
         self.v = nn.ModuleList(_head(network.width, network.width, rng) for _ in range(2))
         self.to(network.embedding.weight.device)
 
-    def forward(self, turns: Sequence[Transition]) -> Values:
-        """Values of B turns."""
+    def forward(self, episodes: Sequence[Episode], instead: Sequence[Tokens] | None = None) -> Values:
+        """Values of the N turns of ``episodes``.
+
+        Args:
+            episodes: one after the other.
+            instead: an utterance for each turn, of which Q is asked in place of what was said there.
+        """
         device = self.body.embedding.weight.device
-        hidden = self.body(torch.from_numpy(pad_right([turn.tokens for turn in turns])).to(device))
-        places = torch.tensor([(turn.said, turn.heard, len(turn.tokens)) for turn in turns], device=device) - 1
-        rows = torch.arange(len(turns), device=device)
-        history, utterance, following = (hidden[rows, places[:, k]] for k in range(3))
+        tokens = torch.from_numpy(pad_right([one.tokens for one in episodes])).to(device)
+        row = torch.tensor([i for i, one in enumerate(episodes) for _ in one.said], device=device)
+        said = torch.from_numpy(np.concatenate([one.said for one in episodes])).to(device)
+        if instead is None:
+            hidden = self.body(tokens)
+            heard = torch.from_numpy(np.concatenate([one.heard for one in episodes])).to(device)
+            utterance = hidden[row, heard - 1]
+        else:
+            hidden, branches = self.body.continuations(
+                tokens[:, : int(said.max())], said, row, torch.from_numpy(pad_right(list(instead))).to(device)
+            )
+            last = torch.tensor([len(one) - 1 for one in instead], device=device)
+            utterance = branches[torch.arange(len(last), device=device), last]
+        history = hidden[row, said - 1]
         both = torch.cat((history, utterance), 1)
         return Values(
-            torch.stack([head(both)[:, 0] for head in self.q]),
-            torch.stack([head(history)[:, 0] for head in self.v]),
-            torch.stack([head(following)[:, 0] for head in self.v]),
+            torch.stack([head(both)[:, 0] for head in self.q]), torch.stack([head(history)[:, 0] for head in self.v])
         )
 
     @torch.no_grad()
-    def advantages(self, turns: Sequence[Transition]) -> Tensor:
-        """A = min over critics of Q - min over critics of V; ``[B]``."""
-        found = torch.zeros(len(turns), device=self.body.embedding.weight.device)
-        for rows in similar(turns):
-            values: Values = self([turns[row] for row in rows])
-            found[rows] = values.q.amin(0) - values.v.amin(0)
+    def advantages(self, episodes: Sequence[Episode], instead: Sequence[Tokens] | None = None) -> Tensor:
+        """A = min over critics of Q - min over critics of V; ``[N]``, of turns as in :meth:`forward`."""
+        first = np.cumsum([0, *(one.turns for one in episodes)])
+        found = torch.zeros(int(first[-1]), device=self.body.embedding.weight.device)
+        for rows in similar(episodes):
+            places = [place for row in rows for place in range(first[row], first[row + 1])]
+            said = None if instead is None else [instead[place] for place in places]
+            values: Values = self([episodes[row] for row in rows], said)
+            found[places] = values.q.amin(0) - values.v.amin(0)
         return found
 
     @torch.no_grad()
@@ -136,25 +166,28 @@ class TurnCritics(nn.Module):
             own.lerp_(theirs, tau)
 
 
-def similar(turns: Sequence[Transition]) -> Iterator[list[int]]:
-    """Rows of turns of similar length together, in pieces whose activations stay in the processor's cache."""
-    lengths = torch.tensor([len(turn.tokens) for turn in turns])
+def similar(episodes: Sequence[Episode]) -> Iterator[list[int]]:
+    """Numbers of episodes of similar length together, in pieces whose activations stay in the processor's cache."""
+    lengths = torch.tensor([len(one.tokens) for one in episodes])
     for rows, _ in pieces(torch.arange(int(lengths.amax())) < lengths[:, None]):
         yield rows.tolist()
 
 
-def critic_loss(values: Values, v_next: Tensor, q_fresh: Tensor, reward: Tensor, done: Tensor, gamma: float) -> Tensor:
-    """The sum over both critics of mean (Q - (r + gamma (1 - done) V_target(s')))^2 + mean (V - Q_target(s, u'))^2.
+def critic_loss(
+    values: Values, v_target: Tensor, q_fresh: Tensor, reward: Tensor, done: Tensor, gamma: float
+) -> Tensor:
+    """The sum over both critics of mean (Q - (r + gamma V_target(s')))^2 + mean (V - Q_target(s, u'))^2.
 
     Args:
-        values: of the turns.
-        v_next: ``[2, B]`` V(s') of the target critics.
-        q_fresh: ``[2, B]`` Q(s, u') of the target critics, u' being what the policy says now.
-        reward: ``[B]`` of the turns.
-        done: ``[B]``, 1 where the episode ended.
+        values: of N turns, those of an episode one after the other.
+        v_target: ``[2, N]`` V(s) of the target critics; a turn's V(s') is that of the turn after it.
+        q_fresh: ``[2, N]`` Q(s, u') of the target critics, u' being what the policy says now.
+        reward: ``[N]`` of the turns.
+        done: ``[N]`` bool, True where a turn is its episode's last: nothing comes after it.
         gamma: discount a turn.
     """
-    target = reward + gamma * (1 - done) * v_next
+    v_next = torch.where(done, 0.0, v_target.roll(-1, 1))
+    target = reward + gamma * v_next
     return (values.q - target).square().mean(1).sum() + (values.v - q_fresh).square().mean(1).sum()
 
 

@@ -35,7 +35,7 @@ from tiltyard.agents.language.collect import by_turns
 from tiltyard.agents.language.rollouts import PolicyOut, Rollouts
 from tiltyard.agents.language.tokenizer import END, pad_right
 from tiltyard.agents.language.trainer import PolicyGradient
-from tiltyard.agents.language.turn_critics import transitions
+from tiltyard.agents.language.turn_critics import episodes_of
 from tiltyard.agents.language.update import logp_of
 from tiltyard.agents.objectives.registry import Objective
 from tiltyard.benchmarks.provenance import commit, hardware, versions
@@ -250,7 +250,7 @@ def of_critics(agent: ArCHer) -> tuple[Tensor, Rollouts]:
     for _ in range(15):
         agent.iterate()
     rollouts = by_turns(agent._play())
-    gain = agent.critics.advantages(list(transitions(rollouts))).view(len(rollouts), -1)
+    gain = agent.critics.advantages(list(episodes_of(rollouts))).view(len(rollouts), -1)
     return gain.gather(1, rollouts.turn) * rollouts.mask, rollouts
 
 

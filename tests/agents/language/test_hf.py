@@ -56,6 +56,18 @@ def test_without_transformers_the_install_line_is_told(monkeypatch):
 
 
 @hf
+def test_continuations_read_what_stands_before_them(folder):
+    network = policy(f"hf:{folder}").network
+    prefixes = torch.randint(4, 100, (2, 9))
+    starts, row, tokens = torch.tensor([9, 4, 1]), torch.tensor([0, 0, 1]), torch.randint(4, 100, (3, 3))
+    before, after = network.continuations(prefixes, starts, row, tokens)
+    assert torch.allclose(before, network(prefixes), atol=1e-5)
+    for i, (start, prefix) in enumerate(zip(starts.tolist(), row.tolist(), strict=True)):
+        whole = network(torch.cat([prefixes[prefix, :start], tokens[i]])[None])[0]
+        assert torch.allclose(after[i], whole[start:], atol=1e-5)
+
+
+@hf
 def test_log_probabilities_of_sampling_are_those_of_training(folder):
     made = policy(f"hf:{folder}")
     prompts = [made.tokenizer.prompt(text) for text in ["a", "a", "something longer", "b"] * 3]

@@ -61,3 +61,14 @@ def test_rows_without_an_answer_are_no_trouble():
     mask[1] = False
     network = small()
     assert torch.allclose(network(tokens[:, :-1])[mask[:, 1:]], hidden_before(network, tokens, mask), atol=1e-8)
+
+
+def test_continuations_may_begin_anywhere_in_their_prefix():
+    network = small()
+    prefixes = torch.randint(4, 100, (2, 9))
+    starts, row, tokens = torch.tensor([9, 4, 1]), torch.tensor([0, 0, 1]), torch.randint(4, 100, (3, 3))
+    before, after = network.continuations(prefixes, starts, row, tokens)
+    assert torch.allclose(before, network(prefixes), atol=1e-8)
+    for i, (start, prefix) in enumerate(zip(starts.tolist(), row.tolist(), strict=True)):
+        whole = network(torch.cat([prefixes[prefix, :start], tokens[i]])[None])[0]
+        assert torch.allclose(after[i], whole[start:], atol=1e-8)
