@@ -36,17 +36,9 @@ PRETRAINED: dict[str, str] = {
     "--noise 0.7 --batch-size 16 --learning-rate 0.002 --seed 0 --out maze-base.safetensors",
     "tree-mdp-base": "tiltyard pretrain --env tiltyard/TreeMDP-v0 --level 1 --policy transformer-100k --steps 3200 "
     "--noise 0.2 --batch-size 8 --learning-rate 0.002 --seed 0 --out tree-mdp-base.safetensors",
-    "twenty-questions-base": "tiltyard pretrain --env tiltyard/TwentyQuestions-v0 --level 1 --policy "
-    "transformer-100k --steps 2000 --noise 0.1 --batch-size 8 --learning-rate 0.003 --seed 0 --words 400 --out "
-    "twenty-1.safetensors && tiltyard pretrain --env tiltyard/TwentyQuestions-v0 --level 1 --policy "
-    "twenty-1.safetensors --steps 1700 --noise 0.1 --batch-size 8 --learning-rate 0.002 --seed 1 --out "
-    "twenty-2.safetensors && tiltyard pretrain --env tiltyard/TwentyQuestions-v0 --level 1 --policy "
-    "twenty-2.safetensors --steps 1700 --noise 0.1 --batch-size 8 --learning-rate 0.002 --seed 2 --out "
-    "twenty-3.safetensors && tiltyard pretrain --env tiltyard/TwentyQuestions-v0 --level 1 --policy "
-    "twenty-3.safetensors --steps 1700 --noise 0.1 --batch-size 8 --learning-rate 0.002 --seed 3 --out "
-    "twenty-4.safetensors && tiltyard pretrain --env tiltyard/TwentyQuestions-v0 --level 1 --policy "
-    "twenty-4.safetensors --steps 1500 --noise 0.1 --batch-size 8 --learning-rate 0.002 --seed 4 --out "
-    "twenty-questions-base.safetensors",
+    "twenty-questions-base": "tiltyard pretrain --env tiltyard/TwentyQuestions-v0 --level 1 --policy transformer-300k "
+    "--steps 12000 --noise 0.2 --batch-size 16 --learning-rate 0.002 --seed 0 --words 400 "
+    "--out twenty-questions-base.safetensors",
     "guess-my-city-base": "tiltyard pretrain --env tiltyard/GuessMyCity-v0 --level 1 --policy transformer-300k "
     "--steps 5000 --noise 0.9 --batch-size 16 --learning-rate 0.002 --seed 0 --words 400 --out "
     "guess-my-city-base.safetensors",
