@@ -38,6 +38,8 @@ PRETRAINED: dict[str, str] = {
     "--noise 0.2 --batch-size 8 --learning-rate 0.002 --seed 0 --out tree-mdp-base.safetensors",
     "twenty-questions-base": "tiltyard pretrain --env tiltyard/TwentyQuestions-v0 --level 1 --policy transformer-300k "
     "--steps 12000 --noise 0.2 --batch-size 16 --learning-rate 0.002 --seed 0 --words 400 "
+    "--out twenty-1.safetensors && tiltyard pretrain --env tiltyard/TwentyQuestions-v0 --level 1 "
+    "--policy twenty-1.safetensors --steps 2000 --noise 0.7 --batch-size 16 --learning-rate 0.001 --seed 1 "
     "--out twenty-questions-base.safetensors",
     "guess-my-city-base": "tiltyard pretrain --env tiltyard/GuessMyCity-v0 --level 1 --policy transformer-300k "
     "--steps 5000 --noise 0.9 --batch-size 16 --learning-rate 0.002 --seed 0 --words 400 --out "

@@ -16,7 +16,7 @@ _BASES = {
         ("KnightsKnaves", "knights-knaves-base", 0.5, 64),
         ("Maze", "maze-base", 0.7, 48),
         ("TreeMDP", "tree-mdp-base", 0.2, 16),
-        ("TwentyQuestions", "twenty-questions-base", 0.2, 24),
+        ("TwentyQuestions", "twenty-questions-base", 0.7, 24),
         ("GuessMyCity", "guess-my-city-base", 0.9, 16),
     )
 }
