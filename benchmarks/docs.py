@@ -4,6 +4,7 @@
 """
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -77,12 +78,15 @@ def _length(task: Task, entry: Entry) -> str:
 
 
 def _entries(task: Task) -> str:
-    """Who races for how long; of many the number."""
-    lengths: dict[str, list[str]] = {}
+    """Who races for how long; of many methods, or kinds of one agent, the number."""
+    lengths: dict[str, Counter[str]] = {}
     for entry in task.entries:
-        lengths.setdefault(_length(task, entry), []).append(entry.params.get("method", entry.agent))
+        lengths.setdefault(_length(task, entry), Counter())[entry.params.get("method", entry.agent)] += 1
     many = {
-        length: f"{len(names)} methods" if len(names) > 12 else ", ".join(names) for length, names in lengths.items()
+        length: f"{len(names)} methods"
+        if len(names) > 12
+        else ", ".join(f"{name} in {n} settings" if n > 1 else name for name, n in names.items())
+        for length, names in lengths.items()
     }
     return ", ".join(f"{names} ({length})" for length, names in many.items())
 

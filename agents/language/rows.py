@@ -68,8 +68,8 @@ ROWS: tuple[Row, ...] = (
         "Off-policy critics of whole utterances and a policy gradient inside them, for tasks of several turns",
         paper="ArCHer: Training Language Model Agents via Hierarchical Multi-Turn RL (2024)",
         settings={
-            "*": {"policy": "transformer-1m", "batch_size": 64, "critic_warm_up": 5},
-            "text": _LANGUAGE | {"learning_rate": 1e-4},
+            "*": {"policy": "transformer-1m", "batch_size": 128, "critic_warm_up": 4, "actor_steps": 4},
+            "text": _LANGUAGE | {"learning_rate": 2.5e-4},
             **_BASES,
         },
         n_envs={"text": 128},

@@ -5,13 +5,14 @@ What they are made of is in :mod:`.suite`; each of the other files holds one.
 
 from ... import unknown
 from .control import CONTROL, SAC_PEER
-from .dialogues import DIALOGUES
+from .dialogues import ARCHER_SETTINGS, DIALOGUES
 from .manipulation import MANIPULATION
 from .smoke import SMOKE
 from .suite import Comparison, Entry, Recipe, Suite, Task
 from .text import TEXT
 
 __all__ = [
+    "ARCHER_SETTINGS",
     "CONTROL",
     "DIALOGUES",
     "MANIPULATION",
@@ -27,7 +28,7 @@ __all__ = [
     "find",
 ]
 
-SUITES: tuple[Suite, ...] = (SMOKE, CONTROL, SAC_PEER, MANIPULATION, TEXT, DIALOGUES)
+SUITES: tuple[Suite, ...] = (SMOKE, CONTROL, SAC_PEER, MANIPULATION, TEXT, DIALOGUES, ARCHER_SETTINGS)
 
 
 def find(name: str) -> Suite:

@@ -14,15 +14,44 @@ def _game(env: str, turns: int, seconds: float, archer_seconds: float) -> Task:
         *(Entry("grpo", turns, seconds, {"method": method, **_EQUAL}) for method in _GRADIENTS),
         Entry("filtered-bc", turns, seconds, _EQUAL),
     )
-    return Task(f"tiltyard/{env}-v0", entries, eval_episodes=200, eval_points=10, eval_sampled=True)
+    return Task(f"tiltyard/{env}-v0", entries, eval_episodes=200, eval_points=12, eval_sampled=True)
 
 
-_TASKS = (_game("TwentyQuestions", 40_000, 100, 300), _game("GuessMyCity", 24_000, 85, 320))
+# 3,072 games each, which have five turns and three; ArCHer takes 24 iterations of them
+_TASKS = (_game("TwentyQuestions", 15_360, 75, 180), _game("GuessMyCity", 9_216, 60, 180))
 
 DIALOGUES = Suite(
     "dialogues-v1",
-    "ArCHer, policy gradients on whole games, imitation of won ones: two guessing games, about two core hours",
+    "ArCHer, policy gradients on whole games, imitation of won ones: two guessing games; 1.5 core hours",
     tasks=_TASKS,
     seeds=(0, 1, 2, 3, 4),
     comparisons=(Comparison("Both games", tuple(task.env_id for task in _TASKS), "ppo", by_episodes=True),),
+)
+
+# ArCHer's settings of its row, and each of these in place of one of them; the last begins from a base that knows less.
+_OTHERWISE = (
+    {"learning_rate": 1e-4},
+    {"actor_steps": 1},
+    {"actor_steps": 8},
+    {"batch_size": 32},
+    {"critic_warm_up": 0},
+    {"gradient_steps": 5},
+    {"critic_learning_rate": 1e-4},
+    {"token_baseline": True},
+    {"policy": "transformer-100k", "warm_start_steps": 1500},
+)
+_CITY = Task(
+    "tiltyard/GuessMyCity-v0",
+    tuple(Entry("archer", 4_608, 90, params) for params in ({}, *_OTHERWISE)),
+    eval_episodes=200,
+    eval_points=6,
+    eval_sampled=True,
+)
+
+ARCHER_SETTINGS = Suite(
+    "archer-settings-v1",
+    "What of ArCHer's settings matters on GuessMyCity: its own, and one of them changed at a time; a good core hour",
+    tasks=(_CITY,),
+    seeds=(0, 1, 2, 3, 4),
+    comparisons=(Comparison("One setting changed", (_CITY.env_id,), "archer", by_episodes=True),),
 )

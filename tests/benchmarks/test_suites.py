@@ -1,6 +1,9 @@
+from inspect import signature
+
 import pytest
 
 from tiltyard.agents.catalogue import find as find_agent
+from tiltyard.agents.language.archer import ArCHer
 from tiltyard.agents.language.pretrained import PRETRAINED
 from tiltyard.agents.objectives.catalogue import ROWS as METHODS
 from tiltyard.benchmarks import Run, Suite
@@ -105,3 +108,18 @@ def test_text_races_every_method_with_all_else_equal():
         policy = find_agent("grpo").settings_for(task.env_id)
         assert policy["warm_start_steps"] == 0
         assert policy["policy"] in PRETRAINED
+
+
+def test_archers_settings_are_changed_one_at_a_time():
+    (task,) = find("archer-settings-v1").tasks
+    defaults = {name: one.default for name, one in signature(ArCHer).parameters.items()}
+    row = defaults | find_agent("archer").settings_for(task.env_id)
+    reference, *others = [dict(entry.params) for entry in task.entries]
+    assert reference == {}
+    changed = [sorted(params) for params in others]
+    assert changed[-1] == ["policy", "warm_start_steps"]  # another base takes both
+    assert {len(names) for names in changed[:-1]} == {1}
+    for params in others:
+        for name, value in params.items():
+            assert row[name] != value
+    assert len({entry.budget for entry in task.entries}) == 1
