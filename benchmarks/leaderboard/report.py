@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.typing import ColorType
 
 COLUMNS = 3  # figures beside each other
+COLOURS = 20  # more agents than that are drawn as a ranking: nobody could follow their curves
 
 
 def write_report(suite: Suite, runs: Iterable[FinishedRun], out: str | Path, *, command: str) -> Path:
@@ -124,7 +125,11 @@ def _compared(comparison: Comparison, board: Board, folder: Path) -> list[str]:
     """One comparison: its table over all tasks, its table a task, its figure."""
     section = next(section for section in board.sections if set(section.tasks) == set(comparison.tasks))
     figure = folder / (comparison.title.lower().replace(",", "").replace(" ", "-") + ".png")
-    draw_curves(board, figure, by_episodes=comparison.by_episodes)
+    many = len(section.standings) > COLOURS
+    if many:
+        draw_ranking(board, section, comparison.reference, figure)
+    else:
+        draw_curves(board, figure, by_episodes=comparison.by_episodes)
     return [
         "",
         f"## {comparison.title}",
@@ -134,7 +139,7 @@ def _compared(comparison: Comparison, board: Board, folder: Path) -> list[str]:
         "",
         *_by_task(comparison, board),
         "",
-        f"![Learning curves]({figure.name})",
+        f"![{'Scores at the end' if many else 'Learning curves'}]({figure.name})",
     ]
 
 
@@ -236,6 +241,38 @@ def draw_curves(board: Board, path: str | Path, *, by_episodes: bool = False) ->
         ax.set_axis_off()
     found = {label: line for ax in axes for line, label in zip(*ax.get_legend_handles_labels(), strict=True)}
     figure.legend(found.values(), found.keys(), loc="outside lower center", ncols=columns, frameon=False, fontsize=8)
+    figure.savefig(path, dpi=110)
+
+
+def draw_ranking(board: Board, section: Section, reference: str, path: str | Path) -> None:
+    """Final scores of a section as one PNG: a row an agent, the best above; the IQM over all tasks, each task's mean.
+
+    Bars are intervals; the line through an axis is the reference's score.
+
+    Args:
+        board: whose results are drawn.
+        section: its tasks and agents.
+        reference: name of the agent that the others are compared with.
+        path: of the PNG.
+    """
+    from matplotlib.figure import Figure
+
+    agents = [standing.agent for standing in section.standings]
+    columns = {"IQM, all tasks": {standing.agent: standing.metrics["iqm"] for standing in section.standings}}
+    for task in section.tasks:
+        columns[short(task)] = {result.agent: result.score for result in board.results if result.task == task}
+    figure = Figure(figsize=(3.0 + 2.2 * len(columns), 1.2 + 0.21 * len(agents)), layout="constrained")
+    for ax, (title, found) in zip(figure.subplots(1, len(columns), sharey=True), columns.items(), strict=True):
+        for row, agent in enumerate(agents):
+            metric, colour = found[agent], "#e0752d" if agent == reference else "#2f6fdb"
+            if metric.interval is not None:
+                ax.hlines(row, metric.interval.low, metric.interval.high, color=colour, linewidth=3, alpha=0.4)
+            ax.plot(metric.value, row, ".", color=colour, markersize=6)
+        if reference in found:
+            ax.axvline(found[reference].value, color="#e0752d", linewidth=0.8, zorder=0)
+        ax.set(title=title, yticks=range(len(agents)), yticklabels=agents, ylim=(len(agents) - 0.5, -0.5))
+        ax.tick_params(labelsize=8)
+        ax.grid(axis="x", alpha=0.3)
     figure.savefig(path, dpi=110)
 
 

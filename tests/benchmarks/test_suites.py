@@ -99,10 +99,12 @@ def test_text_races_every_method_with_all_else_equal():
     suite = find("text-v1")
     assert suite.core_seconds <= 6 * 3600
     for task in suite.tasks:
-        methods = [entry.params["method"] for entry in task.entries]
+        *entries, base = task.entries
+        assert base.params["learning_rate"] == 0
+        methods = [entry.params["method"] for entry in entries]
         assert sorted(methods) == sorted(row.handle for row in METHODS)
-        assert {(entry.agent, entry.budget, entry.params["batch_size"]) for entry in task.entries} == {
-            ("grpo", task.entries[0].budget, 64)
+        assert {(entry.agent, entry.budget, entry.params["batch_size"]) for entry in entries} == {
+            ("grpo", entries[0].budget, 64)
         }
         assert task.eval_sampled
         policy = find_agent("grpo").settings_for(task.env_id)

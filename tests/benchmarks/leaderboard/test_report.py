@@ -4,11 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.axes import Axes
 from PIL import Image
 
 from tiltyard.benchmarks.leaderboard.board import leaderboard
 from tiltyard.benchmarks.leaderboard.groups import place
-from tiltyard.benchmarks.leaderboard.report import missing, success_by_episodes, write_report
+from tiltyard.benchmarks.leaderboard.report import COLOURS, missing, success_by_episodes, write_report
 from tiltyard.benchmarks.runs import FinishedRun
 from tiltyard.benchmarks.suites import SUITES, Comparison, Entry, Suite, Task
 
@@ -108,6 +109,29 @@ def test_the_figure_is_drawn(runs: list[FinishedRun], tmp_path: Path) -> None:
     figure = Image.open(tmp_path / "both-side-by-side.png")
     assert figure.width > figure.height > 300
     assert len(figure.convert("RGB").getcolors(100_000) or []) > 50
+
+
+def test_many_agents_are_drawn_as_a_ranking(make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    methods = [f"m{i}" for i in range(COLOURS + 1)]
+    task = Task("tiltyard/Maze-v0", tuple(Entry("grpo", 100, 1, {"method": method}) for method in methods))
+    suite = Suite("mine", "", (task,), (0, 1, 2), comparisons=(Comparison("All", (task.env_id,), "m3"),))
+    runs = [
+        make_run(task.env_id, "grpo", seed, 0.02 * i + 0.01 * seed, params={"method": method})
+        for i, method in enumerate(methods)
+        for seed in range(3)
+    ]
+    drawn = []
+    monkeypatch.setattr(Axes, "axvline", lambda ax, x, **_: drawn.append((ax.get_title(), x)))
+    monkeypatch.setattr(Axes, "set", lambda ax, **given: drawn.append(given["yticklabels"]))
+    page = write_report(suite, runs, tmp_path, command="").read_text()
+    assert "![Scores at the end](all.png)" in page
+    assert drawn[1] == drawn[3] == methods[::-1]  # the best above
+    own = [run for run in runs if run.run.params["method"] == "m3"]
+    assert drawn[0][1] == pytest.approx(
+        np.mean([run.normalised for run in own])
+    )  # of three runs an IQM leaves out none
+    assert drawn[2][1] == pytest.approx(np.mean([run.scores for run in own]))
+    assert Image.open(tmp_path / "all.png").height > 400
 
 
 def test_success_can_be_drawn_against_episodes(make_run: MakeRun, tmp_path: Path) -> None:
