@@ -262,7 +262,8 @@ def draw_ranking(board: Board, section: Section, reference: str, path: str | Pat
     for task in section.tasks:
         columns[short(task)] = {result.agent: result.score for result in board.results if result.task == task}
     figure = Figure(figsize=(3.0 + 2.2 * len(columns), 1.2 + 0.21 * len(agents)), layout="constrained")
-    for ax, (title, found) in zip(figure.subplots(1, len(columns), sharey=True), columns.items(), strict=True):
+    axes = figure.subplots(1, len(columns), sharey=True)
+    for ax, (title, found) in zip(axes, columns.items(), strict=True):
         for row, agent in enumerate(agents):
             metric, colour = found[agent], "#e0752d" if agent == reference else "#2f6fdb"
             if metric.interval is not None:
@@ -271,6 +272,7 @@ def draw_ranking(board: Board, section: Section, reference: str, path: str | Pat
         if reference in found:
             ax.axvline(found[reference].value, color="#e0752d", linewidth=0.8, zorder=0)
         ax.set(title=title, yticks=range(len(agents)), yticklabels=agents, ylim=(len(agents) - 0.5, -0.5))
+        ax.set_xlabel("normalised" if ax is axes[0] else "mean return")
         ax.tick_params(labelsize=8)
         ax.grid(axis="x", alpha=0.3)
     figure.savefig(path, dpi=110)

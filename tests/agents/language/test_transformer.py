@@ -1,6 +1,8 @@
+import pytest
 import torch
 
 from tiltyard.agents.language.cache import turn
+from tiltyard.agents.language.tokenizer import Tokenizer
 from tiltyard.agents.language.transformer import SIZES, Rotary, Transformer
 
 
@@ -51,3 +53,11 @@ def test_fillers_and_the_answer_mark_are_never_likely():
     probabilities = small().logits(torch.randn(5, 32)).softmax(-1)
     assert (probabilities[:, [0, 2]] == 0).all()
     assert (probabilities[:, 1] > 0).all()
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_a_name_says_how_many_parameters_there_are(name):
+    number = name.removeprefix("transformer-").replace("k", "000").replace("m", "000000")
+    network = Transformer(Tokenizer().vocabulary_size, **SIZES[name])
+    count = sum(parameter.numel() for parameter in network.parameters())
+    assert 0.95 < count / int(number) < 1.3
