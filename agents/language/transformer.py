@@ -1,9 +1,9 @@
 """A decoder-only transformer, from scratch: RMSNorm, rotary positions, SwiGLU, tied embeddings, a key-value cache.
 
 The parts are those that open models agree on since LLaMA (Touvron et al. 2023, section 2.2), for what is learnt about
-a method here to carry over to them. Each has its use in a small network too: norms before the parts keep training stable
-at high rates; rotary positions need no table and see distances alone, so that histories may be cut and continued
-anywhere; tied embeddings save a table that would be a tenth to a third of all weights.
+a method here to carry over to them. Each has its use in a small network too: norms before the parts keep training
+stable at high rates; rotary positions see distances alone and need no table; tied embeddings save a second table of up
+to a quarter of all weights.
 """
 
 from typing import cast
