@@ -14,15 +14,15 @@ def _game(env: str, turns: int, seconds: float, archer_seconds: float) -> Task:
         *(Entry("grpo", turns, seconds, {"method": method, **_EQUAL}) for method in _GRADIENTS),
         Entry("filtered-bc", turns, seconds, _EQUAL),
     )
-    return Task(f"tiltyard/{env}-v0", entries, eval_episodes=200, eval_points=12, eval_sampled=True)
+    return Task(f"tiltyard/{env}-v0", entries, eval_episodes=200, eval_points=10, eval_sampled=True)
 
 
-# 3,072 games each, which have five turns and three; ArCHer takes 24 iterations of them
-_TASKS = (_game("TwentyQuestions", 15_360, 75, 180), _game("GuessMyCity", 9_216, 60, 180))
+# 2,560 games each, which have five turns and three: 20 iterations of ArCHer, 10 of the others
+_TASKS = (_game("TwentyQuestions", 12_800, 65, 150), _game("GuessMyCity", 7_680, 50, 150))
 
 DIALOGUES = Suite(
     "dialogues-v1",
-    "ArCHer, policy gradients on whole games, imitation of won ones: two guessing games; 1.5 core hours",
+    "ArCHer, policy gradients on whole games, imitation of won ones: two guessing games; a good core hour",
     tasks=_TASKS,
     seeds=(0, 1, 2, 3, 4),
     comparisons=(Comparison("Both games", tuple(task.env_id for task in _TASKS), "ppo", by_episodes=True),),
