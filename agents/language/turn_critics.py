@@ -47,7 +47,7 @@ def episodes_of(rollouts: Rollouts) -> Iterator[Episode]:
 
 
 class Replay:
-    """The last episodes, ``capacity`` turns at most."""
+    """The last episodes, ``capacity`` turns at most, but always one episode."""
 
     def __init__(self, capacity: int) -> None:
         self.capacity, self.turns = capacity, 0
@@ -61,7 +61,7 @@ class Replay:
         for episode in found:
             self.kept.append(episode)
             self.turns += episode.turns
-            while self.turns > self.capacity:
+            while self.turns > self.capacity and len(self.kept) > 1:
                 self.turns -= self.kept.popleft().turns
 
     def sample(self, turns: int, rng: np.random.Generator) -> list[Episode]:

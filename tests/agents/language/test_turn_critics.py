@@ -160,6 +160,9 @@ def test_the_replay_forgets_the_oldest_and_comes_back_from_tensors():
     assert len(again) == 4
     for one, other in zip(replay.kept, again.kept, strict=True):
         assert [column.tolist() for column in one] == [column.tolist() for column in other]
+    tiny = Replay(1)
+    tiny.add([*episodes(), episodes()[0]])
+    assert [one.turns for one in tiny.kept] == [2]  # the last, though it is longer
     empty = Replay(2)
     empty.load_state_dict(Replay(2).state_dict())
     assert len(empty) == len(empty.kept) == 0
