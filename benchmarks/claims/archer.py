@@ -27,7 +27,8 @@ CLAIM = Claim(
     handle="archer",
     sentence="ArCHer needs about a hundredth of the episodes that on-policy methods need (Zhou et al. 2024, abstract)",
     effect="decimal logarithm of the episodes that PPO plays to get where it ends over those that ArCHer plays to get "
-    "there, mean over two games (2 is a hundred times, 0 as many; above 1.5 a hundred is the nearest power of ten)",
+    "there, or all it was given where it does not, mean over two games (2 is a hundred times, 0 as many; above 1.5 a "
+    "hundred is the nearest power of ten)",
     threshold=1.5,
 )
 

@@ -18,7 +18,7 @@ def _game(env: str, turns: int, seconds: float, archer_seconds: float) -> Task:
 
 
 # 2,560 games each, which have five turns and three: 20 iterations of ArCHer, 10 of the others
-_TASKS = (_game("TwentyQuestions", 12_800, 65, 150), _game("GuessMyCity", 7_680, 50, 150))
+_TASKS = (_game("TwentyQuestions", 12_800, 50, 205), _game("GuessMyCity", 7_680, 36, 215))
 
 DIALOGUES = Suite(
     "dialogues-v1",
