@@ -153,7 +153,16 @@ def _overall(comparison: Comparison, section: Section, board: Board) -> list[str
         if standing.agent != comparison.reference:
             told.setdefault(verdict, []).append(standing.agent)
     said = [f"{verdict}: {'; '.join(agents)}" for verdict, agents in sorted(told.items())]
-    return [*lines, "", f"Over all tasks, against {comparison.reference}: {'. '.join(said)}."] if said else lines
+    if not said:
+        return lines
+    lines += ["", f"Over all tasks, against {comparison.reference}: {'. '.join(said)}."]
+    compared = sum(len(agents) for agents in told.values())
+    by_chance = round(0.05 * compared)
+    if by_chance:
+        lines.append(
+            f"Of {compared} comparisons at 95% about {by_chance} would come out better or worse by chance alone."
+        )
+    return lines
 
 
 def _by_task(comparison: Comparison, board: Board) -> list[str]:

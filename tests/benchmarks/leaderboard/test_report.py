@@ -50,6 +50,7 @@ def test_odds_and_verdicts_stand_in_the_tables(runs: list[FinishedRun], tmp_path
     assert not rows_of(page, "bc")  # it ran one of the two tasks
     assert "`tiltyard race mine`" in page.read_text()
     assert "Not finished" not in page.read_text()
+    assert "by chance" not in page.read_text()  # there is one comparison alone
 
 
 def test_agents_keep_their_names_in_every_comparison(make_run: MakeRun, tmp_path: Path) -> None:
@@ -125,6 +126,7 @@ def test_many_agents_are_drawn_as_a_ranking(make_run: MakeRun, tmp_path: Path, m
     monkeypatch.setattr(Axes, "set", lambda ax, **given: drawn.append(given["yticklabels"]))
     page = write_report(suite, runs, tmp_path, command="").read_text()
     assert "![Scores at the end](all.png)" in page
+    assert "Of 20 comparisons at 95% about 1 would come out better or worse by chance alone." in page
     assert drawn[1] == drawn[3] == methods[::-1]  # the best above
     own = [run for run in runs if run.run.params["method"] == "m3"]
     assert drawn[0][1] == pytest.approx(
