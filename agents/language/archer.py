@@ -49,11 +49,14 @@ class ArCHer(LanguageAgent):
 
     ``total_timesteps`` counts turns that the environment answered.
 
-    What seems to matter (seen in a few small trials, not in an ablation): that the policy it begins with knows the
-    game, since the critics begin as copies of it (on bases that do not, no settings that were tried led anywhere); and
-    that the critics know which turns decide before the policy follows them. Adam makes as large a step of a small
-    advantage as of a great one, so that a policy led by critics that know nothing yet may forget what it knew; let
-    ``critic_warm_up`` last until ``train/critic_loss`` has fallen.
+    What matters, on GuessMyCity with 1,536 games, each setting changed alone (``archer-settings-v1``, three seeds; the
+    policy begins at about 11%, its row's settings lead to 26%): above all that the policy it begins with knows the
+    game (one that does not ends at 0%); then that the policy moves enough (17% with one actor step in place of four,
+    20% with a learning rate of 1e-4 in place of 2.5e-4) and not too much (14 to 28% with eight). A quarter of the
+    batch or of the critics' steps, a tenth of their learning rate and the token baseline are not told apart from the
+    row's. Without warm-up it gets further in as many games (32%). After 2,560 games it is behind policy gradients on
+    whole games (``dialogues-v1``). Others, too, find that the published settings do not raise the reward (issue 20 of
+    the authors' code).
 
     Departures: turns are drawn by whole episodes, so that a single pass reads all turns of one. u' is said once an
     iteration and not for each step, because the policy does not change while the critics learn. One causal encoder
