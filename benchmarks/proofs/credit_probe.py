@@ -15,8 +15,8 @@ Two numbers say what became of it:
   written tokens; V, the probability that the policy says the letter, is computed from its network.
 
 Methods with critics have them fitted to the standing policy first, until they have found the turn that decides: 600
-steps of ArCHer's, 60 batches of PPO's. Half of it is too little in some seeds. ``docs/results/credit-probe/`` receives
-the numbers.
+steps of ArCHer's, 60 batches of PPO's. That much was chosen by the cosine itself, in two of the seeds: the numbers say
+how good credit can become, not how soon it does. ``docs/results/credit-probe/`` receives them.
 """
 
 import argparse
@@ -309,8 +309,9 @@ def page(found: dict[str, Any]) -> str:
         lines.append(f"| {method} | {cells[0]} | {cells[1]} |")
     lines += [
         "",
-        "The critics of PPO and ArCHer were fitted first, until they had found the turn that decides; what they say "
-        "before is no better than blind. `runs` in `numbers.json` has every seed.",
+        "The critics of PPO and ArCHer were fitted first, for as long as it takes them to find the turn that decides; "
+        "how long was chosen by the cosine, in two of these seeds. So the table says how good their credit can become, "
+        "not how soon it does. `runs` in `numbers.json` has every seed.",
     ]
     return "\n".join(lines) + "\n"
 
