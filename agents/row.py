@@ -21,7 +21,7 @@ class Row:
         entry_point: ``"module:Class"``.
         domains: where it can be trained.
         summary: one sentence for tables.
-        paper: title (year), or "" for stock methods.
+        paper: handle of its paper in :mod:`tiltyard.papers`, where that is not its name.
         settings: constructor keywords by scope.
         env_kwargs: environment keywords by scope (``{"driving": {"action": "discrete"}}``).
         n_envs: lanes trained on at once, by scope.

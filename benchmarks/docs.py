@@ -11,6 +11,7 @@ from pathlib import Path
 from ..agents.catalogue import ROWS as AGENTS
 from ..agents.objectives.catalogue import ROWS as METHODS
 from ..envs.catalogue import ROWS as ENVS
+from ..papers import cited
 from ..wrappers.catalogue import PERTURBATIONS, PRACTICE
 from ..wrappers.catalogue import REWARDS as CONTROL_REWARDS
 from ..wrappers.curricula.catalogue import CONTROL
@@ -48,13 +49,17 @@ def envs() -> Content:
 
 def agents() -> Content:
     """Agents."""
-    rows: Rows = [(row.name, ", ".join(row.domains), row.summary, row.paper or "-") for row in AGENTS]
+    rows: Rows = [(row.name, ", ".join(row.domains), row.summary, cited(row.paper or row.name)) for row in AGENTS]
     return "Agents", ("name", "domains", "what it is", "paper"), rows
 
 
 def methods() -> Content:
     """Methods of language agents."""
-    return "Methods of language agents", ("method", "paper"), [(row.handle, row.paper_title) for row in METHODS]
+    return (
+        "Methods of language agents",
+        ("method", "paper"),
+        [(row.handle, cited(row.paper or row.handle)) for row in METHODS],
+    )
 
 
 def wrappers() -> Content:
@@ -68,7 +73,7 @@ def wrappers() -> Content:
         "practice of control agents": PRACTICE,
         "perturbation of control agents": PERTURBATIONS,
     }
-    rows: Rows = [(row.handle, kind, row.paper_title) for kind, room in rooms.items() for row in room]
+    rows: Rows = [(row.handle, kind, cited(row.paper or row.handle)) for kind, room in rooms.items() for row in room]
     return "Curricula, guidance, rewards", ("name", "what it is", "paper"), rows
 
 

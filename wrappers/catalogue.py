@@ -6,37 +6,22 @@ from typing import Any
 from .. import unknown
 from .seams import Row
 
-_SERL = "SERL: A Software Suite for Sample-Efficient Robotic Reinforcement Learning (2024)"
-_NOISE = "Robust Deep Reinforcement Learning against Adversarial Perturbations on State Observations (2020)"
-
 PRACTICE: tuple[Row, ...] = (
-    Row("autonomous-practice", _SERL, "tiltyard.wrappers.practice:AutonomousPractice"),
-    Row("practice-pair", _SERL, "tiltyard.wrappers.practice_pair:PracticePair"),
+    Row("autonomous-practice", "tiltyard.wrappers.practice:AutonomousPractice", paper="serl"),
+    Row("practice-pair", "tiltyard.wrappers.practice_pair:PracticePair", paper="serl"),
 )
 """Training without resets."""
 
 REWARDS: tuple[Row, ...] = (
-    Row(
-        "potential-shaping",
-        "Policy Invariance under Reward Transformations: Theory and Application to Reward Shaping (1999)",
-        "tiltyard.wrappers.rewards.potential_shaping:PotentialShaping",
-    ),
-    Row("success-classifier", _SERL, "tiltyard.wrappers.rewards.classifier_reward:ClassifierReward"),
+    Row("potential-shaping", "tiltyard.wrappers.rewards.potential_shaping:PotentialShaping"),
+    Row("success-classifier", "tiltyard.wrappers.rewards.classifier_reward:ClassifierReward", paper="serl"),
 )
 """Rewards beside or instead of the environment's."""
 
 PERTURBATIONS: tuple[Row, ...] = (
-    Row("observation-noise", _NOISE, "tiltyard.wrappers.perturbations.observation_noise:ObservationNoise"),
-    Row(
-        "action-delay",
-        "Reinforcement Learning with Random Delays (2021)",
-        "tiltyard.wrappers.perturbations.action_delay:ActionDelay",
-    ),
-    Row(
-        "random-physics",
-        "Sim-to-Real Transfer of Robotic Control with Dynamics Randomization (2018)",
-        "tiltyard.wrappers.perturbations.random_physics:RandomPhysics",
-    ),
+    Row("observation-noise", "tiltyard.wrappers.perturbations.observation_noise:ObservationNoise"),
+    Row("action-delay", "tiltyard.wrappers.perturbations.action_delay:ActionDelay"),
+    Row("random-physics", "tiltyard.wrappers.perturbations.random_physics:RandomPhysics"),
 )
 """What robots meet that simulators leave out."""
 

@@ -125,15 +125,15 @@ class Row:
 
     Attributes:
         handle: what users type.
-        paper_title: title (year).
         entry_point: ``"module:Class"``; the class's keyword-only arguments are the method's parameters.
         params: values that differ from the class's defaults.
+        paper: handle of its paper in :mod:`tiltyard.papers`, where that is not its own.
     """
 
     handle: str
-    paper_title: str
     entry_point: str
     params: tuple[tuple[str, Any], ...] = ()
+    paper: str = ""
 
 
 Choice = str | Mapping[str, Any] | None

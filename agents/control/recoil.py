@@ -12,7 +12,7 @@ from torch import Tensor
 
 from .actor_critic import ActorCritic, Metrics, joined, minimise
 from .datasets import Transitions
-from .f_dvl import gumbel_loss
+from .f_dvl_recoil import gumbel_loss
 from .iql import advantage_weight
 from .replay import Batch, Demonstrations
 
@@ -35,9 +35,9 @@ class ReCOIL(ActorCritic):
         L_Q &= \tfrac12 E_{expert}[(Q_i(s, a) - Q_{max})^2]
                + \tfrac12 E_{mix}[(Q_i(s, a) + \rho - \gamma V(s'))^2]
 
-    in this order; then the target critics follow. V is an in-sample soft maximum (:func:`~.f_dvl.gumbel_loss`). The mix
-    is drawn from all data as one buffer, the expert's among them; half of each batch is the mix, half the expert's. An
-    episode that terminates is worth ``terminal_value`` from there on.
+    in this order; then the target critics follow. V is an in-sample soft maximum
+    (:func:`~.f_dvl_recoil.gumbel_loss`). The mix is drawn from all data as one buffer, the expert's among them; half of
+    each batch is the mix, half the expert's. An episode that terminates is worth ``terminal_value`` from there on.
 
     The paper's L_Q lifts Q on the expert's pairs without bound (its "E_mix Q - E_expert Q" beside the Bellman error);
     that the lift ends at Q_max and costs rho a step elsewhere is the authors' code.

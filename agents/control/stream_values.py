@@ -1,4 +1,4 @@
-"""Stream Q and stream TD: state and action values learnt from a stream; see :mod:`.stream`.
+"""Stream Q and stream TD: state and action values learnt from a stream; see :mod:`.stream_x`.
 
 Paper: Elsayed, Vasan and Mahmood, Streaming Deep Reinforcement Learning Finally Works, 2024 (arXiv 2410.14606).
 """

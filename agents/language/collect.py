@@ -9,7 +9,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from torch import Tensor
 
 from ...wrappers.seams import Curriculum, Guidance, Problem, Prompt, Reward
-from ..objectives.ops import turn_ends
+from ..objectives.parts.ops import turn_ends
 from .episodes import Answer, OnStep, Written, assemble, begin, one_turn, play, rows_of
 from .policy import TextPolicy
 from .rollouts import Rollouts, join

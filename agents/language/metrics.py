@@ -2,7 +2,7 @@
 
 import torch
 
-from ..objectives.ops import group_max, masked_mean
+from ..objectives.parts.ops import group_max, masked_mean
 from .rollouts import Rollouts
 
 

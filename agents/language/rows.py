@@ -28,7 +28,6 @@ ROWS: tuple[Row, ...] = (
         "tiltyard.agents.language.trainer:PolicyGradient",
         ("text",),
         "Group-relative policy optimisation of a small transformer after a supervised warm start",
-        paper="DeepSeekMath: Pushing the Limits of Mathematical Reasoning in Open Language Models (2024)",
         settings={
             "*": {"policy": "transformer-1m", "method": "grpo", "kl_coef": 0.0, "prompts_per_batch": 32},
             "text": _LANGUAGE | {"learning_rate": 2.5e-4, "batch_size": 64},
@@ -53,7 +52,7 @@ ROWS: tuple[Row, ...] = (
         "tiltyard.agents.language.trainer:PolicyGradient",
         ("text",),
         "Imitation of the best of its own episodes, after the same warm start",
-        paper="ArCHer: Training Language Model Agents via Hierarchical Multi-Turn RL (2024)",
+        paper="archer",
         settings={
             "*": {"policy": "transformer-1m", "method": "filtered-bc", "prompts_per_batch": 32},
             "text": _LANGUAGE | {"learning_rate": 2.5e-4},
@@ -66,7 +65,6 @@ ROWS: tuple[Row, ...] = (
         "tiltyard.agents.language.archer:ArCHer",
         ("text",),
         "Off-policy critics of whole utterances and a policy gradient inside them, for tasks of several turns",
-        paper="ArCHer: Training Language Model Agents via Hierarchical Multi-Turn RL (2024)",
         settings={
             "*": {"policy": "transformer-1m", "batch_size": 128, "critic_warm_up": 4, "actor_steps": 4},
             "text": _LANGUAGE | {"learning_rate": 2.5e-4},

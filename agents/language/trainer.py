@@ -12,8 +12,8 @@ from ...wrappers.curricula.catalogue import load as load_curriculum
 from ...wrappers.guidance.catalogue import load as load_guidance
 from ...wrappers.rewards.catalogue import load as load_reward
 from ...wrappers.seams import Choice, Curriculum, Guidance, Reward
-from ..objectives.advantages.gae import raw_gae
-from ..objectives.ops import masked_mean
+from ..objectives.parts.gae import raw_gae
+from ..objectives.parts.ops import masked_mean
 from ..objectives.registry import Objective
 from .agent import LanguageAgent
 from .collect import Collector, by_turns, fill

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from ..objectives.ops import turn_ends
+from ..objectives.parts.ops import turn_ends
 from .rollouts import Rollouts
 from .tokenizer import Tokens, pad_right
 from .transformer import Transformer

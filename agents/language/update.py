@@ -6,7 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..objectives.ops import group_max, masked_mean, masked_sum, token_mean
+from ..objectives.parts.aggregates import token_mean
+from ..objectives.parts.ops import group_max, masked_mean, masked_sum
 from ..objectives.registry import Objective
 from .policy import TextPolicy
 from .rollouts import PolicyOut, Rollouts

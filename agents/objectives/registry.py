@@ -12,7 +12,7 @@ from torch import Tensor
 from ... import unknown
 from ..language.rollouts import PolicyOut, Rollouts
 from .catalogue import find
-from .ops import masked_sum
+from .parts.ops import masked_sum
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def load(handle: str, **params: Any) -> Objective:
     """
     row = find(handle)
     params = {**row.params, **params}
-    functions = [_resolve(entry) for entry in (row.advantage, row.loss, row.aggregate)]
+    functions = [_resolve(entry) for entry in row.functions]
     takes = [
         [p.name for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
         for function in functions

@@ -4,9 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-HERE = "tiltyard.agents.objectives."
-"""Begins the entry point of a function of this package."""
-
 NEEDS = {
     "logp_ref": "log-probabilities under a reference policy, Rollouts.logp_ref",
     "logp_mean": "mean log-probabilities over the vocabulary, Rollouts.logp_mean_old and PolicyOut.logp_mean",
@@ -27,8 +24,8 @@ class Row:
 
     Attributes:
         handle: what users type (``method="grpo"``).
-        paper_title: title (year).
-        advantage: ``"module:function"``, ``(rollouts, **params) -> [B] or [B, T]``.
+        advantage: ``"module:function"``, ``(rollouts, **params) -> [B] or [B, T]``; a module that begins with a dot is
+            of this package.
         loss: ``"module:function"``, ``(rollouts, advantage, policy_out, **params) -> (per-token [B, T], metrics)``.
         aggregate: ``"module:function"``, ``(mask, **params) -> weights [B, T]``.
         params: the paper's values; each goes to whichever of the three functions takes it.
@@ -36,14 +33,24 @@ class Row:
         dead_groups: what the paper says of a group whose answers all earned the same: its gradient is 0 ("silent"), or
             it teaches something ("learns"), or only where all failed ("failures").
         needs: what it reads besides answers and rewards, names of :data:`NEEDS`; a trainer supplies them or refuses.
+        paper: handle of its paper in :mod:`tiltyard.papers`, where that is not its own.
     """
 
     handle: str
-    paper_title: str
-    advantage: str = HERE + "advantages.group_relative:group_relative"
-    loss: str = HERE + "losses.ppo_clip:ppo_clip"
-    aggregate: str = HERE + "ops:sequence_mean"
+    advantage: str = ".parts.group_relative:group_relative"
+    loss: str = ".parts.ppo_clip:ppo_clip"
+    aggregate: str = ".parts.aggregates:sequence_mean"
     params: Mapping[str, Any] = field(default_factory=dict)
     silent_at_zero: bool = True
     dead_groups: Literal["silent", "learns", "failures"] = "silent"
     needs: tuple[str, ...] = ()
+    paper: str = ""
+
+    @property
+    def functions(self) -> tuple[str, str, str]:
+        """Advantage, loss and aggregate, as ``"module:function"`` with whole module names."""
+        return _whole(self.advantage), _whole(self.loss), _whole(self.aggregate)
+
+
+def _whole(entry: str) -> str:
+    return f"{__package__}{entry}" if entry.startswith(".") else entry

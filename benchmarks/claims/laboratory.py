@@ -25,8 +25,8 @@ from ...agents.language.critic import RATE, STEPS
 from ...agents.language.rollouts import PolicyOut, Rollouts
 from ...agents.language.tracker import Tracker
 from ...agents.language.update import minibatches, policy_gradient_step
-from ...agents.objectives.advantages.gae import raw_gae
-from ...agents.objectives.ops import masked_mean
+from ...agents.objectives.parts.gae import raw_gae
+from ...agents.objectives.parts.ops import masked_mean
 from ...agents.objectives.registry import Objective
 from ..statistics import Floats
 from .comparisons import GRID, TUNING, Arm, Course, best_rates, compare, interval, leads, report, summary, weakest

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ...agents.objectives.ops import group_std
+from ...agents.objectives.parts.ops import group_std
 from ...agents.objectives.registry import load
 from .harness import Claim, Measurement
 from .laboratory import (

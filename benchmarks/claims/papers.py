@@ -3,15 +3,13 @@
 ``python -m tiltyard.benchmarks.claims.papers`` rewrites the document, ``--check`` only says whether it is current.
 """
 
-import csv
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from ... import unknown
+from ...papers import Paper, papers
 from .harness import RESULTS, Verdict, claims, stored
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -19,54 +17,6 @@ DOCUMENT = ROOT / "docs" / "papers.md"
 
 STATISTICS = {"adastop": "benchmarks.adastop", "rliable": "benchmarks.statistics"}
 """Papers built as code that no catalogue lists, by module."""
-
-
-@dataclass(frozen=True)
-class Paper:
-    """One row of ``papers.tsv``; a question mark in brackets there marks what was not checked against the paper.
-
-    Attributes:
-        handle: what users type.
-        name: what its authors call it.
-        fit: how well it fits this library: core, yes, stretch, ...
-        slot: the kind of part it would be here.
-        kind: algorithm, objective, evaluation, ...
-        domain: text, control, ...
-        title: of the paper.
-        mechanism: how it works.
-        second_reading: what another reading added.
-        claim: what the paper says it achieves.
-        check: the small experiment that could refute it.
-        seeds: as the table has it; nothing here reads it.
-    """
-
-    handle: str
-    name: str
-    fit: str
-    slot: str
-    kind: str
-    domain: str
-    title: str
-    mechanism: str
-    second_reading: str
-    claim: str
-    check: str
-    seeds: str
-
-
-@cache
-def papers() -> tuple[Paper, ...]:
-    """Every paper of the table, in its order."""
-    with Path(__file__).with_name("papers.tsv").open(encoding="utf-8", newline="") as table:
-        return tuple(Paper(**row) for row in csv.DictReader(table, delimiter="\t", quoting=csv.QUOTE_NONE))
-
-
-def find(handle: str) -> Paper:
-    """The paper called ``handle``; ``KeyError`` with the nearest handles otherwise."""
-    for paper in papers():
-        if paper.handle == handle:
-            return paper
-    raise KeyError(unknown("paper", handle, [paper.handle for paper in papers()]))
 
 
 @cache

@@ -26,7 +26,7 @@ from stable_baselines3 import A2C
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 
-from ...agents.control.stream import StreamAC
+from ...agents.control.stream_x import StreamAC
 from ...envs.catalogue import find
 from ...wrappers.spaces import sb3_env
 from ..statistics import Floats, Interval, bootstrap_interval, iqm

@@ -24,7 +24,7 @@ import numpy as np
 import torch
 
 from ...agents.language.rollouts import Rollouts
-from ...agents.objectives.ops import log_ratios
+from ...agents.objectives.parts.ops import log_ratios
 from ...agents.objectives.registry import Objective, load
 from .harness import Claim, Measurement
 from .laboratory import Course, Student, Tree, World, compare, draw_world, learn, report, summary, weakest

@@ -8,7 +8,7 @@ The spread of an agent over the scales is the range (greatest minus least) of it
 a range, and a bootstrap widens it again: the spreads' intervals lean upwards, for both agents alike.
 
 The paper (Duan et al. 2025) says that DSAC-T needs no tuning to the scale of rewards: its critics' step follows their
-deviation, see :mod:`tiltyard.agents.control.dsact`.
+deviation, see :mod:`tiltyard.agents.control.dsac_t`.
 """
 
 import argparse

@@ -8,7 +8,7 @@ import torch
 from tiltyard.agents import make
 from tiltyard.agents.language.rollouts import PolicyOut, Rollouts
 from tiltyard.agents.objectives.catalogue import ROWS, find
-from tiltyard.agents.objectives.ops import turn_ends
+from tiltyard.agents.objectives.parts.ops import turn_ends
 from tiltyard.agents.objectives.registry import load
 from tiltyard.agents.objectives.row import NEEDS
 

@@ -9,30 +9,13 @@ from ..seams import Choice, Curriculum, Row, choose
 _FILTER = "tiltyard.wrappers.curricula.online_difficulty_filter:OnlineDifficultyFilter"
 
 ROWS: tuple[Row, ...] = (
-    Row(
-        "online-difficulty-filter",
-        "Online Difficulty Filtering for Reasoning Oriented Reinforcement Learning (2025)",
-        _FILTER,
-    ),
-    Row(
-        "dynamic-sampling",  # anything but all right and all wrong
-        "DAPO: An Open-Source LLM Reinforcement Learning System at Scale (2025)",
-        _FILTER,
-        (("low", 1e-9), ("high", 1 - 1e-9)),
-    ),
+    Row("online-difficulty-filter", _FILTER),
+    Row("dynamic-sampling", _FILTER, (("low", 1e-9), ("high", 1 - 1e-9)), paper="dapo"),  # but for uniform groups
 )
 
 CONTROL: tuple[Row, ...] = (
-    Row(
-        "alp-gmm",
-        "Teacher algorithms for curriculum learning of Deep RL in continuously parameterized environments (2019)",
-        "tiltyard.wrappers.curricula.alp_gmm:ALPGMM",
-    ),
-    Row(
-        "s3rl",
-        "Snapshot Reinforcement Learning: Leveraging Prior Trajectories for Efficiency (2024)",
-        "tiltyard.wrappers.curricula.s3rl:S3RL",
-    ),
+    Row("alp-gmm", "tiltyard.wrappers.curricula.alp_gmm:ALPGMM"),
+    Row("s3rl", "tiltyard.wrappers.curricula.s3rl:S3RL"),
 )
 """A teacher of ``TaughtEnv`` (:mod:`.alp_gmm`) or a ``gymnasium.Wrapper``; either works with any agent."""
 

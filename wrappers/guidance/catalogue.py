@@ -2,13 +2,7 @@
 
 from ..seams import Choice, Guidance, Row, choose
 
-ROWS: tuple[Row, ...] = (
-    Row(
-        "ghpo",
-        "GHPO: Adaptive Guidance for Stable and Efficient LLM Reinforcement Learning (2025)",
-        "tiltyard.wrappers.guidance.ghpo:GHPO",
-    ),
-)
+ROWS: tuple[Row, ...] = (Row("ghpo", "tiltyard.wrappers.guidance.ghpo:GHPO"),)
 
 
 def load(choice: Choice | Guidance) -> Guidance:

@@ -2,13 +2,7 @@
 
 from ..seams import Choice, Reward, Row, choose
 
-ROWS: tuple[Row, ...] = (
-    Row(
-        "laser",
-        "Learn to Reason Efficiently with Adaptive Length-based Reward Shaping (2025)",
-        "tiltyard.wrappers.rewards.laser:LASER",
-    ),
-)
+ROWS: tuple[Row, ...] = (Row("laser", "tiltyard.wrappers.rewards.laser:LASER"),)
 
 
 def load(choice: Choice | Reward) -> Reward:

@@ -1,1 +1,0 @@
-"""Advantages: ``(rollouts, **params) -> [B] or [B, T]``, one file a method."""

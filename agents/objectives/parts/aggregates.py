@@ -1,0 +1,28 @@
+"""Aggregates: how a loss per token becomes one number.
+
+An aggregate maps the mask ``[B, T]`` to weights ``[B, T]``, and the loss is the sum of weights times tokens. Weights
+(rather than means) let a trainer split a batch and still add up to the same gradient.
+"""
+
+import torch
+from torch import Tensor
+
+
+def sequence_mean(mask: Tensor) -> Tensor:
+    """Mean over the tokens of an answer, then over answers: each answer weighs the same, a long one's tokens less."""
+    return mask / mask.sum(1, keepdim=True).clamp(min=1) / len(mask)
+
+
+def token_mean(mask: Tensor) -> Tensor:
+    """Mean over all tokens of the batch: each token weighs the same."""
+    return mask / mask.sum().clamp(min=1)
+
+
+def sequence_sum(mask: Tensor) -> Tensor:
+    """Sum over the tokens of an answer, mean over answers: the log-probability of an answer as one action."""
+    return mask / mask.new_tensor(len(mask), dtype=torch.float32)
+
+
+def constant_length(mask: Tensor, *, length: int = 256) -> Tensor:
+    """Sum over an answer's tokens divided by a constant ``length`` instead of its own, mean over answers."""
+    return mask / float(len(mask) * length)

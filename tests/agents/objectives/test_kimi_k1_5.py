@@ -1,0 +1,30 @@
+import pytest
+import torch
+
+from tiltyard.agents.objectives.kimi_k1_5 import advantage as length_reward
+from tiltyard.agents.objectives.kimi_k1_5 import loss as mirror_descent
+
+
+def test_advantage_by_hand(answers):
+    # lengths 2, 4, 3, 2: l = 0.5, -0.5, 0, 0.5; the wrong ones get min(0, l) = 0
+    rollouts, _ = answers([1.0, 1.0, 0.0, 0.0], [[-1.0] * n for n in (2, 4, 3, 2)])
+    assert length_reward(rollouts).tolist() == [0.5, 0.5, -0.5, -0.5]
+    # 1.1, 0.9, 0, 0 of mean 0.5
+    assert length_reward(rollouts, length_weight=0.2).tolist() == pytest.approx([0.6, 0.4, -0.5, -0.5])
+
+
+def test_a_long_wrong_answer_loses_and_equal_lengths_change_nothing(answers):
+    rollouts, _ = answers([0.0, 0.0], [[-1.0], [-1.0] * 3])
+    assert length_reward(rollouts, length_weight=1.0).tolist() == [0.25, -0.25]  # 0 and -0.5
+    rollouts, _ = answers([1.0, 0.0], [[-1.0] * 2] * 2)
+    assert length_reward(rollouts, length_weight=1.0).tolist() == [0.5, -0.5]
+
+
+def test_loss_by_hand(answers):
+    # moved by 0.1 and 0.3, 0.4 in all: tau / 2 * 0.16 = 0.008, half of it on each token; its slope is tau * 0.4
+    rollouts, out = answers([1.0], [[-1.0, -1.0]], [[-0.9, -0.7]])
+    loss, metrics = mirror_descent(rollouts, torch.tensor([0.5]), out, tau=0.1)
+    assert loss[0, 1:].tolist() == pytest.approx([0.004 + 0.45, 0.004 + 0.35])
+    assert metrics["squared_log_ratio"].item() == pytest.approx(0.16)
+    loss[rollouts.mask].sum().backward()
+    assert out.logp.grad[0].tolist() == pytest.approx([0.0, -0.46, -0.46])

@@ -1,0 +1,42 @@
+import math
+
+import pytest
+import torch
+
+from tiltyard.agents.objectives.trpa import loss as trpa
+
+
+def loss_of(answers, reward, new, **kwargs):
+    rollouts, out = answers(reward, [[-1.0]] * len(reward), [[-1.0 + move] for move in new])
+    loss, metrics = trpa(rollouts, torch.zeros(len(reward)), out, **kwargs)
+    total = loss.sum(1).mean()
+    total.backward()
+    return total.item(), out.logp.grad, metrics
+
+
+def test_by_hand(answers):
+    # one pair: 0.25 (0.2 + 0.1) = 0.075; KL 0.018731 and 0.005171
+    total, _, metrics = loss_of(answers, [1.0, 0.0], [0.2, -0.1])
+    kl = (math.exp(-0.2) + 0.2 - 1 + math.exp(0.1) - 0.1 - 1) / 2
+    assert total == pytest.approx(math.log(1 + math.exp(-0.075)) + 1e-3 * kl, abs=1e-6)
+    assert metrics["pairs"] == 1
+
+
+def test_a_pair_of_wrong_answers_is_less_sharp(answers):
+    _, right, _ = loss_of(answers, [1.0, 0.0], [0.0, 0.0])
+    _, wrong, _ = loss_of(answers, [0.0, -0.1], [0.0, 0.0])
+    assert right[:, 1].tolist() == pytest.approx([-0.125, 0.125])
+    assert torch.allclose(right, 2.5 * wrong)
+
+
+def test_only_the_order_of_rewards_counts(answers):
+    small, other = (loss_of(answers, reward, [0.2, -0.1, 0.3]) for reward in ([0.0, -0.1, 1.0], [-3.0, -9.0, 70.0]))
+    assert small[0] == other[0]
+    assert torch.equal(small[1], other[1])
+
+
+@pytest.mark.parametrize(("reward", "sign"), [(1.0, -1), (0.0, 1)])
+def test_equal_answers_are_all_encouraged_or_all_discouraged(answers, reward, sign):
+    total, gradient, _ = loss_of(answers, [reward] * 2, [0.0, 0.0])
+    assert total == pytest.approx(math.log(2))
+    assert gradient[:, 1].tolist() == pytest.approx([sign * 0.25] * 2)  # half a slope of the sigmoid each
