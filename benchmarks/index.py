@@ -1,0 +1,197 @@
+"""Where each paper is in this house: one :class:`Part` for everything built, read from all catalogues.
+
+The handle of a part names its source file, its test and its claim; :func:`describe` is ``tiltyard show HANDLE``.
+"""
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from .. import unknown
+from ..papers import Paper, papers
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "docs" / "results"
+
+ELSEWHERE = {
+    "adastop": ("statistic", "tiltyard.benchmarks.adastop:AdaStop"),
+    "carl": ("reward of an environment", "tiltyard.envs.driving.rewards:DrivingReward"),
+    "prefixgrouper": ("generation", "tiltyard.agents.language.sharing"),
+    "rliable": ("statistic", "tiltyard.benchmarks.statistics"),
+    "tq-saco": ("statistic of data sets", "tiltyard.benchmarks.datasets.tq_saco"),
+}
+"""What is built here and stands in no catalogue: kind and ``"module"`` or ``"module:name"``, by handle."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Something built from a paper. Its identity is (kind, handle): PPO is an agent and a method.
+
+    Attributes:
+        kind: agent, method, curriculum, guidance, reward, wrapper, statistic, ...
+        handle: what users type.
+        paper: handle of its paper in :mod:`tiltyard.papers`.
+        entries: the classes and functions it is made of, ``"module:name"`` or ``"module"``, its own before shared ones.
+        params: values that differ from the defaults of the code.
+        use: a line of Python or of the shell that uses it.
+    """
+
+    kind: str
+    handle: str
+    paper: str
+    entries: tuple[str, ...]
+    params: tuple[tuple[str, Any], ...] = ()
+    use: str = ""
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Its source files, from the root of the repository, each once."""
+        modules = dict.fromkeys(entry.partition(":")[0] for entry in self.entries)
+        return tuple(f"{module.removeprefix('tiltyard.').replace('.', '/')}.py" for module in modules)
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        """The tests of these files that the checkout has; none in an installed wheel."""
+        paths = [Path("tests", Path(source).parent, f"test_{Path(source).name}") for source in self.sources]
+        return tuple(str(path) for path in paths if (ROOT / path).is_file())
+
+
+@cache
+def parts() -> tuple[Part, ...]:
+    """Everything that is built from a paper; imports catalogues, and none of what they name."""
+    return (*_agents(), *_methods(), *_wrappers(), *_elsewhere())
+
+
+def parts_of(handle: str) -> tuple[Part, ...]:
+    """The parts called ``handle``, and those built from the paper of this handle."""
+    return tuple(part for part in parts() if handle in (part.handle, part.paper))
+
+
+def _agents() -> Iterator[Part]:
+    from ..agents.catalogue import ROWS
+
+    for row in ROWS:
+        use = f"tiltyard train --agent {row.name} --env ID"
+        yield Part("agent", row.name, row.paper or row.name, (row.entry_point,), use=use)
+
+
+def _methods() -> Iterator[Part]:
+    from ..agents.objectives.catalogue import ROWS
+    from ..agents.objectives.row import Row
+
+    usual = Row("").functions
+    for row in ROWS:
+        own = sorted(row.functions, key=lambda entry: (".parts." in entry, entry in usual))
+        use = f"tiltyard train --agent grpo --set method={row.handle} --env ID"
+        yield Part("method", row.handle, row.paper or row.handle, tuple(own), tuple(row.params.items()), use)
+
+
+def _wrappers() -> Iterator[Part]:
+    from ..wrappers.catalogue import PERTURBATIONS, PRACTICE
+    from ..wrappers.catalogue import REWARDS as SHAPING
+    from ..wrappers.curricula.catalogue import CONTROL
+    from ..wrappers.curricula.catalogue import ROWS as CURRICULA
+    from ..wrappers.guidance.catalogue import ROWS as GUIDANCE
+    from ..wrappers.rewards.catalogue import ROWS as REWARDS
+
+    rooms = {
+        "curriculum": CURRICULA + CONTROL,
+        "guidance": GUIDANCE,
+        "reward": REWARDS + SHAPING,
+        "practice": PRACTICE,
+        "perturbation": PERTURBATIONS,
+    }
+    for kind, rows in rooms.items():
+        for row in rows:
+            use = f"from {row.entry_point.partition(':')[0]} import {row.entry_point.partition(':')[2]}"
+            yield Part(kind, row.handle, row.paper or row.handle, (row.entry_point,), row.params, use)
+
+
+def _elsewhere() -> Iterator[Part]:
+    for handle, (kind, entry) in ELSEWHERE.items():
+        yield Part(kind, handle, handle, (entry,), use=f"import {entry.partition(':')[0]}")
+
+
+def describe(handle: str) -> str:
+    """What ``tiltyard show HANDLE`` prints: what it is, its formula, files, test, claim with verdict, results, link.
+
+    Args:
+        handle: of a paper or of a part.
+
+    Raises:
+        KeyError: no such handle; the message holds the nearest.
+    """
+    found = parts_of(handle)
+    by_handle = {paper.handle: paper for paper in papers()}
+    paper = by_handle.get(handle) or (by_handle[found[0].paper] if found else None)
+    if paper is None:
+        raise KeyError(unknown("handle", handle, {*by_handle, *(part.handle for part in parts())}))
+    lines = [f"{handle}: {paper.cited}", *_field("link", paper.link or "not looked up yet")]
+    if not found:
+        lines += [*_field("here", "not built yet"), *_plans(paper)]
+    for part in found:
+        lines += ["", f"{part.kind} `{part.handle}`", *_lines_of(part)]
+    return "\n".join([*lines, *_claim(paper.handle), *_results({part.handle for part in found})])
+
+
+def _lines_of(part: Part) -> Iterator[str]:
+    summary, formula = _documented(part.entries[0])
+    yield from _field("what", summary)
+    yield from _field("formula", formula)
+    yield from _field("params", ", ".join(f"{name}={value}" for name, value in part.params))
+    yield from _field("source", ", ".join(part.sources))
+    yield from _field("test", ", ".join(part.tests) or "in a checkout of the repository alone")
+    yield from _field("use", part.use)
+
+
+def _plans(paper: Paper) -> Iterator[str]:
+    yield from _field("mechanism", paper.mechanism)
+    yield from _field("claims", paper.claim)
+    yield from _field("check", paper.check)
+
+
+def _field(name: str, text: str) -> Iterable[str]:
+    return [f"  {name:<9} {text}"] if text else []
+
+
+def _documented(entry: str) -> tuple[str, str]:
+    """First line of the module, and first paragraph of the class or function; read from the source, not imported."""
+    module, _, name = entry.partition(":")
+    spec = find_spec(module)
+    if spec is None or spec.origin is None:
+        raise ImportError(f"{module} has no source file to show")
+    tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
+    summary = (ast.get_docstring(tree) or "").partition("\n")[0]
+    named = [node for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == name]
+    formula = (ast.get_docstring(named[0]) or "") if named else ""
+    return summary, " ".join(formula.partition("\n\n")[0].split())
+
+
+def _claim(handle: str) -> list[str]:
+    from .claims.harness import claims, stored
+
+    if handle not in claims():
+        return []
+    verdict = stored(RESULTS / "claims").get(handle) if RESULTS.is_dir() else None
+    if verdict is None:
+        return ["", "claim", *_field("verdict", f"none stored; run: tiltyard claim {handle}")]
+    return [
+        "",
+        "claim",
+        *_field("sentence", verdict.sentence),
+        *_field("verdict", f"{verdict.judgement}, {verdict.effect}: {verdict.interval:.2f}"),
+        *_field("source", f"benchmarks/claims/{handle.replace('-', '_')}.py"),
+        *_field("command", verdict.command),
+    ]
+
+
+def _results(handles: set[str]) -> list[str]:
+    """Pages that name one of ``handles`` in a table or as code."""
+    marks = {mark for handle in handles for mark in (f"`{handle}`", f"| {handle} |", f"`{handle},", f"| {handle},")}
+    pages = sorted(RESULTS.glob("*/README.md"))
+    named = [page.parent.name for page in pages if any(mark in page.read_text(encoding="utf-8") for mark in marks)]
+    return ["", "results", *(f"  docs/results/{name}/" for name in named)] if named else []
