@@ -35,7 +35,8 @@ class Part:
         kind: agent, method, curriculum, guidance, reward, wrapper, statistic, ...
         handle: what users type.
         paper: handle of its paper in :mod:`tiltyard.papers`.
-        entries: the classes and functions it is made of, ``"module:name"`` or ``"module"``, its own before shared ones.
+        entries: the classes and functions it is made of, ``"module:name"`` or ``"module"``; first the file named after
+            the handle, where there is one.
         params: values that differ from the defaults of the code.
         use: a line of Python or of the shell that uses it.
     """
@@ -76,7 +77,20 @@ def _agents() -> Iterator[Part]:
 
     for row in ROWS:
         use = f"tiltyard train --agent {row.name} --env ID"
-        yield Part("agent", row.name, row.paper or row.name, (row.entry_point,), use=use)
+        entries = row.entry_point, *_named_after(row.name)
+        yield Part("agent", row.name, row.paper or row.name, _own_first(row.name, entries), use=use)
+
+
+def _named_after(handle: str) -> list[str]:
+    """Modules of agents that bear the handle's name: a part of an agent whose class is another's."""
+    stem = handle.replace("-", "_")
+    rooms = ("agents/control", "agents/language", "agents/objectives")
+    return [f"tiltyard.{room.replace('/', '.')}.{stem}" for room in rooms if (ROOT / room / f"{stem}.py").is_file()]
+
+
+def _own_first(handle: str, entries: Iterable[str]) -> tuple[str, ...]:
+    stem = handle.replace("-", "_")
+    return tuple(sorted(entries, key=lambda entry: not entry.partition(":")[0].endswith(f".{stem}")))
 
 
 def _methods() -> Iterator[Part]:

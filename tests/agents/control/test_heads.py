@@ -6,7 +6,7 @@ import pytest
 import torch as th
 
 from tiltyard.agents import IQL, SAC, TD3
-from tiltyard.agents.control.heads import Categorical, HLGauss, TwoHot, make_head
+from tiltyard.agents.control.heads import Categorical, TwoHot, make_head
 
 RANGE: dict[str, Any] = {"v_min": -10.0, "v_max": 30.0}
 each_head = pytest.mark.parametrize("name", ["two-hot", "hl-gauss"])
@@ -38,16 +38,6 @@ def test_two_hot_by_hand() -> None:
     # Bins at 0, 1, 2: 1.25 is three parts of 1 and one of 2.
     made = TwoHot(1, v_min=0.0, v_max=2.0, n_bins=3)
     assert made.encode(th.tensor([1.25])).tolist() == [[0, 0.75, 0.25]]
-
-
-def test_hl_gauss_by_hand() -> None:
-    # Sigma 0.75 and a target on a bin's centre: that bin gets Phi(2/3) - Phi(-2/3) = 0.49502, the next on either side
-    # Phi(2) - Phi(2/3) = 0.22974, the next but one Phi(10/3) - Phi(2) = 0.02232.
-    made = HLGauss(1, v_min=0.0, v_max=10.0, n_bins=17)
-    assert made.width == 1
-    found = made.encode(th.tensor(5.0)).tolist()
-    assert found[5 + 3 :][:3] == pytest.approx([0.49502, 0.22974, 0.02232], abs=1e-4)
-    assert found[: 5 + 4] == pytest.approx(found[5 + 3 :][::-1][-9:], abs=1e-6)
 
 
 @each_head
