@@ -53,6 +53,21 @@ class List:
 
 
 @dataclass
+class Show:
+    """Shows where a paper or method is here: what it is, its formula, files, test, claim, results and link."""
+
+    handle: tyro.conf.Positional[str]
+    """of a paper, agent, method, curriculum or wrapper, such as gigpo"""
+
+    def run(self) -> int:
+        """Prints it."""
+        from .index import describe
+
+        print(describe(self.handle))
+        return 0
+
+
+@dataclass
 class Train:
     """Trains one agent in one environment, evaluating it on held-out problems; fills one run folder."""
 
@@ -267,7 +282,7 @@ class Claim:
 
 COMMANDS: dict[str, type[Any]] = {
     command.__name__.lower(): command
-    for command in (List, Train, Pretrain, Evaluate, Play, Race, Leaderboard, Report, Claim, Dataset)
+    for command in (List, Show, Train, Pretrain, Evaluate, Play, Race, Leaderboard, Report, Claim, Dataset)
 }
 
 
