@@ -42,3 +42,15 @@ def merged(first: Info, second: Info) -> Info:
             both[key] = first[key].copy()
             both[key][second[f"_{key}"]] = second[key][second[f"_{key}"]]
     return both
+
+
+def lane_info(columns: Mapping[str, Any], lane: int) -> Info:
+    """One lane's row of an info of columns, with Python scalars."""
+    row: Info = {}
+    for key, column in columns.items():
+        if isinstance(column, dict):
+            row[key] = lane_info(column, lane)
+        else:
+            value = column[lane]
+            row[key] = value.item() if isinstance(value, np.generic) else value
+    return row

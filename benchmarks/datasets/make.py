@@ -22,6 +22,7 @@ from zlib import crc32
 import numpy as np
 
 from ... import unknown
+from ...envs.seeding import generator
 from .. import provenance
 from .episodes import Episode
 from .store import check_free, home
@@ -193,7 +194,7 @@ class _Making:
 
         assert count is not None
         agent = self._medium().agent() if policy == "medium" else None
-        rng = np.random.default_rng([self._wanted.seed, crc32(policy.encode())])
+        rng = generator(self._wanted.seed, crc32(policy.encode()))
         noise = int(rng.integers(2**31))
         seeds = rng.integers(2**31, size=count).tolist()
         label = f"recording {policy} in {self._wanted.env_id}"

@@ -12,6 +12,7 @@ from zlib import crc32
 import numpy as np
 
 from ...envs.catalogue import Domain, find
+from ...envs.seeding import generator
 from .. import statistics
 from ..runs import FinishedRun
 from ..statistics import MIN_RUNS, Band, Floats, Interval, Scores
@@ -177,7 +178,7 @@ class _Bootstrap:
         return statistics.mean_band(values, rng=self._rng(*names), resamples=self.resamples, level=self.level)
 
     def _rng(self, *names: str) -> np.random.Generator:
-        return np.random.default_rng([self.root, *(crc32(name.encode()) for name in names)])
+        return generator(self.root, *(crc32(name.encode()) for name in names))
 
 
 def _metric(interval: Interval) -> Metric:

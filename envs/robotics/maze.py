@@ -28,7 +28,7 @@ from gymnasium.spaces import Box, Dict
 from ... import unknown
 from ..core import BatchedVectorEnv, Bools, Floats, Info, Ints, SingleEnv
 from ..seeding import problem_rng
-from .batched import MujocoLanes
+from .batched import BoundedLanes
 from .maze_layouts import Maze
 from .top_view import TopView
 
@@ -43,7 +43,7 @@ SUCCESS_RADIUS = 0.45  # metres between ball and goal that count as reached: Gym
 Wish = Floats | None  # a place that reset's options ask for, else drawn
 
 
-class MazeLanes(MujocoLanes):
+class MazeLanes(BoundedLanes):
     """A body finds its way through a maze to a goal; a task gives the body.
 
     Observation: the body's state, x and y first, then the goal's x and y; or with ``goal_conditioned`` the dictionary
@@ -66,7 +66,7 @@ class MazeLanes(MujocoLanes):
             curricula that search a box of goals do.
         min_path: fewest cells from start to goal on a drawn problem; if not given, seven tenths of the longest path.
         default_camera_config: attributes of the free camera; from above, all of the maze, if not given.
-        **simulation: see :class:`MujocoLanes`.
+        **simulation: see :class:`BoundedLanes`.
 
     Raises:
         ValueError: on a layout that is no closed maze, or another bad value.

@@ -161,33 +161,111 @@ def test_global_randomness_is_neither_read_nor_written(row: Row) -> None:
     np.testing.assert_array_equal(before, np.random.get_state()[1])  # type: ignore[index]
 
 
+TWINS = "-v5"  # Gymnasium's own tasks: there, too, actions outside the space pass
+STRANGE: list[Any] = [
+    None,
+    np.array(0.5, object),
+    np.float32("nan"),
+    1 + 2j,
+    ["1.0"],
+    [[0.0], [0.0, 0.0]],
+    {"a": 0.0},
+    b"back",
+    np.zeros((3, 4, 5)),
+    [None, 0.0],
+    np.array([None, "a"], object),
+    np.ma.masked_array([0.0, 1.0], [True, False]),
+    np.ma.masked,
+]
 BAD: dict[type, list[Any]] = {
-    Text: [None, 3, np.zeros(2), ["a", "b"]],
-    Box: [None, "left", np.full(99, 0.1, np.float32), "nan", "huge"],
-    Discrete: [None, "left", -1, 10_000, 0.5, float("nan"), np.array([0, 1])],
-    MultiDiscrete: [None, "left", np.array([10_000])],
+    Text: [3, 0.5, np.array("a"), np.zeros(2), ["a", "b"], np.ma.masked_array(["a"], [True])],
+    Box: [
+        0,
+        0.5,
+        np.array(0.5),
+        "left",
+        "0.5",
+        "x" * 10**7,
+        np.full(99, 0.1, np.float32),
+        "nan",
+        "inf",
+        "huge",
+        "mask",
+    ],
+    Discrete: ["left", "1", "x" * 10**7, -1, 10_000, 0.5, float("nan"), np.array([0, 1])],
+    MultiDiscrete: ["left", np.array([10_000])],
 }
 
 
+def bad_actions(space: Space[Any]) -> list[Any]:
+    """What is no action of ``space`` in any environment."""
+    found = list(STRANGE)
+    for bad in next(bads for kind, bads in BAD.items() if isinstance(space, kind)):
+        if isinstance(bad, str) and bad in ("nan", "inf", "huge"):
+            bad = np.full(space.shape, 1e11 if bad == "huge" else float(bad), space.dtype)
+        elif isinstance(bad, str) and bad == "mask":
+            bad = np.ma.masked_array(space.sample(), np.arange(np.prod(space.shape)) == 0)
+        found.append(bad)
+    return found
+
+
+def assert_refused(env: Any, action: Any) -> None:
+    with pytest.raises(tiltyard.envs.InvalidAction, match="got") as caught:
+        env.step(action)
+    assert "x" * 200 not in str(caught.value), "a message quotes at most 200 characters"
+    assert len(str(caught.value)) < 600
+
+
 @each_row
+@pytest.mark.filterwarnings("error")
 def test_bad_action_is_refused_by_name_and_changes_nothing(row: Row) -> None:
     env, twin = gymnasium.make(row.id, disable_env_checker=True), gymnasium.make(row.id, disable_env_checker=True)
     env.reset(seed=8), twin.reset(seed=8)
-    space = env.action_space
-    for bad in next(bads for kind, bads in BAD.items() if isinstance(space, kind)):
-        if isinstance(space, Box) and isinstance(bad, str) and bad != "left":
-            bad = np.full(space.shape, np.nan if bad == "nan" else 1e9, space.dtype)
-        with pytest.raises(tiltyard.envs.InvalidAction, match="got"):
-            env.step(bad)
-    action = sampler(space, 3)(None)
+    for bad in bad_actions(env.action_space):
+        assert_refused(env, bad)
+    action = sampler(env.action_space, 3)(None)
     (o1, r1, te1, _, _), (o2, r2, te2, _, _) = env.step(action), twin.step(action)
     assert same(o1, o2)
     assert (r1, te1) == (r2, te2)
 
 
 @each_row
+@pytest.mark.filterwarnings("error")
+def test_bad_batch_is_refused_by_name_and_changes_no_lane(row: Row) -> None:
+    env, twin = vector(row, 2), vector(row, 2)
+    env.reset(seed=8), twin.reset(seed=8)
+    single = env.single_action_space
+    draw = sampler(single, 3)
+    good = [draw(None) for _ in range(2)]
+    for bad in bad_actions(single):
+        if not (isinstance(single, Text) and isinstance(bad, list) and bad == ["a", "b"]):  # which is a good batch
+            assert_refused(env, bad)
+        assert_refused(env, [good[0], bad])
+    for bad in (3, "ab", "x" * 10**7, b"ab", good[:1], [*good, good[0]], np.array(0), np.float64(0.5), {0: 1, 1: 2}):
+        assert_refused(env, bad)
+    assert_refused(env, np.ma.masked_array(np.array(good), np.array(good) == good[0]))
+    batch = good if isinstance(single, Text) else np.array(good)
+    for ours, theirs in zip(env.step(batch)[:4], twin.step(batch)[:4], strict=True):
+        assert all(same(lane(ours, i), lane(theirs, i)) for i in range(2))
+
+
+@each_row
+def test_actions_outside_a_box_pass_in_gymnasiums_tasks_and_raise_in_others(row: Row) -> None:
+    env = gymnasium.make(row.id)
+    if not isinstance(env.action_space, Box):
+        return
+    env.reset(seed=0)
+    outside = (env.action_space.high * 1.5).astype(np.float32)
+    if row.id.endswith(TWINS):
+        assert env.step(outside)[0] is not None
+    else:
+        assert_refused(env, outside)
+        gymnasium.make(row.id, invalid_action="clip")  # is offered wherever there is something to clip
+
+
+@each_row
 def test_unknown_keyword_names_the_valid_ones(row: Row) -> None:
-    with pytest.raises(TypeError, match="unknown keyword 'splitt'; did you mean 'split'"):
+    with pytest.raises(TypeError, match=r"\w+\(\) got an unexpected keyword argument 'splitt'; did you mean 'split'"):
         gymnasium.make(row.id, splitt="test")
 
 

@@ -1,3 +1,4 @@
+import copy
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -234,3 +235,20 @@ def test_an_expert_shown_the_dialog_declines_it() -> None:
     assert phone.steps >= min(problem.interruptions)
     assert phone.state == problem.goal.expected
     assert not shown(phone, "Install")
+
+
+def test_buttons_of_a_copy_are_not_the_original_s() -> None:
+    env = made(level=3)
+    expert, seed = env.unwrapped.expert(), 0
+    phones = env.unwrapped.lanes.phones
+    env.reset(seed=seed)
+    while phones[0].dialog is None:  # until a box asks something in the middle of an episode
+        if env.step(expert.predict(None)[0])[2]:
+            env.reset(seed=(seed := seed + 1))
+    copied = copy.deepcopy(env)
+    before = env.unwrapped.lanes.phones[0].tree()
+    for _ in range(3):
+        copied.step(copied.unwrapped.expert().predict(None)[0])
+    assert copied.unwrapped.lanes.phones[0].tree() != before
+    assert env.unwrapped.lanes.phones[0].tree() == before
+    assert phones[0].steps == copied.unwrapped.lanes.phones[0].steps - 3

@@ -89,10 +89,10 @@ def test_states_of_others_and_environments_without_are_refused() -> None:
     cheetah.reset()
     with pytest.raises(ValueError, match="no state of"):
         restore_snapshot(cheetah, take_snapshot(hopper))
-    for env in (gymnasium.make("Pendulum-v1"), gymnasium.make("tiltyard/Countdown-v0")):
-        env.reset()
-        with pytest.raises(TypeError, match="cannot take snapshots"):
-            take_snapshot(env)
+    pendulum = gymnasium.make("Pendulum-v1")
+    pendulum.reset()
+    with pytest.raises(TypeError, match="cannot take snapshots"):
+        take_snapshot(pendulum)
 
 
 class Line(gymnasium.Wrapper[Any, Any, Any, Any]):
