@@ -154,7 +154,7 @@ def offence(lane: float, speed: float) -> int:
 
 @compiled
 def judge(world: World, cars: Cars, order: Any, crashed: bool) -> None:
-    """Fills the reward of the policy step that just ended and its named terms; decides success, infraction and offence."""
+    """Fills the reward of the policy step just ended and its named terms; decides success, infraction and offence."""
     ego = cars[0]
     keep_time(world, ego)
     before = world.best
