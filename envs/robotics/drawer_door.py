@@ -51,11 +51,12 @@ class DrawerDoor(ArmLanes):
 
     The goal is one of "open drawer" (to 12 of its 14 cm, 2 cm either way allowed), "close drawer" (1 cm), "open door"
     (to 1.1 of its 1.4 rad, 0.15 allowed) and "close door" (0.06 rad). Success is the joint there, the handle between
-    the fingers (shoving what is open shut takes no eyes), and the other part where it was, within 2 cm or 0.15 rad,
-    whatever pushed it. The handles are T-shaped, for fingers that come from above; a ball catch of 3.9 N holds what is shut, friction (1.5 N, 0.06 N m) what is not. The part to be closed
-    starts 8 to 13 cm or 0.6 to 1.1 rad open, the part to be opened shut, and the other part either. The cabinet's
-    front is 55 to 60 cm from the arm's base at a bearing of up to 0.3 rad, 35 cm along the arc, and faces the base within
-    0.15 rad. All of it is drawn by the seed and named in the reset's info.
+    the fingers (to shove shut what is open takes no eyes), and the other part where it was, within 2 cm or 0.15 rad,
+    whatever pushed it. The handles are T-shaped, for fingers that come from above; a ball catch of 3.9 N holds what is
+    shut, friction (1.5 N, 0.06 N m) what is not. The part to be closed starts 8 to 13 cm or 0.6 to 1.1 rad open, the
+    part to be opened shut, and the other part either. The cabinet's front is 55 to 60 cm from the arm's base at a
+    bearing of up to 0.3 rad, 35 cm along the arc, and faces the base within 0.15 rad. All of it is drawn by the seed
+    and named in the reset's info.
 
     Actions: ``dx, dy, dz`` of 2 cm and ``dyaw`` of 0.1 rad at most, and the fingers' opening (-1 closed, 1 open), 10 a
     second; see :class:`ArmLanes`.
