@@ -21,6 +21,10 @@ class Row:
         expert_score: mean episode return of the scripted expert on the test split (normalised score 1).
         expert_success: share of test episodes the expert solves; the audit checks it.
         kwargs: default keywords.
+        blind_score: mean episode return on the test split of the best policy that sees nothing, as far as
+            :mod:`tiltyard.benchmarks.blind` finds one; ``None`` where nobody has looked.
+        blind_success: share of test episodes that the most successful of them solves.
+        blind_policy: the best one's name, which says all that it does.
     """
 
     id: str
@@ -33,6 +37,9 @@ class Row:
     expert_score: float
     expert_success: float
     kwargs: dict[str, Any] = field(default_factory=dict)
+    blind_score: float | None = None
+    blind_success: float | None = None
+    blind_policy: str = ""
 
     def normalise(self, score: float) -> float:
         """A raw mean return on the scale where 0 is a random policy and 1 the expert."""

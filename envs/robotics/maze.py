@@ -50,7 +50,8 @@ class MazeLanes(BoundedLanes):
     of Gymnasium's goal environments: ``observation`` (the body's state), ``achieved_goal`` (x, y), ``desired_goal``.
     Reward, "sparse": 1 at the goal, else 0, as D4RL's and Gymnasium-Robotics'; as the episode ends there, a return is
     1 or 0. "dense": minus the metres still to go around the walls, at every step.
-    Success: the body's middle is now within ``success_radius`` of the goal.
+    Success: the body's middle is now within ``success_radius`` of the goal. A body whose middle is in or over a wall,
+    or beyond them all, has not found its way: that ends the episode without success, and ``info["outside"]`` says so.
 
     ``reset(options={"start": (x, y), "goal": (x, y)})`` asks for a problem, or for half of one; vectors also take one
     place a lane, ``[n, 2]``. The info at reset names ``start``, ``goal``, and whether the goal is ``reachable``.
@@ -216,9 +217,11 @@ class MazeLanes(BoundedLanes):
 
     def score(self, actions: npt.NDArray[np.floating], qpos_before: Floats) -> tuple[Floats, Bools]:
         """See :meth:`MujocoLanes.score`."""
-        reward = self.compute_reward(self.place, self.goal, None)
+        reward, outside = self.compute_reward(self.place, self.goal, None), self.maze.outside(self.place)
+        if self.reward == "sparse":
+            reward[outside] = 0.0
         self.terms = {"reward_goal" if self.reward == "sparse" else "reward_path": reward}
-        return reward, self._reached(self.place, self.goal) & (not self.continuing)
+        return reward, outside | (self._reached(self.place, self.goal) & (not self.continuing))
 
     def _reached(self, achieved: Floats, desired: Floats) -> Bools:
         reached: Bools = np.linalg.norm(achieved - desired, axis=-1) <= self.success_radius
@@ -240,9 +243,10 @@ class MazeLanes(BoundedLanes):
         return {"start": starts.copy(), "goal": self.goal.copy(), "reachable": self.maze.reachable(starts, self.goal)}
 
     def step_info(self) -> Info:
-        """See :meth:`MujocoLanes.step_info`; ``success`` as in the class."""
-        success = self._reached(self.place, self.goal) & ~self.unstable
-        return {**super().step_info(), "reward_terms": dict(self.terms), "success": success}
+        """See :meth:`MujocoLanes.step_info`; ``success`` and ``outside`` as in the class."""
+        outside = self.maze.outside(self.place)
+        success = self._reached(self.place, self.goal) & ~self.unstable & ~outside
+        return {**super().step_info(), "reward_terms": dict(self.terms), "outside": outside, "success": success}
 
 
 class PointMaze(MazeLanes):

@@ -15,6 +15,7 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import tiltyard.envs
+from tiltyard.benchmarks import blind
 from tiltyard.envs.catalogue import ROWS, Row
 
 EPISODES = {"text": 100, "gui": 40, "driving": 40, "robotics": 10}
@@ -314,6 +315,26 @@ def test_audit_random_score_is_as_published(row: Row) -> None:
     standard_error = returns.std(ddof=1) / np.sqrt(n)
     scale = abs(row.expert_score - row.random_score)
     assert abs(returns.mean() - row.random_score) <= 5 * standard_error + 0.01 * scale
+
+
+BLIND_EPISODES = {"text": 40, "gui": 10, "driving": 30, "robotics": 8}
+
+
+@each_row
+def test_audit_blind_policies_earn_no_more_than_stated(row: Row) -> None:
+    assert row.blind_score is not None
+    assert row.blind_success is not None
+    held = [] if row.domain == "text" else ["hold 20"]
+    for name in dict.fromkeys([row.blind_policy, *held]):
+        played = blind.play(row, name, BLIND_EPISODES[row.domain])
+        n = len(played.success)
+        rate = max(row.blind_success, 0.01)  # stated after a hundred or so episodes
+        chance = np.sqrt(rate * (1 - rate) / n)
+        assert played.success.mean() <= row.blind_success + 3 * chance, name
+        # Of a few episodes none may succeed where one in a hundred does: their returns then do not vary.
+        scale = abs(row.expert_score - row.random_score)
+        standard_error = max(played.returns.std(ddof=1) / np.sqrt(n), scale * chance)
+        assert played.returns.mean() <= row.blind_score + 5 * standard_error + 0.01 * scale, name
 
 
 @each_row

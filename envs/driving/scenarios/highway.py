@@ -16,7 +16,7 @@ from ..planner import expert_box, expert_discrete
 from ..render import draw
 from ..rewards import judge
 from ..sensors import SIZE, sense
-from ..state import INFRACTIONS, LANE_WIDTH, SUBSTEPS, VEHICLE, WORLD, Cars, Vehicle, World
+from ..state import INFRACTIONS, LANE_WIDTH, OFFENCES, SUBSTEPS, VEHICLE, WORLD, Cars, Vehicle, World
 from ..traffic import drive_traffic, follow, move, sort
 from ..vehicle import (
     LENGTH,
@@ -124,7 +124,7 @@ def begin_world(world: World, cars: Cars, order: Any, key: Any, lanes: int, dens
     world.goal_lane = world.plan = ego.lane
     world.clock = world.best = world.still = world.straddle = 0.0
     world.last_v, world.last_lon, world.last_lat, world.last_yaw = ego.v, 0.0, 0.0, 0.0
-    world.infraction = world.success = 0
+    world.infraction = world.offence = world.success = 0
     occupy(world, ego)
 
 
@@ -204,8 +204,9 @@ class Highway(Lanes):
     (positive to the left, 1: the largest angle at the present speed); ``"discrete"`` is keep, left, right, faster,
     slower: the lane and the target speed (in tenths of the limit) of a tracker that does not watch the traffic.
 
-    **Reward**: see :mod:`..rewards`; at most 1 an episode. **Termination**: route complete (``success``) or a hard
-    infraction (``info["infraction"]``: collision, off_road, wrong_way, blocked, late).
+    **Reward**: see :mod:`..rewards`; at most 1 an episode. **Termination**: route complete or a hard infraction
+    (``info["infraction"]``: collision, off_road, wrong_way, blocked, late). **Success**: route complete without either
+    that or an offence (``info["offence"]``, the episode's first: outside_lanes, speeding, straddling).
 
     Args:
         num_envs: number of lanes (of environments; the road's are ``lanes``).
@@ -298,7 +299,7 @@ class Highway(Lanes):
             step_worlds(*args, 0, self.num_envs)
         else:
             list(self._pool.map(lambda part: step_worlds(*args, *part), self._parts))
-        ended = (self.worlds["infraction"] != 0) | (self.worlds["success"] != 0)
+        ended = (self.worlds["infraction"] != 0) | (self.worlds["best"] >= self.worlds["length"])
         return self.worlds["reward"].copy(), ended
 
     def observe(self) -> npt.NDArray[np.float32]:
@@ -314,10 +315,11 @@ class Highway(Lanes):
         return {"lanes": self.worlds["lanes"].copy(), "vehicles": self.worlds["vehicles"] - 1, **columns}
 
     def step_info(self) -> Info:
-        """``success, infraction, route_completion`` (so far)``, reward_terms``."""
+        """``success, infraction, offence, route_completion`` (so far)``, reward_terms``."""
         return {
             "success": self.worlds["success"] != 0,
             "infraction": np.array(INFRACTIONS)[self.worlds["infraction"]],
+            "offence": np.array(OFFENCES)[self.worlds["offence"]],
             "route_completion": self.worlds["best"] / self.worlds["length"],
             "reward_terms": {term: self.worlds[term].copy() for term in TERMS},
         }
