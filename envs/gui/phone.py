@@ -22,7 +22,7 @@ from ..errors import InvalidAction
 from .commands import Commands, parse
 from .device import Phone
 from .expert import Pilot
-from .problems import Problem, generate, templates
+from .problems import Problem, canonical, generate, templates
 from .render import Renderer
 
 FORMAT_PENALTY = -0.01
@@ -114,6 +114,10 @@ class PhoneLanes(Lanes):
             goal[lane] = float(self._success[lane])
             form[lane] = FORMAT_PENALTY if command.verb == "" else 0.0
         return goal + form, terminated
+
+    def canonical(self, problem: Problem) -> str:
+        """What decides the problem's split: what its goal asks for, in whatever words and on whatever phone."""
+        return canonical(problem.template, problem.goal)
 
     def holds(self, lane: int) -> bool:
         """Whether the state of a phone is now exactly what its goal asks for."""

@@ -126,7 +126,11 @@ class GuessingLanes(DialogueLanes[Problem]):
             names = tuple(rng.permutation(len(self.table.names))[: self.shape.names].tolist())
             return Problem(names, names[int(rng.integers(len(names)))])
 
-        return draw_problems(self.split, seeds, episodes, draw, lambda p: " ".join(map(str, sorted(p.names))))
+        return draw_problems(self.split, seeds, episodes, draw, self.canonical)
+
+    def canonical(self, problem: Problem) -> str:
+        """The names in play, whichever is the right one, in one order."""
+        return " ".join(map(str, sorted(problem.names)))
 
     def prompt(self, problem: Problem) -> str:
         """What it can be, and how many turns there are."""

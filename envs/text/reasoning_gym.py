@@ -4,7 +4,9 @@
   (0.125 for "The answer is -4" where the gold answer is -4) never becomes reward.
 * The library draws item i from ``Random(seed + i)``, so neighbouring seeds share their items. Here each problem has a
   seed of its own, hashed from split, seed and episode, of which only item 0 is used.
-* A problem belongs to one split by a hash of its question: the splits share no question, however few there are.
+* A problem belongs to one split by a hash of its question's words in any order, and of its answer: the splits share no
+  question, nor one with its operands, options or sentences in another order, however few there are. (Other names in the
+  same puzzle are not looked through: the library does not say which words are names.)
 * Data sets that cannot be graded honestly are refused by name; bad scorers are replaced: see :mod:`.faults`.
 
 Source: Stojanovski et al., Reasoning Gym: Reasoning Environments for Reinforcement Learning with Verifiable Rewards
@@ -41,6 +43,7 @@ UNICODE = CHARSET + "".join(chr(c) for low, high in _RANGES for c in range(low, 
 
 _NUMBER = re.compile(r"[+-]?\d{1,40}((\.\d{1,40})?(e[+-]?\d{1,2})?|/\d{1,40})", re.ASCII | re.IGNORECASE)
 _NO_NUMBER = re.compile(r"(?<![a-z])(nan|inf(inity)?)(?![a-hk-z])", re.IGNORECASE)  # float() reads it, min() errs on it
+_WORD = re.compile(r"\w+|[^\w\s]")
 _PROBABILITY_ERROR = Fraction(1, 1000)  # relative
 
 
@@ -186,7 +189,7 @@ class ReasoningGym(TextLanes[Problem]):
         waiting = np.arange(len(keys))
         for _ in range(DRAWS):
             drawn = [self._item(seed) for seed in (keys[waiting] >> np.uint64(32)).tolist()]
-            hashes = np.array([_hash(problem.entry["question"]) for problem in drawn], np.uint64)
+            hashes = np.array([_hash(self.canonical(problem)) for problem in drawn], np.uint64)
             fits = (in_test_split(hashes) == (self.split == "test")) & [self._fits(problem) for problem in drawn]
             for j in np.flatnonzero(fits):
                 found[waiting[j]] = drawn[j]
@@ -197,6 +200,10 @@ class ReasoningGym(TextLanes[Problem]):
         raise ValueError(
             f"data set {self.dataset!r} gave no item of the {self.split} split in {DRAWS} draws: too few items"
         )
+
+    def canonical(self, problem: Problem) -> str:
+        """The question's words and signs in one order, and the gold answer, which few other orders leave as it is."""
+        return f"{' '.join(sorted(_WORD.findall(problem.entry['question'].lower())))}\n{problem.entry['answer']}"
 
     def prompt(self, problem: Problem) -> str:
         """The library's question."""
