@@ -111,6 +111,9 @@ def test_two_ways_to_say_the_same_by_hand() -> None:
     ways = [("if", (0, 1), (1, 0)), ("if", (1, 0), (1, 0)), ("or", (0, 1), (0, 0)), ("or", (1, 0), (0, 0))]
     assert len({form(way, bob) for way in ways}) == 1
     assert form(("if", (0, 1), (1, 0)), bob) != form(("if", (1, 0), (0, 1)), bob)  # the converse
+    # six people, each of the next: in one ring, or in two rings of three, where everybody looks the same at first
+    ring, rings = ([("is", (next_,), (1,)) for next_ in order] for order in ((1, 2, 3, 4, 5, 0), (1, 2, 0, 4, 5, 3)))
+    assert form(*ring) == form(*[("is", (next_,), (1,)) for next_ in (2, 3, 4, 5, 1, 0)]) != form(*rings)
     assert form(("alike", (0, 2), (1,)), bob, bob) == form(("alike", (2, 0), (1,)), bob, bob)
 
 
