@@ -81,7 +81,8 @@ class GuessingLanes(DialogueLanes[Problem]):
 
     The expert asks the question with the most expected information about what it can still be, and guesses as soon as
     that is one of two, or no turn is left for a question. Who misleads (in :meth:`conversations`) asks at random, and
-    names something else in the end. The two splits share no selection of names.
+    names something else in the end. The two splits share no selection of names; single names are in play in both, since
+    what is true of them is what there is to learn.
 
     Args:
         num_envs: number of lanes.

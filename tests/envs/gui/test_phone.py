@@ -19,6 +19,7 @@ from tiltyard.envs.gui.phone import FORMAT_PENALTY, PhoneLanes, PhoneVectorEnv
 from tiltyard.envs.gui.problems import LEVELS, Problem, canonical, generate, templates
 
 sys.path.insert(0, str(Path(__file__).parent))
+from blind_hands import FINE, STARTS, reaches
 from phone_helpers import act, shown
 
 LIMIT = 50
@@ -131,6 +132,14 @@ def test_exploits_earn_nothing(level: int) -> None:
             assert total.mean() <= 0.05, "tapping one spot solves goals"
         else:
             assert (total == 0).all(), exploit[:2]
+
+
+def test_hands_that_tap_one_spot_on_every_phone_reach_few_goals() -> None:
+    """The best of them: 4% of level 1 where the phone lies open (``blind_hands.py``, over 300 problems)."""
+    some = templates(1, None)
+    drawn = [generate("test", seed, 0, 1, some) for seed in range(100)]
+    rates = [np.mean([reaches([*start, one], problem) for problem in drawn]) for start in STARTS for one in FINE[1::3]]
+    assert 0 < max(rates) < 0.12
 
 
 def test_typing_the_goal_into_every_field_earns_nothing() -> None:
