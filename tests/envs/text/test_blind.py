@@ -1,4 +1,4 @@
-"""What luck wins of each text task: the best of the policies of ``blind_answers.py``, none of which looks at what decides."""
+"""What luck wins of each text task: the best of the policies of ``blind_answers.py``, which ignore what decides."""
 
 import sys
 from pathlib import Path
