@@ -45,7 +45,12 @@ PRETRAINED: dict[str, str] = {
     "--steps 5000 --noise 0.9 --batch-size 16 --learning-rate 0.002 --seed 0 --words 400 --out "
     "guess-my-city-base.safetensors",
 }
-"""Base checkpoints that are shipped, in the folder ``checkpoints`` beside this file, by name; what made each."""
+"""Base checkpoints that are shipped, in the folder ``checkpoints`` beside this file, by name; what made each.
+
+None has seen a test problem, turned round or reworded: demonstrations are the train split's. One sampled answer is
+right for 28% of held-out problems with ``maze-base`` (95% interval 23 to 34) and for 24% with ``knights-knaves-base``
+(19 to 29), as ``tiltyard pretrain`` says of 256.
+"""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from ..core import BatchedVectorEnv, Bools, Floats, Info, Ints, Lanes, SingleEnv
 from .commands import Commands, parse
 from .device import Phone
 from .expert import Pilot
-from .problems import Problem, generate, templates
+from .problems import Problem, canonical, generate, templates
 from .render import Renderer
 
 FORMAT_PENALTY = -0.01
@@ -137,6 +137,10 @@ class PhoneLanes(Lanes):
             self.begin(*(np.array([one]) for one in (lane, seed, episode)))
             for action in actions:
                 self.advance([action] * self.num_envs, np.arange(self.num_envs) == lane)
+
+    def canonical(self, problem: Problem) -> str:
+        """What decides the problem's split: what its goal asks for, in whatever words and on whatever phone."""
+        return canonical(problem.template, problem.goal)
 
     def holds(self, lane: int) -> bool:
         """Whether the state of a phone is now exactly what its goal asks for."""

@@ -144,6 +144,13 @@ class ProblemLanes(Lanes, Generic[Problem]):
     def prompt(self, problem: Problem) -> str:
         """The question in words."""
 
+    def canonical(self, problem: Problem) -> str:
+        """What decides the problem's split: alike for problems that are the same however they are told.
+
+        The prompt, unless a task knows better: that order of operands, names or directions make no other problem.
+        """
+        return self.prompt(problem)
+
     @abstractmethod
     def describe(self, problems: Sequence[Problem]) -> Info:
         """Columns ``[n]`` that name the problems, for the reset info."""

@@ -51,6 +51,19 @@ def test_the_tables_are_as_large_as_promised() -> None:
     assert len(np.unique(objects.answers, axis=1).T) == len(objects.questions), "two questions say the same"
 
 
+@each_level
+def test_who_asks_nothing_wins_as_often_as_the_table_says(name: str, level: int) -> None:
+    lanes = GAMES[name][1](1, level=level, split="test")
+    assert f"{100 * lanes.turns / lanes.shape.names:.1f}%" in GAMES[name][0].__doc__
+    seeds = np.arange(200)
+    won = 0
+    for problem in lanes.problems(seeds, seeds * 0):
+        guesses = [f"is it {lanes.table.names[i]}?" for i in problem.names[: lanes.turns]]
+        won += any(lanes.reply(problem, guesses[: turn + 1]).won for turn in range(lanes.turns))
+    luck = lanes.turns / lanes.shape.names
+    assert abs(won / 200 - luck) < 4 * np.sqrt(luck * (1 - luck) / 200)
+
+
 @each_game
 def test_no_question_reads_as_a_guess(name: str) -> None:
     table = GAMES[name][0].knowledge()
