@@ -87,7 +87,7 @@ def _check_actions(agent_class: type[Any], env: Any, env_id: str) -> None:
 
 
 def _policy(agent_class: type[Any], observation_space: Space[Any]) -> str:
-    """The class's own policy for such observations: ``MlpPolicy``, or what it has instead, such as ``MlpLstmPolicy``."""
+    """The class's own policy for such observations: ``MlpPolicy``, or what it has instead (``MlpLstmPolicy``)."""
     images = not isinstance(observation_space, Dict) and is_image_space(observation_space)
     kind = "MultiInput" if isinstance(observation_space, Dict) else "Cnn" if images else "Mlp"
     known = getattr(agent_class, "policy_aliases", {})

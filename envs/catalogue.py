@@ -4,6 +4,7 @@ Importing this module imports nothing heavy: entry points are strings, resolved 
 packages come from plugins (:mod:`tiltyard.plugins`); any other id of Gymnasium's registry has a row without scores.
 """
 
+import re
 from collections.abc import Iterable
 
 from gymnasium.envs.registration import register, registry
@@ -36,8 +37,8 @@ def find(env_id: str) -> Row:
     for row in rows():
         if row.id == env_id.removeprefix("tiltyard:"):
             return row
-    module, _, name = env_id.rpartition(":")
-    if not module and name not in registry:
+    name = env_id.rpartition(":")[2]
+    if env_id not in registry and not re.fullmatch(r"\w+(\.\w+)*:[\w./-]+", env_id):
         raise KeyError(unknown("environment", env_id, [row.id for row in rows()]) + _elsewhere(name))
     limit = registry[name].max_episode_steps if name in registry else None
     return Row(env_id, "", None, "other", "Registered with Gymnasium by another package", limit or 0, splits=False)

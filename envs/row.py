@@ -22,7 +22,7 @@ class Row:
         expert_score: mean episode return of the scripted expert on the test split (normalised score 1), or NaN.
         expert_success: share of test episodes the expert solves; the audit checks it.
         kwargs: default keywords.
-        splits: whether it takes ``split="train" | "test"``. One that does not is evaluated at seeds no training reaches.
+        splits: whether it takes ``split="train" | "test"``. One that does not is evaluated at seeds of their own.
     """
 
     id: str

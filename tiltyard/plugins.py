@@ -5,6 +5,8 @@ A plugin is a module of data, as ours are: any of ``ENVS`` (rows of :mod:`tiltya
 a catalogue is first looked up, never by ``import tiltyard``. Names of ours win over a plugin's.
 """
 
+import os
+import sys
 import warnings
 from functools import cache
 from importlib import import_module
@@ -54,8 +56,11 @@ def _leave_out(plugin: str, why: str) -> None:
 def import_named(module: str, what: str) -> ModuleType:
     """Imports the ``module`` that a user named for ``what``; ``KeyError`` where there is none of that name.
 
-    An error inside the module is the module's own, and passes through.
+    It may lie in the folder one works in, as with ``python -m``, but nothing that is installed is looked for there
+    first. An error inside the module is the module's own, and passes through.
     """
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
