@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, cast
 
 import tyro
+from gymnasium.error import DependencyNotInstalled
 
 from .. import MissingExtra, __version__, unknown
 from . import commands
@@ -22,7 +23,7 @@ from .pretrain import Pretrain
 from .race import RaceIncomplete
 from .runs import FinishedRun, Run
 
-MISTAKES = (KeyError, ValueError, TypeError, OSError, RuntimeError, MissingExtra)
+MISTAKES = (KeyError, ValueError, TypeError, OSError, RuntimeError, MissingExtra, DependencyNotInstalled)
 """What the library raises, in one sentence, for things a user can set right."""
 DESCRIPTION = "Environments, agents and honest statistics in four domains: text, GUI, driving, robotics."
 
@@ -376,7 +377,7 @@ def _is_mistake(error: BaseException) -> bool:
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     module = trace.tb_frame.f_globals.get("__name__", "") if trace is not None else ""
-    return isinstance(error, OSError | MissingExtra) or f"{module}.".startswith("tiltyard.")
+    return isinstance(error, OSError | MissingExtra | DependencyNotInstalled) or f"{module}.".startswith("tiltyard.")
 
 
 def _sentence(error: BaseException) -> str:
