@@ -199,14 +199,22 @@ class SafeCheckpoint(BaseAlgorithm):
 
 
 def _whole_signature(cls: type[Any]) -> inspect.Signature:
-    """The constructor's parameters, with those of the next constructor in place of its ``**settings``."""
+    """The constructor's parameters, with those of the next constructor in place of its ``**settings``.
+
+    They are keywords then, unless it hands ``*args`` on as well.
+    """
     found: dict[str, inspect.Parameter] = {}
+    positional = True
     for owner in cls.__mro__:
         if "__init__" not in vars(owner):
             continue
         own = list(inspect.signature(vars(owner)["__init__"]).parameters.values())[1:]
-        found = {**{one.name: one for one in own if one.kind is not one.VAR_KEYWORD and one.name not in found}, **found}
-        if not any(one.kind is one.VAR_KEYWORD for one in own):
+        kinds = {one.kind for one in own}
+        named = [one for one in own if one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL) and one.name not in found]
+        added = {one.name: one if positional else one.replace(kind=one.KEYWORD_ONLY) for one in named}
+        found = {**found, **added} if positional else {**added, **found}
+        positional = positional and inspect.Parameter.VAR_POSITIONAL in kinds
+        if inspect.Parameter.VAR_KEYWORD not in kinds:
             break
     return inspect.Signature(sorted(found.values(), key=lambda one: (one.kind, one.name == "_init_setup_model")))
 

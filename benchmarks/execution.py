@@ -69,7 +69,7 @@ def _train(run: Run, folder: Path, progress: Callable[[int], None] | None) -> No
     assert training is not None
     evaluation = evaluation_env(run.env_id, run.agent, run.eval_episodes, **run.params.get("env_kwargs", {}))
     try:
-        check_held_out(training, evaluation)
+        check_held_out(training, evaluation, splits=find_env(run.env_id).splits)
         agent.set_logger(configure(str(folder), ["csv"]))
         curve = HeldOutEvaluation(evaluation, run, folder)
         steps = _Steps(folder / STEPS, progress)
@@ -139,15 +139,17 @@ class HeldOutEvaluation(EvalCallback):
         self.evaluations_results.append(list(found.scores))
         self.evaluations_length.append(list(found.lengths))
         self.evaluations_successes.append(list(found.successes))
+        told: Any = {"successes": self.evaluations_successes} if found.successes else {}  # else left out, as SB3 does
         np.savez(
             self.path,
             timesteps=self.evaluations_timesteps,
             results=self.evaluations_results,
             ep_lengths=self.evaluations_length,
-            successes=self.evaluations_successes,
+            **told,
         )
         self.logger.record("eval/mean_reward", found.mean)
-        self.logger.record("eval/success_rate", found.success_rate)
+        if found.successes:
+            self.logger.record("eval/success_rate", found.success_rate)
         self.logger.record("time/total_timesteps", at)
         self.logger.dump(at)
         return found
