@@ -70,6 +70,16 @@ def test_typing_needs_focus_and_backspace_clear_and_keys_edit() -> None:
     assert phone.where == "Phone: New contact"
 
 
+def test_opening_another_screen_puts_the_keyboard_away() -> None:
+    phone = act(new_phone(), "<Shop>", "<Search products>")
+    assert shown(phone, "enter"), "the keyboard is up"
+    act(phone, "<Cart>", "back")
+    assert phone.where == "Shop"
+    assert phone.focus is None
+    assert not shown(phone, "enter")
+    assert "nothing to type into" in act(phone, "type x").tree()
+
+
 def test_a_slow_screen_ignores_input_for_as_many_steps_as_it_loads() -> None:
     phone = act(new_phone(slow={"settings/main": 2}), "<Settings>")
     assert shown(phone, "Loading")
