@@ -65,6 +65,17 @@ def test_there_is_no_verdict_below_four_runs_a_side(
         assert (overall[4] == NO_VERDICT) == (f"against td3: {NO_VERDICT}: sac." in page.read_text()) == (seeds < 4)
 
 
+def test_odds_whose_interval_ends_at_one_half_tell_nothing_apart(make_run: MakeRun, tmp_path: Path) -> None:
+    levels = {"sac": (0.5, 0.5, 0.9, 0.9), "td3": (0.5,) * 4}  # all of the higher two are drawn away in 1 of 16
+    made = [make_run(HOPPER, agent, seed, 0.5) for agent in levels for seed in range(4)]
+    runs = [replace(run, normalised=levels[run.run.agent][run.run.seed]) for run in made]
+    for reference, other, odds in (("td3", "sac", "0.75 [0.50, 1.00]"), ("sac", "td3", "0.25 [0.00, 0.50]")):
+        suite = replace(SUITE, comparisons=(Comparison("One", (HOPPER,), reference),))
+        for row in rows_of(write_report(suite, runs, tmp_path, command=""), other):
+            assert odds in row
+            assert "not told apart" in row
+
+
 def test_agents_whose_mechanism_cannot_act_get_no_verdict(runs: list[FinishedRun], tmp_path: Path) -> None:
     inert = replace(SUITE.comparisons[0], remark="A remark.", inert={"sac": "there is nothing to do"})
     text = write_report(replace(SUITE, comparisons=(inert,)), runs, tmp_path, command="").read_text()

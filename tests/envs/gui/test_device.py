@@ -48,6 +48,13 @@ def test_lists_longer_than_the_screen_scroll_to_their_ends_and_back() -> None:
     assert shown(phone, names[0])
 
 
+def test_swiping_on_at_either_end_of_a_list_is_not_saved_up() -> None:
+    pages = []
+    for start in ([], ["swipe down"] * 3, ["swipe up"] * 5 + ["swipe down"] * 5):
+        pages.append(act(new_phone(), "<Phone>", *start, "swipe up").tree())
+    assert pages[0] == pages[1] == pages[2]
+
+
 def test_back_and_home_walk_the_stack() -> None:
     phone = act(new_phone(), "<Settings>", "<Display>", "<Text size>")
     assert phone.where == "Settings: Text size"
