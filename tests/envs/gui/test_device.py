@@ -48,13 +48,6 @@ def test_lists_longer_than_the_screen_scroll_to_their_ends_and_back() -> None:
     assert shown(phone, names[0])
 
 
-def test_swiping_on_at_either_end_of_a_list_is_not_saved_up() -> None:
-    pages = []
-    for start in ([], ["swipe down"] * 3, ["swipe up"] * 5 + ["swipe down"] * 5):
-        pages.append(act(new_phone(), "<Phone>", *start, "swipe up").tree())
-    assert pages[0] == pages[1] == pages[2]
-
-
 def test_back_and_home_walk_the_stack() -> None:
     phone = act(new_phone(), "<Settings>", "<Display>", "<Text size>")
     assert phone.where == "Settings: Text size"
@@ -127,6 +120,17 @@ def test_a_dialog_waits_until_a_screen_has_loaded() -> None:
     assert phone.dialog is None
     act(phone, "back", "back")
     assert phone.dialog is not None
+
+
+def test_a_dialog_waits_until_the_one_before_it_is_closed() -> None:
+    phone = act(new_phone(interruptions={1: KINDS["update"], 2: KINDS["rating"]}), "swipe up")
+    first = phone.dialog
+    assert first is not None
+    assert act(phone, "swipe up").dialog is first
+    act(phone, f"<{first.buttons[0][0]}>")
+    assert phone.dialog is not None
+    assert phone.dialog.title != first.title
+    assert act(phone, "back").dialog is None
 
 
 def test_quotes_and_long_words_cannot_break_the_tree() -> None:
