@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from matplotlib.typing import ColorType
 
 COLUMNS = 3  # figures beside each other
+VERDICT_RUNS = 4  # of 3 runs a side 2 of the 20 orders set them wholly apart: one chance in ten (of 4, one in 35)
+NO_VERDICT = "no verdict below four runs a side"
+INERT = "inert here"
 COLOURS = 20  # more agents than that are drawn as a ranking: nobody could follow their curves
 
 
@@ -80,8 +83,9 @@ def _head(suite: Suite, runs: Sequence[FinishedRun], board: Board, command: str)
         f"Scores are normalised: 0 is a random policy, 1 the scripted expert. Brackets are {board.level:.0%} "
         "stratified bootstrap intervals over runs. P is the probability that a run of the agent outscores one of the "
         "reference on the same task; an interval with 0.5 in it does not tell them apart. Where every run of one beats "
-        "every run of the other a bootstrap has nothing to resample, and P has no interval. At step 0: success after "
-        "the updates on data alone.",
+        "every run of the other a bootstrap has nothing to resample, and P has no interval. There is "
+        f"{NO_VERDICT}: of three against three, chance alone sets all runs apart one time in ten. At step 0: success "
+        "after the updates on data alone.",
         "",
         *(f"- {note}." for note in board.notes),
         *(f"- Not finished: {count} runs of {task}." for task, count in missing(suite, runs).items()),
@@ -135,6 +139,7 @@ def _compared(comparison: Comparison, board: Board, folder: Path) -> list[str]:
         f"## {comparison.title}",
         "",
         *([comparison.remark, ""] if comparison.remark else []),
+        *_inert(comparison),
         *_overall(comparison, section, board),
         "",
         *_by_task(comparison, board),
@@ -143,11 +148,18 @@ def _compared(comparison: Comparison, board: Board, folder: Path) -> list[str]:
     ]
 
 
+def _inert(comparison: Comparison) -> list[str]:
+    if not comparison.inert:
+        return []
+    rows = [f"- {agent}: {why}." for agent, why in comparison.inert.items()]
+    return [f"These could not do here what sets them apart, and get no verdict ({INERT}):", "", *rows, ""]
+
+
 def _overall(comparison: Comparison, section: Section, board: Board) -> list[str]:
     lines = [f"| agent | IQM | mean | P(beats {comparison.reference}) | | runs a task |", "|---|---|---|---|---|---|"]
     told: dict[str, list[str]] = {}
     for standing in section.standings:
-        odds, verdict = _odds(board, standing.agent, comparison.reference, section.tasks)
+        odds, verdict = _odds(board, standing.agent, comparison, section.tasks)
         cells = [standing.agent, f"{standing.metrics['iqm']:.3f}", f"{standing.metrics['mean']:.3f}", odds, verdict]
         lines.append(f"| {' | '.join([*cells, str(standing.runs)])} |")
         if standing.agent != comparison.reference:
@@ -156,7 +168,7 @@ def _overall(comparison: Comparison, section: Section, board: Board) -> list[str
     if not said:
         return lines
     lines += ["", f"Over all tasks, against {comparison.reference}: {'. '.join(said)}."]
-    compared = sum(len(agents) for agents in told.values())
+    compared = sum(len(agents) for verdict, agents in told.items() if verdict not in (NO_VERDICT, INERT))
     by_chance = round(0.05 * compared)
     if by_chance:
         lines.append(
@@ -170,7 +182,7 @@ def _by_task(comparison: Comparison, board: Board) -> list[str]:
     heads = ("task", "agent", "mean return", "success", beats, "", "length", "at step 0", "minutes")
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for result in board.results:
-        odds = _odds(board, result.agent, comparison.reference, (result.task,))
+        odds = _odds(board, result.agent, comparison, (result.task,))
         cells = [short(result.task), result.agent, f"{result.score:,.2f}", f"{result.success:.0%}", *odds]
         minutes = float(np.mean([run.wall_seconds for run in result.runs])) / 60
         cells += [result.runs[0].run.length, _at_first(result), f"{minutes:.1f}"]
@@ -185,19 +197,29 @@ def _at_first(result: Result) -> str:
     return f"{np.mean(firsts):.0%}" if len(firsts) == len(result.runs) else ""
 
 
-def _odds(board: Board, agent: str, reference: str, tasks: Sequence[str]) -> list[str]:
+def _odds(board: Board, agent: str, comparison: Comparison, tasks: Sequence[str]) -> list[str]:
     """P that the agent beats the reference on these tasks, and in the next cell what it says; blank for itself."""
-    sides = [_scores(board, name, tasks) for name in (agent, reference)]
-    if agent == reference or any(side is None for side in sides):
+    mine, theirs = (_scores(board, name, tasks) for name in (agent, comparison.reference))
+    if agent == comparison.reference or mine is None or theirs is None:
         return ["", ""]
-    mine, theirs = (side for side in sides if side is not None)
-    if min(len(mine.runs), len(theirs.runs)) < MIN_RUNS:
-        return [f"{probability_of_improvement(mine, theirs):.2f}", "too few runs"]
-    odds = improvement_interval(mine, theirs, rng=np.random.default_rng(0), level=board.level)
-    if odds.low == odds.high:
+    odds, verdict = _judged(mine, theirs, board.level)
+    return [odds, INERT if agent in comparison.inert else verdict]
+
+
+def _judged(mine: Scores, theirs: Scores, level: float) -> tuple[str, str]:
+    """The odds that a run of one side beats one of the other, with the interval that there is, and the verdict."""
+    runs = min(len(mine.runs), len(theirs.runs))
+    if runs < MIN_RUNS:
+        return f"{probability_of_improvement(mine, theirs):.2f}", NO_VERDICT
+    odds = improvement_interval(mine, theirs, rng=np.random.default_rng(0), level=level)
+    apart = odds.low == odds.high
+    shown = f"{odds.estimate:.2f}" if apart else f"{odds:.2f}"
+    if runs < VERDICT_RUNS:
+        return shown, NO_VERDICT
+    if apart:
         always = {0.0: "worse in every run", 1.0: "better in every run"}
-        return [f"{odds.estimate:.2f}", always.get(odds.estimate, "all alike")]
-    return [f"{odds:.2f}", "better" if odds.low > 0.5 else "worse" if odds.high < 0.5 else "not told apart"]
+        return shown, always.get(odds.estimate, "all alike")
+    return shown, "better" if odds.low > 0.5 else "worse" if odds.high < 0.5 else "not told apart"
 
 
 def _scores(board: Board, agent: str, tasks: Sequence[str]) -> Scores | None:

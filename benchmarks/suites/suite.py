@@ -80,6 +80,8 @@ class Comparison:
             given is part of its name then: ``sac``, ``sac from demonstrations-v0, then online``.
         by_episodes: draw success against episodes of training, instead of returns against steps.
         remark: a paragraph on it, in Markdown.
+        inert: agents whose mechanism cannot act on these tasks, by name, and why; their scores are shown, and count in
+            no verdict.
     """
 
     title: str
@@ -89,6 +91,7 @@ class Comparison:
     across: bool = False
     by_episodes: bool = False
     remark: str = ""
+    inert: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)

@@ -117,3 +117,14 @@ def test_a_lane_change_is_free_but_driving_on_the_marking_is_not(scene):
     assert rewards.lane_factor(world, cars[0]) == 0.5
     cars[0]["d"] = -0.9
     assert rewards.lane_factor(world, cars[0]) == 0.0
+
+
+def test_time_in_the_lane_saves_up_nothing_for_the_marking(scene):
+    world, cars, _ = scene((0, 0.0, 20.0))
+    for _ in range(50):
+        rewards.keep_time(world, cars[0])
+    assert world["straddle"] == 0.0
+    cars[0]["d"] = 0.5 * LANE_WIDTH
+    for _ in range(16):  # 3.2 of 3 s
+        rewards.keep_time(world, cars[0])
+    assert rewards.lane_factor(world, cars[0]) == 0.5

@@ -110,6 +110,14 @@ def test_no_success_but_by_the_handle(opening: float, off: Any, held: bool) -> N
     assert lanes.held()[0] == lanes.solved()[0] == held
 
 
+@pytest.mark.parametrize(("door", "success"), [(0.66, True), (0.64, False)])
+def test_no_success_while_an_open_door_was_pushed_towards_shut(door: float, success: bool) -> None:
+    lanes = gripped("open drawer", 0.12, 0.8)
+    lanes.qpos[0, lanes._places[1]] = door  # 0.15 rad allowed, in either direction
+    assert lanes.solved()[0] == success
+    assert lanes.step_info()["disturbed"][0] != success
+
+
 def test_handles_by_hand() -> None:
     lanes = opened("open drawer", 0.05, 0.0)
     lanes._cabinet[0], lanes._cabinet_turn[0] = (0.6, 0.02, 0), (1, 0, 0, 0)

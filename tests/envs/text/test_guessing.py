@@ -8,7 +8,7 @@ import pytest
 from tiltyard.envs.text import guess_my_city, twenty_questions
 from tiltyard.envs.text.base import CHARSET, Conversation
 from tiltyard.envs.text.guess_my_city import GuessMyCity
-from tiltyard.envs.text.guessing import Table
+from tiltyard.envs.text.guessing import Problem, Table
 from tiltyard.envs.text.twenty_questions import TwentyQuestions
 
 GAMES: dict[str, tuple[Any, Any]] = {
@@ -268,6 +268,15 @@ def test_candidates_are_those_that_fit_every_answer() -> None:
         meaning = lanes.table.read(lanes.act(problem, Conversation("", said, ["unclear"] * spent)))
         assert meaning is not None
         assert meaning[0] == guesses
+
+
+@each_game
+@pytest.mark.parametrize(("left", "guesses"), [(1, True), (2, True), (3, False)])
+def test_the_expert_guesses_once_it_is_one_of_two_and_asks_before(name: str, left: int, guesses: bool) -> None:
+    lanes = GAMES[name][1](1)
+    meaning = lanes.table.read(lanes.act(Problem(tuple(range(left)), 0), Conversation("", [], [])))
+    assert meaning is not None
+    assert meaning[0] == guesses
 
 
 @each_game

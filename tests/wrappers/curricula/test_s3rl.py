@@ -171,6 +171,16 @@ def test_early_episodes_begin_at_the_teachers_and_are_cut_later_ones_are_native(
     assert starts == [True, True, True, False, False, False]  # after 0, 10 and 20 of 25 steps
 
 
+def test_the_episode_after_the_last_snapshot_step_is_native(snapshots: Snapshots) -> None:
+    env = S3RL(hopper(), snapshots, snapshot_steps=20, truncate_steps=10, seed=0)
+    starts = []
+    for _ in range(3):
+        starts.append(env.reset()[1]["from_snapshot"])
+        for _ in range(10):
+            env.step(np.zeros(3, np.float32))
+    assert starts == [True, True, False]  # after 0, 10 and 20 of 20 steps
+
+
 def test_without_truncation_the_environments_own_limit_counts_from_the_snapshot(snapshots: Snapshots) -> None:
     env = S3RL(
         gymnasium.make("tiltyard/Hopper-v5", max_episode_steps=15, terminate_when_unhealthy=False),
