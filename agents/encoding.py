@@ -264,7 +264,7 @@ def _cells(data: Any, depth: int) -> int:
     kind = data["$space"]
     _check(kind, data.keys() - {"$space"}, _SPACES, "space")
     if kind in ("Dict", "Tuple"):
-        parts = data["spaces"]
+        parts: Any = data["spaces"]
         if not isinstance(parts, dict if kind == "Dict" else list):
             raise ValueError(f"a checkpoint holds a {kind} space without spaces")
         return sum(_cells(part, depth + 1) for part in (parts.values() if kind == "Dict" else parts))
@@ -306,8 +306,8 @@ def _built(data: Mapping[str, Any]) -> spaces.Space[Any]:
 
 def _box(low: Any, high: Any, shape: Any, dtype: Any) -> spaces.Box:
     kind = _dtype(dtype)
-    bounds = [np.broadcast_to(np.array(bound, kind), _shape(shape)) for bound in (low, high)]
-    return spaces.Box(*bounds, dtype=kind.type)  # type: ignore[arg-type]
+    least, most = (np.broadcast_to(np.array(bound, kind), _shape(shape)) for bound in (low, high))
+    return spaces.Box(least, most, dtype=kind.type)
 
 
 _DECODERS: dict[str, Callable[[Any, dict[str, Any], int], Any]] = {

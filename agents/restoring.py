@@ -135,8 +135,8 @@ def check_buffer(agent: type[Any], settings: Mapping[str, Any], n_envs: int, spa
     steps = max(sizes["buffer_size"], n_envs) if "buffer_size" in sizes else sizes.get("n_steps", 1) * n_envs
     if (size := steps * (12 + 2 * sum(map(_bytes, spaces)))) > MOST_BUFFER:
         raise ValueError(
-            f"it wants to remember {steps:,} transitions, {size:,} bytes, and {MOST_BUFFER:,} are the most: give load() "
-            f"another {' or '.join(sizes)}"
+            f"it wants to remember {steps:,} transitions, {size:,} bytes, and {MOST_BUFFER:,} are the most: give "
+            f"load() another {' or '.join(sizes)}"
         )
 
 
