@@ -101,11 +101,15 @@ def refusing(path: PathOrFile, *, given: bool = False) -> Iterator[None]:
     except Exception as error:
         if given and isinstance(error, KeyError | TypeError | ValueError):
             raise
-        said = " ".join(str(error).split())[:400] or type(error).__name__
         raise ValueError(
-            f"{called(path)} is not a Tiltyard checkpoint, or is damaged ({said}): take another copy of it, or save "
-            "it again with this version"
+            f"{called(path)} is not a Tiltyard checkpoint, or is damaged ({one_line(error)}): take another copy "
+            "of it, or save it again with this version"
         ) from error
+
+
+def one_line(error: Exception) -> str:
+    """What an error says, without line breaks and not at any length."""
+    return " ".join(str(error).split())[:400] or type(error).__name__
 
 
 def write_checkpoint(path: PathOrFile, settings: Mapping[str, Any], weights: bytes) -> None:

@@ -18,6 +18,7 @@ from stable_baselines3.common.preprocessing import get_action_dim
 from stable_baselines3.common.vec_env import VecEnv
 
 from ...wrappers.spaces import sb3_spaces, to_sb3
+from ..archive import one_line
 from ..checkpoint import PathOrFile, SafeCheckpoint, write_atomically
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -98,8 +99,9 @@ class OffPolicyAgent(ControlAgent, OffPolicyAlgorithm):
                 _check_fits(file.zip, own)
                 stored: Arrays = {name: file[name] for name in own}
         except Exception as error:  # zip, zlib and NumPy have many kinds of errors for broken files
-            said = " ".join(str(error).split())[:400]
-            raise ValueError(f"{path} is not a replay buffer saved by Tiltyard that fits here ({said})") from error
+            raise ValueError(
+                f"{path} is not a replay buffer saved by Tiltyard that fits here ({one_line(error)})"
+            ) from error
         filled = len(stored["rewards"])
         for name, array in stored.items():
             own[name][:filled] = array

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Box, Space
 
+from ..archive import one_line
 from .base import REWARD_LIMIT
 from .hdf5 import check_hdf5
 
@@ -182,9 +183,8 @@ def readable(dataset: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        said = " ".join(str(error).split())[:400] or type(error).__name__
         raise ValueError(
-            f"dataset {dataset} cannot be read ({said}): make it again, or fetch another copy of it"
+            f"dataset {dataset} cannot be read ({one_line(error)}): make it again, or fetch another copy of it"
         ) from error
 
 

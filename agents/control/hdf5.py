@@ -25,30 +25,32 @@ def check_hdf5(file: "h5py.File") -> None:
 
     total = 0
 
-    def link(name: str, found: Any) -> None:
-        if not isinstance(found, h5py.HardLink):
-            raise ValueError(f"its {name:.100} is a link to something else")
+    def link(name: str, found: Any) -> str | None:
+        return None if isinstance(found, h5py.HardLink) else f"its {name:.100} is a link to something else"
 
-    def part(name: str, found: Any) -> None:
+    def part(name: str, found: Any) -> str | None:
         nonlocal total
         if h5py.h5o.get_info(found.id).rc > 1:
-            raise ValueError(f"its {name:.100} has another name, too")
-        if isinstance(found, h5py.Dataset):
-            total += _size(name, found)
+            return f"its {name:.100} has another name, too"
+        if not isinstance(found, h5py.Dataset):
+            return None
+        total += int(found.size or 0) * int(found.dtype.itemsize)
+        return _oddity(name, found)
 
-    file.visititems_links(link)
-    file.visititems(part)
+    if said := file.visititems_links(link) or file.visititems(part):  # HDF5 goes on until something is returned
+        raise ValueError(said)
     most = min(MOST_BYTES, max(FREE, MOST_GROWTH * Path(file.filename).stat().st_size))
     if total > most:
         raise ValueError(f"its arrays have {total:,} bytes, and {most:,} are the most that are read from such a file")
 
 
-def _size(name: str, found: "h5py.Dataset") -> int:
+def _oddity(name: str, found: "h5py.Dataset") -> str | None:
+    """What an array has that none of ours has."""
     import h5py
 
     if found.is_virtual or found.external:
-        raise ValueError(f"the values of its {name:.100} lie in other files")
+        return f"the values of its {name:.100} lie in other files"
     texts = h5py.check_string_dtype(found.dtype) or h5py.check_vlen_dtype(found.dtype)
     if found.dtype.kind not in "biufSU" and not texts:
-        raise ValueError(f"its {name:.100} holds {found.dtype}, which is neither numbers nor texts")
-    return int(found.size or 0) * int(found.dtype.itemsize)
+        return f"its {name:.100} holds {found.dtype}, which is neither numbers nor texts"
+    return None

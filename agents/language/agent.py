@@ -1,6 +1,6 @@
 """What all language agents share: a policy on strings, a supervised warm start, Stable-Baselines3's loop and logs."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -147,6 +147,11 @@ class LanguageAgent(Loop):
                 raise ValueError(
                     f"{name} was trained on other characters: this environment's {kind} also have {other!r:.40}"
                 )
+
+    def _checked_parameters(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        if "policy" in parameters:  # other tokens are the reason for all else that does not fit
+            self.policy.check_tokens(parameters["policy"])
+        return super()._checked_parameters(parameters)
 
     @classmethod
     def _check_policy(cls, policy: Any) -> None:

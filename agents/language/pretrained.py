@@ -17,6 +17,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from ... import unknown
+from ..archive import one_line
 from ..checkpoint import write_atomically
 from .policy import TextPolicy, pieces_of
 from .transformer import SIZES
@@ -106,8 +107,9 @@ def read_base(policy: str) -> Base:
             )
             known = "size" in base.about and bool(base.pieces)
     except Exception as error:  # safetensors and PyTorch have many kinds of errors for broken files
-        said = " ".join(str(error).split())[:400]
-        raise ValueError(f"{file} is no base checkpoint, or is damaged ({said}): use another copy") from error
+        raise ValueError(
+            f"{file} is no base checkpoint, or is damaged ({one_line(error)}): use another copy"
+        ) from error
     if not known:
         raise ValueError(f"{file} does not say of which network or tokens it is: use what tiltyard pretrain writes")
     if base.size not in SIZES:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...agents.archive import one_line
 from ...agents.control.hdf5 import check_hdf5
 from .. import provenance
 from .d4rl_scores import SCORES, d4rl_normalise
@@ -129,10 +130,12 @@ def _arrays(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
         raise ValueError(f"{path} is not an HDF5 file")
     try:
         with h5py.File(path, "r") as file:
-            arrays, described = _contents(file)
+            missing = [name for name in NEEDED if name not in set(file)]
+            arrays, described = ({}, {}) if missing else _contents(file)
     except Exception as error:  # HDF5 has many kinds of errors for broken files
-        said = " ".join(str(error).split())[:400]
-        raise ValueError(f"{path} is not a D4RL file, or is damaged ({said}): download it again") from error
+        raise ValueError(f"{path} is not a D4RL file, or is damaged ({one_line(error)}): download it again") from error
+    if missing:
+        raise ValueError(f"{path} is not a D4RL file: it lacks {', '.join(missing)}")
     steps = len(arrays["rewards"])
     for name in ("rewards", "terminals", "timeouts"):
         if name in arrays and arrays[name].shape == (steps, 1):
@@ -147,9 +150,6 @@ def _arrays(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
 def _contents(file: "h5py.File") -> tuple[dict[str, Array], dict[str, Any]]:
     """Arrays and scalars of a file that holds nothing else than files of D4RL do."""
     check_hdf5(file)
-    missing = [name for name in NEEDED if name not in file]
-    if missing:
-        raise ValueError(f"it lacks {', '.join(missing)}")
     arrays = {name: file[name][()] for name in (*NEEDED, "timeouts", "next_observations") if name in file}
     arrays |= {f"infos/{name}": part[()] for name, part in _leaves(file.get("infos"))}
     for name, array in arrays.items():
