@@ -22,6 +22,9 @@ MARKS = 4
 ANSWERED = "<<what was answered>>"
 """Stands for an answer where a chat template is asked what follows it."""
 
+TRUST_NOTHING = {"trust_remote_code": False}
+"""A model's folder may hold Python code and pickled weights: neither is run or read, wherever it is from."""
+
 LORA_PREFIX = "?lora="
 """``hf:<path>?lora=16`` trains adapters of rank 16 and leaves the model's weights alone."""
 
@@ -46,7 +49,7 @@ class HFTokenizer:
     """
 
     def __init__(self, path: str) -> None:
-        self.own = need("transformers", "hf").AutoTokenizer.from_pretrained(path)
+        self.own = need("transformers", "hf").AutoTokenizer.from_pretrained(path, **TRUST_NOTHING)
         if self.own.eos_token_id is None:
             raise ValueError(f"the tokenizer of {path} has no end-of-text token: answers could not end")
         self.pieces = tuple(self.own.convert_ids_to_tokens(list(range(len(self.own)))))
@@ -96,7 +99,8 @@ class HFNetwork(nn.Module):
 
     def __init__(self, path: str, tokenizer: HFTokenizer, *, lora: int = 0) -> None:
         super().__init__()
-        model = need("transformers", "hf").AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32).eval()
+        make = need("transformers", "hf").AutoModelForCausalLM.from_pretrained
+        model = make(path, dtype=torch.float32, use_safetensors=True, **TRUST_NOTHING).eval()
         self.decoder = model.base_model
         head = model.get_output_embeddings()
         self.head = None if head.weight is self.embedding.weight else head  # a tied head would be stored twice
