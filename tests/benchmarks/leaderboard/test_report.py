@@ -167,6 +167,9 @@ def test_many_agents_are_drawn_as_a_ranking(make_run: MakeRun, tmp_path: Path, m
     assert drawn[0][1] == pytest.approx(np.mean(middle))
     assert drawn[2][1] == pytest.approx(np.mean([run.scores for run in own]))
     assert Image.open(tmp_path / "all.png").height > 400
+    inert = replace(suite.comparisons[0], inert={"m0": "it cannot act"})  # whose verdict is no comparison
+    page = write_report(replace(suite, comparisons=(inert,)), runs, tmp_path, command="").read_text()
+    assert "Of 19 comparisons at 95% about 1 would" in page
 
 
 def test_success_can_be_drawn_against_episodes(make_run: MakeRun, tmp_path: Path) -> None:
