@@ -23,6 +23,8 @@ MOST_SETTINGS = 2**26
 curriculum remembers of as many problems, are a few million; weights are no settings."""
 MOST_ENVS = 2**20
 """Environments at once: simulators on graphics cards have tens of thousands."""
+LONGEST_NAME = 100
+"""Characters of a class's name, which messages repeat."""
 
 _CONTENTS: dict[str, type[Any]] = {
     "class": str,
@@ -76,6 +78,8 @@ def _checked(settings: Any) -> dict[str, Any]:
     for name, kind in _CONTENTS.items():
         if type(settings.get(name)) is not kind:
             raise ValueError(f"its {SETTINGS} has no {name}, or one that is no {kind.__name__}")
+    if len(settings["class"]) > LONGEST_NAME:
+        raise ValueError(f"it is of a class whose name has {len(settings['class']):,} characters")
     if not 1 <= settings["n_envs"] <= MOST_ENVS:
         raise ValueError(f"it wants {settings['n_envs']} environments, and {MOST_ENVS:,} are the most")
     if len(settings["spaces"]) != 2:

@@ -264,10 +264,10 @@ def _cells(data: Any, depth: int) -> int:
     kind = data["$space"]
     _check(kind, data.keys() - {"$space"}, _SPACES, "space")
     if kind in ("Dict", "Tuple"):
-        parts: Any = data["spaces"]
+        parts = data["spaces"]
         if not isinstance(parts, dict if kind == "Dict" else list):
             raise ValueError(f"a checkpoint holds a {kind} space without spaces")
-        return sum(_cells(part, depth + 1) for part in (parts.values() if kind == "Dict" else parts))
+        return sum(_cells(part, depth + 1) for part in (parts.values() if isinstance(parts, dict) else parts))
     shapes = {"Box": "shape", "MultiBinary": "n"}
     return math.prod(_shape(data[shapes[kind]])) if kind in shapes else 1
 

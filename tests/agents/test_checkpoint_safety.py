@@ -16,8 +16,7 @@ from stable_baselines3.common.buffers import ReplayBuffer
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor, FlattenExtractor
 from stable_baselines3.her import HerReplayBuffer
 
-from tiltyard.agents import DQN, PPO, SAC, TQC, PolicyGradient
-from tiltyard.agents.archive import MOST_ENVS
+from tiltyard.agents import DQN, PPO, SAC, TQC, PolicyGradient, archive
 from tiltyard.agents.encoding import decode
 from tiltyard.benchmarks.commands import load_agent
 
@@ -55,12 +54,12 @@ def saved(agent: Any, folder: Path) -> Path:
 
 def changed(path: Path, change: Callable[[Settings], object]) -> Path:
     """The checkpoint with other settings, and right checksums."""
-    with zipfile.ZipFile(path) as archive:
-        settings, weights = json.loads(archive.read("settings.json")), archive.read("weights.safetensors")
+    with zipfile.ZipFile(path) as file:
+        settings, weights = json.loads(file.read("settings.json")), file.read("weights.safetensors")
     change(settings)
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("settings.json", json.dumps(settings))
-        archive.writestr("weights.safetensors", weights)
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("settings.json", json.dumps(settings))
+        file.writestr("weights.safetensors", weights)
     return path
 
 
@@ -173,14 +172,14 @@ def test_parameters_are_of_the_agents_own_parts(part: str, sac: Path) -> None:
 
 
 def test_a_variable_keeps_its_shape(sac: Path) -> None:
-    with zipfile.ZipFile(sac) as archive:
-        settings, weights = archive.read("settings.json"), archive.read("weights.safetensors")
+    with zipfile.ZipFile(sac) as file:
+        settings, weights = file.read("settings.json"), file.read("weights.safetensors")
     name = b'"variables/log_ent_coef":{"dtype":"F32","shape":['
     other = weights.replace(name + b"1]", name + b"] ", 1)  # one number, but no list of one
     assert other != weights
-    with zipfile.ZipFile(sac, "w") as archive:
-        archive.writestr("settings.json", settings)
-        archive.writestr("weights.safetensors", other)
+    with zipfile.ZipFile(sac, "w") as file:
+        file.writestr("settings.json", settings)
+        file.writestr("weights.safetensors", other)
     refused(SAC, sac, "log_ent_coef is of another shape")
 
 
@@ -206,7 +205,7 @@ def test_spaces_are_of_a_size(space: dict[str, Any], sac: Path) -> None:
     refused(SAC, changed(sac, lambda stored: stored["spaces"].__setitem__(0, space)), "damaged")
 
 
-@pytest.mark.parametrize("n_envs", [10**12, MOST_ENVS + 1, 0, -1, 1.5, True, "1"])
+@pytest.mark.parametrize("n_envs", [10**12, archive.MOST_ENVS + 1, 0, -1, 1.5, True, "1"])
 def test_environments_are_counted(n_envs: Any, sac: Path) -> None:
     refused(SAC, changed(sac, lambda stored: stored.update(n_envs=n_envs)), "n_envs|environments")
 
@@ -237,29 +236,34 @@ def test_no_tensor_is_made_before_it_is_known_to_be_small(sac: Path) -> None:
 
 @pytest.mark.parametrize("depth", [40, 10**5])
 def test_settings_are_not_nested_without_end(depth: int, sac: Path) -> None:
-    with zipfile.ZipFile(sac) as archive:
-        settings, weights = archive.read("settings.json").decode(), archive.read("weights.safetensors")
-    with zipfile.ZipFile(sac, "w") as archive:
-        archive.writestr("settings.json", settings.replace('"seed": 0', '"seed": ' + "[" * depth + "]" * depth))
-        archive.writestr("weights.safetensors", weights)
+    with zipfile.ZipFile(sac) as file:
+        settings, weights = file.read("settings.json").decode(), file.read("weights.safetensors")
+    with zipfile.ZipFile(sac, "w") as file:
+        file.writestr("settings.json", settings.replace('"seed": 0', '"seed": ' + "[" * depth + "]" * depth))
+        file.writestr("weights.safetensors", weights)
     refused(SAC, sac, "deep|recursion")
 
 
 def test_a_zip_that_unpacks_to_more_than_it_holds_is_not_unpacked(sac: Path) -> None:
-    with zipfile.ZipFile(sac) as archive:
-        settings = archive.read("settings.json")
-    with zipfile.ZipFile(sac, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(zipfile.ZipInfo("settings.json"), settings)
-        with archive.open("weights.safetensors", "w", force_zip64=True) as member:
+    with zipfile.ZipFile(sac) as file:
+        settings = file.read("settings.json")
+    with zipfile.ZipFile(sac, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr(zipfile.ZipInfo("settings.json"), settings)
+        with file.open("weights.safetensors", "w", force_zip64=True) as member:
             for _ in range(64):
                 member.write(bytes(2**20))
     assert sac.stat().st_size < 2**20
     refused(SAC, sac, "weights.safetensors is compressed")
 
 
+def test_settings_are_of_a_size(sac: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive, "MOST_SETTINGS", 1000)
+    refused(SAC, sac, "its settings.json has [0-9,]+ bytes, and 1,000 are the most")
+
+
 def test_a_member_is_there_once(sac: Path) -> None:
-    with zipfile.ZipFile(sac, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
-        archive.writestr("settings.json", "{}")
+    with zipfile.ZipFile(sac, "a") as file, pytest.warns(UserWarning, match="Duplicate name"):
+        file.writestr("settings.json", "{}")
     refused(SAC, sac, "it has 2 settings.json")
 
 
@@ -343,3 +347,52 @@ def test_images_are_read_in_all_the_extractors(tmp_path: Path) -> None:
     agent = PPO("CnnPolicy", Screen(), n_steps=4, batch_size=4, policy_kwargs=small)
     loaded = PPO.load(saved(agent, tmp_path))
     assert isinstance(loaded.policy.features_extractor, BaseFeaturesExtractor)
+
+
+def buffer(folder: Path, **changed: Any) -> Path:
+    """A replay buffer of eight transitions, with other arrays."""
+    SAC("MlpPolicy", "Pendulum-v1", **OFF).learn(8).save_replay_buffer(folder / "buffer.npz")
+    with np.load(folder / "buffer.npz") as file:
+        arrays = {name: file[name] for name in file.files}
+    np.savez_compressed(folder / "buffer.npz", **(arrays | changed))
+    return folder / "buffer.npz"
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"rewards": np.zeros((10**8, 1), np.int8)}, "does not fit"),  # 100 KB that would become 100 MB
+        ({"rewards": np.zeros((7, 1), np.float32)}, "does not fit"),
+        ({"rewards": np.zeros(())}, "does not fit"),
+        ({"rewards": np.array([["a"]] * 8)}, "no numbers"),
+        ({"rewards": np.zeros((8, 1), [("a", "f4")])}, "no numbers"),
+        ({"more": np.zeros(1)}, "it holds"),
+    ],
+)
+def test_replay_buffers_are_read_if_they_fit(changed: dict[str, Any], message: str, tmp_path: Path) -> None:
+    path, agent = buffer(tmp_path, **changed), SAC("MlpPolicy", "Pendulum-v1", **OFF)
+    with pytest.raises(ValueError, match=message) as caught:
+        agent.load_replay_buffer(path)
+    assert str(path) in str(caught.value)
+    assert not agent.replay_buffer.rewards.any()
+
+
+def test_a_damaged_replay_buffer_says_so(tmp_path: Path) -> None:
+    path, agent, rng = buffer(tmp_path), SAC("MlpPolicy", "Pendulum-v1", **OFF), np.random.default_rng(0)
+    whole = path.read_bytes()
+    for _ in range(200):
+        spoilt = bytearray(whole)
+        for place in rng.integers(len(whole), size=3):
+            spoilt[place] ^= 1 << int(rng.integers(8))
+        path.write_bytes(bytes(spoilt[: int(rng.integers(1, len(whole) + 1))] if rng.random() < 0.3 else spoilt))
+        said = sentence(lambda: agent.load_replay_buffer(path))
+        assert not said or ("not a replay buffer" in said and "\n" not in said)
+
+
+def sentence(load: Callable[[], object]) -> str:
+    """The ``ValueError`` that ``load`` ended in, if it did."""
+    try:
+        load()
+    except ValueError as error:
+        return str(error)
+    return ""
