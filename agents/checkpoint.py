@@ -24,6 +24,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from .. import __version__, unknown
 from .encoding import decode, encode, freeze
+from .settings import check_settings, check_steps, whole_signature
 
 SETTINGS, WEIGHTS = "settings.json", "weights.safetensors"
 _NOT_SETTINGS = {"self", "env", "device", "tensorboard_log", "_init_setup_model"}
@@ -35,7 +36,7 @@ Self = TypeVar("Self", bound="SafeCheckpoint")
 
 def check_keywords(agent: type[Any], settings: Iterable[str]) -> None:
     """Raises ``TypeError`` with the nearest valid names if a keyword is not of ``agent``'s constructor."""
-    valid = [name for name in inspect.signature(agent).parameters if name != "_init_setup_model"]
+    valid = [name for name in whole_signature(agent).parameters if name != "_init_setup_model"]
     for name in settings:
         if name not in valid and name != "_init_setup_model":
             raise TypeError(f"{agent.__name__}: {unknown('keyword', name, valid)}")
@@ -67,16 +68,22 @@ class SafeCheckpoint(BaseAlgorithm):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Gives a class whose constructor hands ``**settings`` on the signature that this makes, settings by name."""
         super().__init_subclass__(**kwargs)
-        cls.__signature__ = _whole_signature(cls)
+        cls.__signature__ = whole_signature(cls)
 
     def __new__(cls: type[Self], *args: Any, **kwargs: Any) -> Self:
         """Notes the constructor's arguments, whatever class in the family defines the constructor."""
         check_keywords(cls, kwargs)
         agent = super().__new__(cls)
         given = inspect.signature(cls).bind_partial(*args, **kwargs).arguments
+        check_settings(cls, given)
         kept = {name: value for name, value in given.items() if name not in _NOT_SETTINGS}
         agent._given = {name: deepcopy(value) if isinstance(value, dict) else value for name, value in kept.items()}
         return agent
+
+    def _setup_learn(self, total_timesteps: int, *args: Any, **kwargs: Any) -> Any:
+        """As in SB3, once it is known how long to learn."""
+        check_steps(total_timesteps)
+        return super()._setup_learn(total_timesteps, *args, **kwargs)
 
     def save(
         self, path: PathOrFile, exclude: Iterable[str] | None = None, include: Iterable[str] | None = None
@@ -196,19 +203,6 @@ class SafeCheckpoint(BaseAlgorithm):
             recursive_setattr(self, f"{name}.data", tensors[f"variables/{name}"].to(self.device))
         for name, value in stored["counters"].items():
             setattr(self, name, decode(value))
-
-
-def _whole_signature(cls: type[Any]) -> inspect.Signature:
-    """The constructor's parameters, with those of the next constructor in place of its ``**settings``."""
-    found: dict[str, inspect.Parameter] = {}
-    for owner in cls.__mro__:
-        if "__init__" not in vars(owner):
-            continue
-        own = list(inspect.signature(vars(owner)["__init__"]).parameters.values())[1:]
-        found = {**{one.name: one for one in own if one.kind is not one.VAR_KEYWORD and one.name not in found}, **found}
-        if not any(one.kind is one.VAR_KEYWORD for one in own):
-            break
-    return inspect.Signature(sorted(found.values(), key=lambda one: (one.kind, one.name == "_init_setup_model")))
 
 
 def read_checkpoint(path: PathOrFile) -> tuple[dict[str, Any], dict[str, th.Tensor]]:
