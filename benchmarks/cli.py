@@ -57,9 +57,9 @@ class Train:
     """Trains one agent in one environment, evaluating it on held-out problems; fills one run folder."""
 
     env: str
-    """environment id, such as tiltyard/Hopper-v5"""
+    """environment id, such as tiltyard/Hopper-v5; any of Gymnasium's, or another package's as module:id"""
     agent: str
-    """agent name, such as sac"""
+    """agent name, such as sac; any other Stable-Baselines3 class as module:Class"""
     seed: int = 0
     """of everything random in training; from 10000 on it marks a tuning run, which no leaderboard shows"""
     steps: int = 20_000
@@ -104,12 +104,14 @@ class Evaluate:
     """environment id; a run folder knows its own"""
     episodes: int = 100
     """how many"""
+    trust: bool = False
+    """import what a run folder names as module:Class or module:id, which runs its code"""
 
     def run(self) -> int:
         """Plays the episodes and prints return and success with intervals."""
         from .evaluation import evaluate
 
-        agent, env_id = _policy(self.agent, self.env)
+        agent, env_id = _policy(self.agent, self.env, self.trust)
         found = evaluate(agent, env_id, episodes=self.episodes)
         commands.print_evaluation(found.scores, found.successes, env_id)
         return 0
@@ -131,12 +133,14 @@ class Play:
     """stop after so many steps in all"""
     seed: int | None = None
     """play the problems of these seeds and the following, instead of the published evaluation problems"""
+    trust: bool = False
+    """import what a run folder names as module:Class or module:id, which runs its code"""
 
     def run(self) -> int:
         """Records, then prints what was played."""
         from .play import play
 
-        agent, env_id = _policy(self.agent, self.env)
+        agent, env_id = _policy(self.agent, self.env, self.trust)
         with commands.bar(f"recording {env_id}", self.steps) as progress:
             played = play(
                 env_id,
@@ -148,8 +152,8 @@ class Play:
                 progress=progress,
             )
         for i, episode in enumerate(played):
-            verdict = "success" if episode.success else "no success"
-            print(f"episode {i}: return {episode.score:.2f}, {episode.steps} steps, {verdict}")
+            verdict = {True: ", success", False: ", no success", None: ""}[episode.success]
+            print(f"episode {i}: return {episode.score:.2f}, {episode.steps} steps{verdict}")
         print(f"wrote {self.video}")
         return 0
 
@@ -159,7 +163,7 @@ class Race:
     """Runs every agent of a suite on its tasks over several seeds; finished runs are kept, so it can be resumed."""
 
     suite: tyro.conf.Positional[str]
-    """name of a suite, such as smoke"""
+    """name of a suite, such as smoke, or a .toml file that holds one"""
     agents: str | None = None
     """race these alone: names with commas between"""
     seeds: str | None = None
@@ -351,16 +355,16 @@ def _flat(box: str) -> str:
     return re.sub(r"\s+", " ", parts[0 if framed or len(parts) == 1 else 1]).strip()
 
 
-def _policy(agent: str, env_id: str | None) -> tuple[Any, str]:
+def _policy(agent: str, env_id: str | None, trust: bool) -> tuple[Any, str]:
     """The policy that ``agent`` names, and the environment to play it in."""
-    from ..envs.catalogue import find as find_env
+    from ..envs.catalogue import resolve
     from .evaluation import POLICIES
 
-    policy, own = (agent, None) if agent in POLICIES else commands.load_agent(agent)
+    policy, own = (agent, None) if agent in POLICIES else commands.load_agent(agent, trust=trust)
     env_id = env_id or own
     if env_id is None:
         raise ValueError("which environment? give --env ID (tiltyard list envs shows them)")
-    find_env(env_id)
+    resolve(env_id)
     return policy, env_id
 
 
@@ -372,7 +376,7 @@ def _is_mistake(error: BaseException) -> bool:
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     module = trace.tb_frame.f_globals.get("__name__", "") if trace is not None else ""
-    return isinstance(error, OSError) or module.startswith("tiltyard.")
+    return isinstance(error, OSError | MissingExtra) or f"{module}.".startswith("tiltyard.")
 
 
 def _sentence(error: BaseException) -> str:

@@ -57,15 +57,20 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
     return settings
 
 
-def load_agent(path: str | Path) -> "tuple[BaseAlgorithm, str | None]":
+def load_agent(path: str | Path, *, trust: bool = False) -> "tuple[BaseAlgorithm, str | None]":
     """The agent of a run folder or of a checkpoint file, and the environment it was trained in (None: not known).
+
+    Args:
+        path: of either.
+        trust: whether modules that it names may be imported, which runs their code.
 
     Raises:
         FileNotFoundError: neither is there.
-        ValueError: the file is no checkpoint of ours, or of an agent this version does not have.
+        ValueError: the file is no checkpoint of ours, of an agent this version does not have, or names a module that
+            would be imported without ``trust``.
     """
-    from ..agents.catalogue import ROWS
     from ..agents.catalogue import find as find_agent
+    from ..agents.catalogue import rows
     from ..agents.checkpoint import read_checkpoint
 
     path = Path(path)
@@ -73,15 +78,29 @@ def load_agent(path: str | Path) -> "tuple[BaseAlgorithm, str | None]":
         if not is_finished(path):
             raise FileNotFoundError(f"{path} holds no finished run: give a run's folder or a checkpoint file")
         run = read_run(path).run
+        _check_trust(path, (run.agent, run.env_id), trust)
         agent: BaseAlgorithm = find_agent(run.agent).load().load(path / CHECKPOINT)
         return agent, run.env_id
     if not path.exists() and not path.with_name(f"{path.name}.zip").exists():
         raise FileNotFoundError(f"there is no run folder or checkpoint file {path}")
     name = read_checkpoint(path)[0]["class"]
-    classes = {row.class_name: row for row in ROWS}
+    classes = {key: row for row in reversed(rows()) for key in (row.entry_point, row.class_name)}
     if name not in classes:
-        raise ValueError(f"{path} holds an {unknown('agent class', name, classes)}")
-    return classes[name].load().load(path), None
+        if ":" not in name:
+            raise ValueError(f"{path} holds an {unknown('agent class', name, [row.class_name for row in rows()])}")
+        _check_trust(path, (name,), trust)
+    return classes.get(name, find_agent(name)).load().load(path), None
+
+
+def _check_trust(path: Path, names: Sequence[str], trust: bool) -> None:
+    """Refuses to import what a folder or file names, unless it is Stable-Baselines3's or the user trusts its maker."""
+    for name in names:
+        module, colon, _ = name.rpartition(":")
+        if colon and not trust and module not in ("tiltyard", "stable_baselines3", "sb3_contrib"):
+            raise ValueError(
+                f"{path} names {name}: using it imports the module {module!r} and runs its code; if you trust whoever "
+                "made it, add --trust"
+            )
 
 
 def table(title: str, *columns: str) -> "Table":
@@ -97,7 +116,10 @@ def table(title: str, *columns: str) -> "Table":
 
 
 def print_evaluation(scores: Sequence[float], successes: Sequence[bool], env_id: str) -> None:
-    """Prints mean return, normalised return (95% bootstrap intervals) and success rate (95% Wilson interval)."""
+    """Prints mean return, normalised return (95% bootstrap intervals) and success rate (95% Wilson interval).
+
+    What an environment of another package does not tell is left out (no scores to normalise by) or "-" (no success).
+    """
     import numpy as np
     from rich.console import Console
 
@@ -106,15 +128,19 @@ def print_evaluation(scores: Sequence[float], successes: Sequence[bool], env_id:
 
     row, n = find_env(env_id), len(scores)
     shown = table(f"{env_id}, {n} held-out episodes", "", "mean#", "95% interval#")
-    for name, values in (
-        ("return", list(scores)),
-        ("normalised (0 random, 1 expert)", [row.normalise(score) for score in scores]),
-    ):
+    kinds = [("return", list(scores))]
+    if row.scored:
+        kinds.append(("normalised (0 random, 1 expert)", [row.normalise(score) for score in scores]))
+    for name, values in kinds:
         found = None
         if n >= 3:
             found = bootstrap_interval(np.array(values)[:, None], mean, rng=np.random.default_rng(0))
         shown.add_row(name, f"{sum(values) / n:.3f}", _ends(found))
-    shown.add_row("success", f"{sum(successes) / n:.3f}", _ends(Interval(sum(successes) / n, *wilson(successes))))
+    if successes:
+        rate = sum(successes) / n
+        shown.add_row("success", f"{rate:.3f}", _ends(Interval(rate, *wilson(successes))))
+    else:
+        shown.add_row("success", "-", "the environment does not say")
     Console().print(shown)
 
 

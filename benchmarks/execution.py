@@ -77,7 +77,7 @@ def _train(run: Run, folder: Path, progress: Callable[[int], None] | None) -> No
     assert training is not None
     evaluation = evaluation_env(run.env_id, run.agent, run.eval_episodes, **run.params.get("env_kwargs", {}))
     try:
-        check_held_out(training, evaluation)
+        check_held_out(training, evaluation, splits=find_env(run.env_id).splits)
         agent.set_logger(configure(str(folder), ["csv"]))
         curve = HeldOutEvaluation(evaluation, run, folder)
         steps = _Steps(folder / STEPS, progress)
@@ -146,7 +146,8 @@ class HeldOutEvaluation(EvalCallback):
         self.evaluations_timesteps.append(at)
         self.evaluations_results.append(list(found.scores))
         self.evaluations_length.append(list(found.lengths))
-        self.evaluations_successes.append(list(found.successes))
+        untold: list[Any] = [np.nan] * len(found.scores)
+        self.evaluations_successes.append(list(found.successes) or untold)
         np.savez(
             self.path,
             timesteps=self.evaluations_timesteps,
@@ -155,7 +156,8 @@ class HeldOutEvaluation(EvalCallback):
             successes=self.evaluations_successes,
         )
         self.logger.record("eval/mean_reward", found.mean)
-        self.logger.record("eval/success_rate", found.success_rate)
+        if found.successes:
+            self.logger.record("eval/success_rate", found.success_rate)
         self.logger.record("time/total_timesteps", at)
         self.logger.dump(at)
         return found

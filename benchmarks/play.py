@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import unknown
-from ..envs.catalogue import find as find_env
+from ..envs.catalogue import resolve
 from ..envs.seeding import Split
-from .evaluation import evaluation_seeds, view_of
+from .evaluation import evaluation_seeds, success_of, view_of
 
 Frame = npt.NDArray[np.uint8]
 FORMATS = (".gif", ".mp4")
@@ -25,10 +25,10 @@ MAX_FPS = 30  # of environments with more steps a second, every k-th is shown
 
 @dataclass(frozen=True)
 class Episode:
-    """What was played: undiscounted return, success, steps taken."""
+    """What was played: undiscounted return, success (None: the environment does not say), steps taken."""
 
     score: float
-    success: bool
+    success: bool | None
     steps: int
 
 
@@ -82,8 +82,8 @@ class _Player:
 
         from ..wrappers.spaces import sb3_spaces
 
-        view = view_of(agent, find_env(env_id).id)
-        kwargs = {**view.env_kwargs, **env_kwargs, "split": split}
+        view = view_of(agent, env_id)
+        kwargs = {**view.env_kwargs, **env_kwargs, **({"split": split} if resolve(env_id).splits else {})}
         self.env = gymnasium.make(env_id, render_mode="rgb_array", **kwargs)
         if not view.strings:
             self.env = sb3_spaces(self.env)
@@ -111,14 +111,15 @@ class _Player:
                     yield self._frame(goal, action, count, score)
                 if progress is not None:
                     progress(played)
-            yield from [self._frame(goal, action, count, score, info["success"] if over else None)] * hold
-            self.episodes.append(Episode(score, bool(info["success"]), count))
+            yield from [self._frame(goal, action, count, score, success_of(info) if over else None)] * hold
+            self.episodes.append(Episode(score, success_of(info), count))
             if played == steps:
                 return
 
     def _goal(self) -> str:
         """What a GUI environment asks for, in its own words (an agent may see it encoded)."""
-        raw = self.env.unwrapped.lanes.observe()  # type: ignore[attr-defined]
+        lanes = getattr(self.env.unwrapped, "lanes", None)  # ours alone have them
+        raw = None if lanes is None else lanes.observe()
         return str(raw["goal"][0]) if isinstance(raw, dict) and "goal" in raw else ""
 
     def _frame(self, goal: str, action: Any, step: int, score: float, success: bool | None = None) -> Frame:
@@ -135,6 +136,8 @@ def _single_policy(agent: Any, env: Any) -> Callable[[Any, bool], Any]:
     if agent == "random":
         return lambda observation, begins: env.action_space.sample()
     if agent == "expert":
+        if not hasattr(env.unwrapped, "expert"):
+            raise ValueError(f"{env.spec.id} has no expert: play an agent, or random")
         expert = env.unwrapped.expert()
         return lambda observation, begins: expert.predict(observation)[0]
     state: Any = None  # of agents that remember, such as what has been said

@@ -44,7 +44,7 @@ def race(
     """Executes every run of a suite that is not finished yet, and returns them all in the suite's order.
 
     Args:
-        suite: a suite, or the name of one.
+        suite: a suite, the name of one, or the path of a ``.toml`` file that holds one.
         agents: race these alone.
         seeds: instead of the suite's own; below 10,000 (seeds from there on are for tuning).
         root: folder of run folders. Finished runs found there are kept, unfinished ones start again.
@@ -56,7 +56,7 @@ def race(
         ValueError: a tuning seed, or fewer than 1 worker.
         RaceIncomplete: when all others are done, if a run failed, was killed, or is there under other versions.
     """
-    suite = find_suite(suite) if isinstance(suite, str) else suite
+    name, suite = (suite, find_suite(suite)) if isinstance(suite, str) else (suite.name, suite)
     runs, execute, root = suite.runs(agents=agents, seeds=seeds), find_engine(engine), Path(root)
     _check(runs, workers)
     root.mkdir(parents=True, exist_ok=True)
@@ -70,7 +70,7 @@ def race(
                 failures |= {} if error is None else {run.name: error}
     finished = [read_run(run.folder(root)) for run in runs if run.name not in failures]
     if failures:
-        command = _command(suite.name, agents, seeds, root, engine, workers)
+        command = _command(name, agents, seeds, root, engine, workers)
         raise RaceIncomplete(_message(failures, len(finished), root, command), failures, finished)
     return finished
 
@@ -203,13 +203,17 @@ class _Board:
         result = read_run(run.folder(self._root))
         self._progress.print(
             f"{_short(run):<28} seed {run.seed:<4} score {result.normalised:6.3f}   "
-            f"success {sum(result.successes) / len(result.successes):6.1%}   {result.wall_seconds:6.1f} s",
+            f"success {_share(result.successes):>6}   {result.wall_seconds:6.1f} s",
             highlight=False,
         )
 
 
 def _short(run: Run) -> str:
     return f"{run.env_id.rpartition('/')[2]} {run.agent}"
+
+
+def _share(successes: Sequence[bool]) -> str:
+    return f"{sum(successes) / len(successes):.1%}" if successes else "-"
 
 
 def _steps(path: Path) -> int | None:

@@ -32,6 +32,7 @@ from zipfile import BadZipFile
 
 from ..agents.catalogue import find as find_agent
 from ..envs.catalogue import find as find_env
+from ..envs.catalogue import resolve
 from . import provenance
 from .evaluation import SEED_LIMIT
 
@@ -52,8 +53,8 @@ class Run:
     """One agent trained once on one environment.
 
     Attributes:
-        env_id: a Gymnasium id of the environments' catalogue.
-        agent: a name of the agents' catalogue.
+        env_id: a Gymnasium id: of the environments' catalogue, or of another package, also as ``module:id``.
+        agent: a name of the agents' catalogue, or ``module:Class``.
         seed: of everything random in training; from 10,000 on it marks a tuning run (see :mod:`.evaluation`).
         budget: environment steps of training (agents that collect whole batches may overshoot by less than one batch);
             0 for a run that learns from a dataset alone.
@@ -88,7 +89,7 @@ class Run:
     def name(self) -> str:
         """Readable, and different for every different run: ``Hopper-v5-sac-s0-1f3a5c7e``."""
         digest = sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:8]
-        return f"{self.env_id.rpartition('/')[2]}-{self.agent}-s{self.seed}-{digest}"
+        return f"{self.env_id.rpartition('/')[2]}-{self.agent}-s{self.seed}-{digest}".replace(":", ".")
 
     @property
     def track(self) -> str:
@@ -141,8 +142,8 @@ class Run:
         """
         from .execution import check_params
 
-        env, agent = find_env(self.env_id), find_agent(self.agent)
-        if env.domain not in agent.domains:
+        env, agent = resolve(self.env_id), find_agent(self.agent)
+        if not agent.trains_in(env):
             raise ValueError(
                 f"agent {agent.name!r} trains in {', '.join(agent.domains)} environments; {env.id} is {env.domain}"
             )
@@ -183,8 +184,9 @@ class FinishedRun:
     Attributes:
         run: what was run.
         scores: raw (undiscounted) return of each final evaluation episode, on the test split.
-        successes: whether each of these episodes succeeded.
-        normalised: mean score on the scale where 0 is a random policy and 1 the environment's expert.
+        successes: whether each of these episodes succeeded; () where the environment does not say.
+        normalised: mean score on the scale where 0 is a random policy and 1 the environment's expert; the raw mean
+            where these are not known.
         curve: (environment steps, mean raw return, success rate) of every evaluation, the final one last.
         versions: of what was installed.
         wall_seconds: training and evaluations together.

@@ -54,10 +54,10 @@ def import_d4rl(
         KeyError: no such environment, or a ``task`` without reference scores.
         ValueError: not a D4RL file, or one of another space, or with NaN in it.
     """
-    from ...envs.catalogue import find as find_env
+    from ...envs.catalogue import find_scored
     from .record import boxed
 
-    row = find_env(env_id)
+    row = find_scored(env_id)
     if task is not None:
         d4rl_normalise(task, 0.0)
     named = task or task_of(Path(path))

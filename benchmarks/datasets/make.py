@@ -164,10 +164,10 @@ def make_dataset(
 class _Making:
     def __init__(self, wanted: Wanted, dataset_id: str, retrain: bool, bar: Bar) -> None:
         from ...agents.catalogue import find as find_agent
-        from ...envs.catalogue import find as find_env
+        from ...envs.catalogue import find_scored
 
         self._wanted, self._id, self._retrain, self._bar = wanted, dataset_id, retrain, bar
-        self._row: Row = find_env(wanted.env_id)
+        self._row: Row = find_scored(wanted.env_id)
         find_agent(wanted.agent)
         self._env_kwargs = dict(wanted.settings.get("env_kwargs", {}))
         self._trained: Medium | None = None

@@ -18,7 +18,7 @@ class Entry:
     """One agent in one task.
 
     Attributes:
-        agent: a name of the agents' catalogue.
+        agent: a name of the agents' catalogue, or ``module:Class``.
         budget: environment steps of training.
         seconds: measured seconds of one run on one thread, evaluations included.
         params: keywords of the agent that this budget asks for, beyond those of its row.
@@ -35,7 +35,7 @@ class Task:
     """One environment and the agents that race on it.
 
     Attributes:
-        env_id: a Gymnasium id of the environments' catalogue.
+        env_id: a Gymnasium id: of the environments' catalogue, or of another package, also as ``module:id``.
         entries: the agents with their budgets.
         dataset: id of the Minari dataset that every agent of the task is given, if any.
         eval_episodes: held-out episodes of every evaluation.
