@@ -52,40 +52,56 @@ class Range:
 
 _SHARE, _COUNT, _AT_LEAST_0, _POSITIVE = Range(0.0, 1.0), Range(1), Range(0), Range(0, above=True)
 _LIMIT = Range(0, above=True, infinite=True)
-_BY_RANGE: tuple[tuple[Range, str], ...] = (
-    (
-        _SHARE,
-        """gamma gae_lambda td_lambda trace_lambda exploration_fraction exploration_initial_eps exploration_final_eps
-        offline_ratio imitation_ratio warm_start_noise""",
-    ),
-    (Range(0.0, 1.0, above=True), "tau boundary_tau top_p"),
-    (Range(0.0, 1.0, above=True, below=True), "expectile"),
+_Table = tuple[tuple[Range, str], ...]
+_SB3: _Table = (
+    (_SHARE, "gamma gae_lambda exploration_fraction exploration_initial_eps exploration_final_eps"),
+    (Range(0.0, 1.0, above=True), "tau"),
     (
         _COUNT,
-        """batch_size buffer_size n_steps n_epochs train_freq target_update_interval policy_delay critic_subset
-        stats_window_size refresh_interval n_actions n_next_states discriminator_width levels group_size
-        prompts_per_batch episodes_per_iteration fresh_turns actor_steps max_answer_tokens context_length n_lanes n_envs
-        warm_start_batch_size n_critics n_quantiles""",
+        """batch_size buffer_size n_steps n_epochs train_freq target_update_interval policy_delay stats_window_size
+        n_envs n_critics n_quantiles""",
     ),
-    (Range(2), "bins"),
     (Range(-1), "gradient_steps sde_sample_freq"),
     (
         _AT_LEAST_0,
-        """learning_rate actor_learning_rate critic_learning_rate ent_coef_learning_rate warm_start_learning_rate
-        learning_starts ent_coef vf_coef action_noise target_policy_noise target_noise_clip discriminator_noise
-        next_state_scale beta alpha min_q_weight temperature kappa_policy kappa_value
-        imitation_weight imitation_margin clip_low clip_high kl_coef top_k warm_start_steps critic_warm_up
+        """learning_rate learning_starts ent_coef vf_coef action_noise target_policy_noise target_noise_clip
         top_quantiles_to_drop_per_net""",
     ),
-    (_POSITIVE, "clip_range clip_range_vf target_kl action_std boundary huber reward_bound reward_scale"),
-    (Range(0, above=True), "sampler_temperature"),
-    (_LIMIT, "max_grad_norm weight_limit max_clip"),
-    (Range(), "target_entropy terminal_value target_action_gap"),
+    (_POSITIVE, "clip_range clip_range_vf target_kl"),
+    (_LIMIT, "max_grad_norm"),
+    (Range(), "target_entropy"),
     (Range(0, 2), "verbose"),
     (Range(0, 2**32 - 1), "seed"),
 )
-RANGES: dict[str, Range] = {name: span for span, names in _BY_RANGE for name in names.split()}
-"""By keyword, what a number may be."""
+_OURS: _Table = (
+    (_SHARE, "td_lambda trace_lambda offline_ratio imitation_ratio warm_start_noise"),
+    (Range(0.0, 1.0, above=True), "boundary_tau top_p"),
+    (Range(0.0, 1.0, above=True, below=True), "expectile"),
+    (
+        _COUNT,
+        """critic_subset refresh_interval n_actions n_next_states discriminator_width levels group_size prompts_per_batch
+        episodes_per_iteration fresh_turns actor_steps max_answer_tokens context_length n_lanes
+        warm_start_batch_size""",
+    ),
+    (Range(2), "bins"),
+    (
+        _AT_LEAST_0,
+        """actor_learning_rate critic_learning_rate ent_coef_learning_rate warm_start_learning_rate discriminator_noise
+        next_state_scale beta alpha min_q_weight temperature kappa_policy kappa_value imitation_weight imitation_margin
+        clip_low clip_high kl_coef top_k warm_start_steps critic_warm_up""",
+    ),
+    (_POSITIVE, "action_std boundary huber reward_bound reward_scale sampler_temperature"),
+    (_LIMIT, "weight_limit max_clip"),
+    (Range(), "terminal_value target_action_gap"),
+)
+
+
+def _by_name(table: _Table) -> dict[str, Range]:
+    return {name: span for span, names in table for name in names.split()}
+
+
+RANGES: dict[str, Range] = _by_name(_SB3) | _by_name(_OURS)
+"""By keyword, what a number may be. In classes of other packages only SB3's words are known to mean this."""
 WORDS: dict[str, tuple[str, str]] = {
     "ent_coef": (r"auto(_0*\.?0*[1-9][\d.]*(e-?\d+)?)?", '"auto" or "auto_0.1"'),
     "target_entropy": ("auto", '"auto"'),
@@ -117,17 +133,19 @@ def check_settings(agent: type[Any], settings: Mapping[str, Any]) -> None:
     parameters = whole_signature(agent).parameters
     for name, value in settings.items():
         if name in parameters and name not in _UNCHECKED:
-            check_setting(name, value, parameters[name].annotation, of=agent.__name__)
+            ranges = RANGES if agent.__module__.startswith("tiltyard.") else _by_name(_SB3)
+            check_setting(name, value, parameters[name].annotation, of=agent.__name__, ranges=ranges)
 
 
-def check_setting(name: str, value: Any, annotation: Any, *, of: str) -> None:
+def check_setting(name: str, value: Any, annotation: Any, *, of: str, ranges: Mapping[str, Range] = RANGES) -> None:
     """Refuses one setting; see :func:`check_settings`."""
+    span = ranges.get(name, Range())
     kinds = (*_ALSO.get(name, ()), *_kinds(annotation))
     value = value.item() if isinstance(value, np.generic) else value
     if not any(_is_of(value, kind) for kind in kinds):
-        raise TypeError(f"{of}: {name} must be {_words(name, kinds)}, got {value!r:.200}")
-    if not _is_meant(name, value):
-        raise ValueError(f"{of}: {name} must be {_words(name, kinds)}, got {value!r:.200}")
+        raise TypeError(f"{of}: {name} must be {_words(name, kinds, span)}, got {value!r:.200}")
+    if not _is_meant(name, value, span):
+        raise ValueError(f"{of}: {name} must be {_words(name, kinds, span)}, got {value!r:.200}")
     if name == "device":
         check_device(value)
 
@@ -176,7 +194,7 @@ def numbers_of(annotation: Any) -> tuple[Any, ...]:
 
 
 def _is_of(value: Any, kind: Any) -> bool:
-    if kind in (Any, inspect.Parameter.empty) or isinstance(kind, str):
+    if kind in (Any, inspect.Parameter.empty) or not isinstance(kind, type):  # such as a name yet to be resolved
         return True
     if isinstance(value, bool):
         return kind is bool
@@ -188,10 +206,10 @@ def _is_of(value: Any, kind: Any) -> bool:
     return isinstance(value, alike.get(kind, kind))
 
 
-def _is_meant(name: str, value: Any) -> bool:
+def _is_meant(name: str, value: Any, span: Range) -> bool:
     """Whether a value of the right kind lies in the setting's range, or is one of its words."""
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return value in RANGES.get(name, Range())
+        return value in span
     if isinstance(value, str) and name in WORDS:
         return re.fullmatch(WORDS[name][0], value) is not None
     if isinstance(value, tuple | list) and name == "train_freq":
@@ -202,7 +220,7 @@ def _is_meant(name: str, value: Any) -> bool:
     return True
 
 
-def _words(name: str, kinds: tuple[Any, ...]) -> str:
+def _words(name: str, kinds: tuple[Any, ...], span: Range) -> str:
     """What is allowed: "a number from 0 to 1 or None"."""
     said = {
         bool: "true or false",
@@ -217,6 +235,6 @@ def _words(name: str, kinds: tuple[Any, ...]) -> str:
         NoneType: "None",
     }
     numbers = [kind for kind in kinds if kind in (int, float)]
-    parts = [RANGES.get(name, Range()).words("a number" if float in numbers else "a whole number")] if numbers else []
+    parts = [span.words("a number" if float in numbers else "a whole number")] if numbers else []
     parts += [said.get(kind, getattr(kind, "__name__", str(kind))) for kind in kinds if kind not in numbers]
     return " or ".join(dict.fromkeys(parts))

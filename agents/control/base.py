@@ -49,8 +49,9 @@ class ControlAgent(SafeCheckpoint):
 
     def _setup_model(self) -> None:
         """As in SB3, once the policy's keywords are known to be some."""
-        check_keywords(self.policy_class, self.policy_kwargs)
-        check_settings(self.policy_class, self.policy_kwargs)
+        given = self._given.get("policy_kwargs") or {}
+        check_keywords(self.policy_class, given)
+        check_settings(self.policy_class, given)
         super()._setup_model()
 
     def set_random_seed(self, seed: int | None = None) -> None:

@@ -115,6 +115,18 @@ def test_a_keyword_without_a_row_is_still_checked_for_its_kind() -> None:
         check_setting("new", "x", int | None, of="Mine")
 
 
+def test_of_other_packages_classes_only_sb3s_words_have_ranges() -> None:
+    class Theirs:
+        def __init__(self, gamma: float, beta: float, kind: "Unknown | None" = None) -> None:  # noqa: F821
+            pass
+
+    check_settings(Theirs, {"gamma": 0.5, "beta": -3.0, "kind": object()})
+    with pytest.raises(ValueError, match="Theirs: gamma must be a number from 0 to 1, got 2"):
+        check_settings(Theirs, {"gamma": 2})
+    with pytest.raises(TypeError, match="Theirs: beta must be a number that is finite, got 'x'"):
+        check_settings(Theirs, {"beta": "x"})
+
+
 @pytest.mark.parametrize("steps", [-5, 1.5, math.nan, math.inf, "100", True, None])
 @pytest.mark.parametrize("name", ["sac", "ppo", "stream-x"])
 def test_learn_refuses_what_is_no_number_of_steps(name: str, steps: Any) -> None:
