@@ -42,7 +42,10 @@ def build(row: Row, env: Any, settings: dict[str, Any]) -> "BaseAlgorithm":
     _check_actions(agent_class, env, env_id)
     if "policy" not in settings and signature(agent_class).parameters["policy"].default is Parameter.empty:
         settings["policy"] = _policy(agent_class, env.observation_space)
-    agent: BaseAlgorithm = agent_class(env=env, **settings)
+    try:
+        agent: BaseAlgorithm = agent_class(env=env, **settings)
+    except AssertionError as error:  # how Stable-Baselines3 refuses spaces
+        raise TypeError(f"{agent_class.__name__}: {error}") from error
     return agent
 
 

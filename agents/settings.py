@@ -79,8 +79,8 @@ _OURS: _Table = (
     (Range(0.0, 1.0, above=True, below=True), "expectile"),
     (
         _COUNT,
-        """critic_subset refresh_interval n_actions n_next_states discriminator_width levels group_size prompts_per_batch
-        episodes_per_iteration fresh_turns actor_steps max_answer_tokens context_length n_lanes
+        """critic_subset refresh_interval n_actions n_next_states discriminator_width levels group_size
+        prompts_per_batch episodes_per_iteration fresh_turns actor_steps max_answer_tokens context_length n_lanes
         warm_start_batch_size""",
     ),
     (Range(2), "bins"),
@@ -111,14 +111,22 @@ WORDS: dict[str, tuple[str, str]] = {
 
 
 def whole_signature(cls: type[Any]) -> inspect.Signature:
-    """The constructor's parameters, with those of the next constructor in place of its ``**settings``."""
+    """The constructor's parameters, with those of the next constructor in place of its ``**settings``.
+
+    They are keywords then, unless it hands ``*args`` on as well.
+    """
     found: dict[str, inspect.Parameter] = {}
+    positional = True
     for owner in cls.__mro__:
         if "__init__" not in vars(owner):
             continue
         own = list(inspect.signature(vars(owner)["__init__"]).parameters.values())[1:]
-        found = {**{one.name: one for one in own if one.kind is not one.VAR_KEYWORD and one.name not in found}, **found}
-        if not any(one.kind is one.VAR_KEYWORD for one in own):
+        kinds = {one.kind for one in own}
+        named = [one for one in own if one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL) and one.name not in found]
+        added = {one.name: one if positional else one.replace(kind=one.KEYWORD_ONLY) for one in named}
+        found = {**found, **added} if positional else {**added, **found}
+        positional = positional and inspect.Parameter.VAR_POSITIONAL in kinds
+        if inspect.Parameter.VAR_KEYWORD not in kinds:
             break
     return inspect.Signature(sorted(found.values(), key=lambda one: (one.kind, one.name == "_init_setup_model")))
 

@@ -39,7 +39,9 @@ def find(env_id: str) -> Row:
             return row
     name = env_id.rpartition(":")[2]
     if env_id not in registry and not re.fullmatch(r"\w+(\.\w+)*:[\w./-]+", env_id):
-        raise KeyError(unknown("environment", env_id, [row.id for row in rows()]) + _elsewhere(name))
+        others = [] if name.startswith("tiltyard/") else registry
+        hint = f"; one of another package is given as module:{name}" if others else ""
+        raise KeyError(unknown("environment", env_id, {*(row.id for row in rows()), *others}) + hint)
     limit = registry[name].max_episode_steps if name in registry else None
     return Row(env_id, "", None, "other", "Registered with Gymnasium by another package", limit or 0, splits=False)
 
@@ -61,10 +63,6 @@ def resolve(env_id: str) -> Row:
     if name not in registry:
         raise KeyError(f"environment {env_id!r}: importing {module!r} registers no {name!r} with Gymnasium")
     return row
-
-
-def _elsewhere(name: str) -> str:
-    return "" if name.startswith("tiltyard/") else f"; one of another package is given as module:{name}"
 
 
 def register_all(those: Iterable[Row] = ROWS) -> None:

@@ -25,7 +25,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from .. import unknown
-from .columns import masked, merged
+from .columns import is_batch, masked, merged
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
@@ -119,7 +119,7 @@ class Lanes(ABC):
 
 
 class Expert:
-    """The scripted expert of an environment with SB3's ``predict``, so that every evaluation tool accepts it."""
+    """The scripted expert with SB3's ``predict``, for every evaluation tool (text: by ``sb3_env(strings=True)``)."""
 
     def __init__(self, lanes: Lanes, *, single: bool) -> None:
         self._lanes, self._single = lanes, single
@@ -127,9 +127,10 @@ class Expert:
     def predict(
         self, observation: Any, state: Any = None, episode_start: Any = None, deterministic: bool = True
     ) -> tuple[Any, Any]:
-        """Returns the expert's action(s) for the environment's *current* state, and ``state`` unchanged."""
+        """The expert's action(s) for the *current* state (a batch, if that is what is observed), and ``state``."""
         actions = self._lanes.expert_actions()
-        return (lane_of(actions, 0) if self._single else actions), state
+        single = self._single and not is_batch(observation, self._lanes.observation_space)
+        return (lane_of(actions, 0) if single else actions), state
 
 
 def lane_of(batch: Any, lane: int) -> Any:

@@ -4,7 +4,8 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields
 from pathlib import Path
-from typing import Any, TypeVar
+from types import UnionType
+from typing import Any, TypeVar, get_args, get_origin
 
 from ... import unknown
 from .suite import Comparison, Entry, Recipe, Suite, Task
@@ -36,7 +37,7 @@ def _suite(table: Mapping[str, Any]) -> Suite:
     made = {
         "tasks": tuple(_made(Task, task) for task in tasks),
         "comparisons": tuple(_made(Comparison, one) for one in _tables(table, "comparisons")),
-        "datasets": {key: _made(Recipe, recipe) for key, recipe in table.get("datasets", {}).items()},
+        "datasets": {key: _made(Recipe, recipe) for key, recipe in _table(table, "datasets").items()},
     }
     return _made(Suite, {**table, **made})
 
@@ -48,29 +49,44 @@ def _tables(table: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
     return found
 
 
+def _table(table: Mapping[str, Any], key: str) -> dict[str, Any]:
+    found = table.get(key, {})
+    if not isinstance(found, dict):
+        raise TypeError(f"{key} is a table, written [{key}], got {found!r:.200}")
+    return found
+
+
 def _made(kind: type[T], table: Mapping[str, Any]) -> T:
     """A dataclass from a table: its own fields, those without default all there, of the right kind."""
     known = {one.name: one for one in fields(kind)}  # type: ignore[arg-type]
-    what = kind.__name__.lower()
+    what = "an entry" if kind is Entry else f"a {kind.__name__.lower()}"
+    if not isinstance(table, Mapping):
+        raise TypeError(f"{what} is a table, got {table!r:.200}")
     for key in table:
         if key not in known:
-            raise KeyError(unknown(f"field of a {what}", key, known))
+            raise KeyError(unknown(f"field of {what}", key, known))
     needed = [name for name, one in known.items() if one.default is MISSING and one.default_factory is MISSING]
     if missing := [name for name in needed if name not in table]:
-        raise KeyError(f"a {what} needs {' and '.join(missing)}")
+        raise KeyError(f"{what} needs {' and '.join(missing)}")
     return kind(**{key: _checked(what, known[key], value) for key, value in table.items()})
 
 
 def _checked(what: str, field: Field[Any], value: Any) -> Any:
     """``value`` as the field holds it: a list as a tuple; ``TypeError`` where its kind is another."""
-    wanted = str(field.type).removesuffix(" | None")
-    kinds: dict[str, Any] = {"str": str, "int": int, "float": (int, float), "bool": bool}
-    kind = kinds.get(wanted, Mapping if "Mapping" in wanted else list)
     if isinstance(value, tuple):  # made above
         return value
-    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise TypeError(f"{field.name} of a {what} is {wanted}, got {value!r:.200}")
-    inner = int if "int" in wanted else str
-    if kind is list and not all(isinstance(one, inner) and not isinstance(one, bool) for one in value):
-        raise TypeError(f"{field.name} of a {what} holds values that are {inner.__name__}, got {value!r:.200}")
-    return tuple(value) if kind is list else value
+    kind: Any = get_args(field.type)[0] if isinstance(field.type, UnionType) else field.type
+    plain = get_origin(kind) or kind
+    if not _is(value, {tuple: list, float: int | float}.get(plain, plain)):
+        name = {"tuple": "list", "Mapping": "table"}.get(plain.__name__, plain.__name__)
+        raise TypeError(f"{field.name} of {what} is of kind {name}, got {value!r:.200}")
+    if plain is tuple:
+        inner = get_args(kind)[0]
+        if wrong := [one for one in value if not _is(one, inner)]:
+            raise TypeError(f"{field.name} of {what} holds values of kind {inner.__name__}, got {wrong[0]!r:.200}")
+        return tuple(value)
+    return value
+
+
+def _is(value: Any, kind: Any) -> bool:
+    return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))

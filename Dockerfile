@@ -1,0 +1,22 @@
+# Tiltyard on the CPU:
+#   docker build -t tiltyard .
+#   docker run --rm --user "$(id -u)" -v "$PWD/runs:/work/runs" tiltyard train --env tiltyard/Hopper-v5 --agent sac
+FROM python:3.11-slim
+
+# What MuJoCo draws with, without a screen.
+RUN apt-get update && apt-get install -y --no-install-recommends libegl1 libgl1-mesa-dri && rm -rf /var/lib/apt/lists/*
+
+WORKDIR /source
+COPY requirements.lock ./
+ARG TORCH_CPU=https://download.pytorch.org/whl/cpu
+RUN pip install --no-cache-dir -c requirements.lock "$(grep ^torch== requirements.lock)+cpu" --extra-index-url "$TORCH_CPU"
+COPY . .
+RUN pip install --no-cache-dir -c requirements.lock .
+
+# Whoever runs it, what is compiled and drawn is kept where anybody may write.
+ENV NUMBA_CACHE_DIR=/tmp/numba MPLCONFIGDIR=/tmp/matplotlib PYTHONUNBUFFERED=1
+RUN useradd --create-home tiltyard && mkdir /work && chown tiltyard /work
+USER tiltyard
+WORKDIR /work
+ENTRYPOINT ["tiltyard"]
+CMD ["--help"]
