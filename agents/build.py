@@ -15,6 +15,7 @@ from ..wrappers.spaces import sb3_env, sb3_spaces, to_sb3
 from .catalogue import ROWS, Row
 from .checkpoint import check_keywords
 from .row import merged
+from .settings import check_setting
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
@@ -28,6 +29,8 @@ def build(row: Row, env: Any, settings: dict[str, Any]) -> "BaseAlgorithm":
     agent_class = row.load()
     n_envs, env_kwargs = settings.pop("n_envs", None), settings.pop("env_kwargs", {})
     check_keywords(agent_class, settings)
+    check_setting("n_envs", n_envs, int | None, of=row.name)
+    check_setting("env_kwargs", env_kwargs, dict, of=row.name)
     env_id = _id(env)
     settings = merged(deepcopy(_settings(row, env_id, settings)), settings)  # SB3 writes into the dicts it is given
     if isinstance(env, str):

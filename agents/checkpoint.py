@@ -23,9 +23,10 @@ from .restoring import (
     check_buffer,
     check_counters,
     check_module,
-    check_settings,
+    check_stored,
     checked_optimizer,
 )
+from .settings import check_settings, check_steps, whole_signature
 
 __all__ = ["PathOrFile", "SafeCheckpoint", "check_keywords", "read_checkpoint", "write_atomically"]
 
@@ -36,7 +37,7 @@ Self = TypeVar("Self", bound="SafeCheckpoint")
 
 def check_keywords(agent: type[Any], settings: Iterable[str]) -> None:
     """Raises ``TypeError`` with the nearest valid names if a keyword is not of ``agent``'s constructor."""
-    valid = [name for name in inspect.signature(agent).parameters if name != "_init_setup_model"]
+    valid = [name for name in whole_signature(agent).parameters if name != "_init_setup_model"]
     for name in settings:
         if name not in valid and name != "_init_setup_model":
             raise TypeError(f"{agent.__name__}: {unknown('keyword', name, valid)}")
@@ -68,16 +69,22 @@ class SafeCheckpoint(BaseAlgorithm):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Gives a class whose constructor hands ``**settings`` on the signature that this makes, settings by name."""
         super().__init_subclass__(**kwargs)
-        cls.__signature__ = _whole_signature(cls)
+        cls.__signature__ = whole_signature(cls)
 
     def __new__(cls: type[Self], *args: Any, **kwargs: Any) -> Self:
         """Notes the constructor's arguments, whatever class in the family defines the constructor."""
         check_keywords(cls, kwargs)
         agent = super().__new__(cls)
         given = inspect.signature(cls).bind_partial(*args, **kwargs).arguments
+        check_settings(cls, given)
         kept = {name: value for name, value in given.items() if name not in NOT_SETTINGS}
         agent._given = {name: deepcopy(value) if isinstance(value, dict) else value for name, value in kept.items()}
         return agent
+
+    def _setup_learn(self, total_timesteps: int, *args: Any, **kwargs: Any) -> Any:
+        """As in SB3, once it is known how long to learn."""
+        check_steps(total_timesteps)
+        return super()._setup_learn(total_timesteps, *args, **kwargs)
 
     def save(
         self, path: PathOrFile, exclude: Iterable[str] | None = None, include: Iterable[str] | None = None
@@ -197,7 +204,7 @@ class SafeCheckpoint(BaseAlgorithm):
         if "policy" in settings:
             cls._check_policy(settings["policy"])
         policy = changes.get("policy", settings.get("policy"))
-        check_settings(cls, settings, cls.policy_aliases.get(policy) if isinstance(policy, str) else policy)
+        check_stored(cls, settings, cls.policy_aliases.get(policy) if isinstance(policy, str) else policy)
         return settings
 
     @classmethod
@@ -248,27 +255,6 @@ class SafeCheckpoint(BaseAlgorithm):
             recursive_setattr(self, f"{name}.data", given.to(self.device))
         for name, value in counters.items():
             setattr(self, name, value)
-
-
-def _whole_signature(cls: type[Any]) -> inspect.Signature:
-    """The constructor's parameters, with those of the next constructor in place of its ``**settings``.
-
-    They are keywords then, unless it hands ``*args`` on as well.
-    """
-    found: dict[str, inspect.Parameter] = {}
-    positional = True
-    for owner in cls.__mro__:
-        if "__init__" not in vars(owner):
-            continue
-        own = list(inspect.signature(vars(owner)["__init__"]).parameters.values())[1:]
-        kinds = {one.kind for one in own}
-        named = [one for one in own if one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL) and one.name not in found]
-        added = {one.name: one if positional else one.replace(kind=one.KEYWORD_ONLY) for one in named}
-        found = {**found, **added} if positional else {**added, **found}
-        positional = positional and inspect.Parameter.VAR_POSITIONAL in kinds
-        if inspect.Parameter.VAR_KEYWORD not in kinds:
-            break
-    return inspect.Signature(sorted(found.values(), key=lambda one: (one.kind, one.name == "_init_setup_model")))
 
 
 def _flatten(parameters: Mapping[str, Any]) -> tuple[dict[str, th.Tensor], dict[str, Any]]:

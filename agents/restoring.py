@@ -28,7 +28,7 @@ _COUNTS = frozenset({"step", "mu_product", "eta", "mu"})
 """What optimisers keep as one number a parameter; all else they keep has the parameter's shape."""
 
 
-def check_settings(agent: type[Any], settings: Mapping[str, Any], policy: type[Any] | None) -> None:
+def check_stored(agent: type[Any], settings: Mapping[str, Any], policy: type[Any] | None) -> None:
     """Holds settings from a checkpoint against ``agent``'s signature, and ``policy_kwargs`` against the policy's.
 
     Raises:

@@ -18,39 +18,18 @@ from gymnasium.error import DependencyNotInstalled
 
 from .. import MissingExtra, __version__, unknown
 from . import commands
+from .commands import Whole
 from .dataset_commands import Dataset
+from .list_command import List
 from .pretrain import Pretrain
 from .race import RaceIncomplete
-from .runs import FinishedRun, Run
+from .runs import RESUMED, FinishedRun, Run, is_finished
 
 MISTAKES = (KeyError, ValueError, TypeError, OSError, RuntimeError, MissingExtra, DependencyNotInstalled)
 """What the library raises, in one sentence, for things a user can set right."""
-DESCRIPTION = "Environments, agents and honest statistics in four domains: text, GUI, driving, robotics."
+DESCRIPTION = """Environments, agents and honest statistics in four domains: text, GUI, driving, robotics.
 
-
-@dataclass
-class List:
-    """Shows the environments, agents, methods of language agents, curricula and the like, and suites there are."""
-
-    what: tyro.conf.Positional[str] = "all"
-    """envs, agents, methods, wrappers, suites, or all of them"""
-
-    def run(self) -> int:
-        """Prints the tables."""
-        from rich.console import Console
-
-        from .docs import TABLES
-
-        if self.what not in ("all", *TABLES):
-            raise ValueError(unknown("list", self.what, ["all", *TABLES]))
-        console = Console()
-        for name in TABLES if self.what == "all" else [self.what]:
-            title, columns, rows = TABLES[name]()
-            shown = commands.table(title, *columns)
-            for row in rows:
-                shown.add_row(*row)
-            console.print(shown)
-        return 0
+tiltyard COMMAND --help shows a command's options, tiltyard --version the version."""
 
 
 @dataclass
@@ -62,37 +41,57 @@ class Train:
     agent: str
     """agent name, such as sac; any other Stable-Baselines3 class as module:Class"""
     seed: int = 0
-    """of everything random in training; from 10000 on it marks a tuning run, which no leaderboard shows"""
-    steps: int = 20_000
-    """environment steps of training (answers, for language agents); 0 to learn from a dataset alone"""
+    """seed of everything random in training; from 10000 on it marks a tuning run, which no leaderboard shows"""
+    steps: Whole = 20_000
+    """environment steps of training (of language agents: answers), such as 20000 or 1e6; 0: from a dataset alone"""
     settings: Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="KEY=VALUE")] = ()
-    """the agent's keywords, such as gamma=0.98 or policy_kwargs='{"net_arch": [64, 64]}'; also dataset=ID and
-    offline_steps=N, to learn from a Minari dataset first, and eval_sampled=true, to evaluate sampled actions"""
-    eval_episodes: int = 100
-    """held-out episodes of every evaluation"""
-    eval_points: int = 10
-    """evaluations along the run, the final one included"""
+    """keywords of the agent, such as gamma=0.98; also dataset=ID, offline_steps=N and eval_sampled=true"""
+    n_envs: Whole | None = None
+    """environments to train in at once; the agent's own number by default"""
+    device: str | None = None
+    """cpu, cuda or as torch writes them; the agent's own choice by default"""
+    eval_episodes: Whole | None = None
+    """held-out episodes of every evaluation; 100 by default, fewer in a short run"""
+    eval_points: Whole | None = None
+    """evaluations along the run, the final one included; 10 by default, fewer in a short run"""
+    resume: bool = False
+    """go on from where the same run was stopped, or from the end of a shorter one; what goes on is a run of its own"""
+    track: str | None = None
+    """also log to tensorboard, trackio or wandb (extras of those names)"""
     out: Path = Path("runs")
     """folder of run folders"""
 
     def run(self) -> int:
         """Executes the run and prints what came of it."""
-        run = Run(
-            self.env,
-            self.agent,
-            self.seed,
-            self.steps,
-            commands.parse_settings(self.settings),
-            eval_episodes=self.eval_episodes,
-            eval_points=self.eval_points,
-        )
+        from .session import Session
+
+        run = self.asked_for()
         run.check()
+        source = None
+        if self.resume and not is_finished(run.folder(self.out)):
+            run, source = commands.gone_on(run, self.out)
+        session = Session(self.track, keep=True, source=source)
         total = run.budget or run.params["offline_steps"]
         with commands.bar(f"{run.agent} in {run.env_id}", total) as progress:
-            finished = run.execute(self.out, progress=progress)
+            finished = run.execute(self.out, progress=progress, session=session)
         print(f"{finished.folder}: {finished.wall_seconds:.1f} s")
         commands.print_evaluation(finished.scores, finished.successes, finished.run.env_id)
         return 0
+
+    def asked_for(self) -> Run:
+        """The run that the options describe, as long as nothing is gone on from."""
+        params = commands.parse_settings(self.settings)
+        for name in ("n_envs", "device"):
+            if (value := getattr(self, name)) is not None:
+                if name in params:
+                    raise ValueError(f"give --{name.replace('_', '-')} or --set {name}, not both")
+                params[name] = value
+        if RESUMED in params:
+            raise ValueError(f"{RESUMED} is set by --resume, which goes on from a run's folder in --out")
+        updates = params.get("offline_steps", 0)
+        length = self.steps + (updates if isinstance(updates, int) else 0)
+        episodes, points = commands.evaluation_size(self.env, length, self.eval_episodes, self.eval_points)
+        return Run(self.env, self.agent, self.seed, self.steps, params, eval_episodes=episodes, eval_points=points)
 
 
 @dataclass
@@ -103,7 +102,7 @@ class Evaluate:
     """a run folder, a checkpoint file, "expert" or "random\""""
     env: str | None = None
     """environment id; a run folder knows its own"""
-    episodes: int = 100
+    episodes: Whole = 100
     """how many"""
     trust: bool = False
     """import what a run folder names as module:Class or module:id, which runs its code"""
@@ -128,9 +127,9 @@ class Play:
     """a run folder, a checkpoint file, "expert" or "random\""""
     video: Path = Path("play.mp4")
     """file to write, .mp4 or .gif"""
-    episodes: int = 3
+    episodes: Whole = 3
     """how many"""
-    steps: int = 1000
+    steps: Whole = 1000
     """stop after so many steps in all"""
     seed: int | None = None
     """play the problems of these seeds and the following, instead of the published evaluation problems"""
@@ -166,9 +165,9 @@ class Race:
     suite: tyro.conf.Positional[str]
     """name of a suite, such as smoke, or a .toml file that holds one"""
     agents: str | None = None
-    """race these alone: names with commas between"""
+    """comma-separated names of the suite's agents to race; all of them by default"""
     seeds: str | None = None
-    """instead of the suite's own: 0-9, or 0,2,5-7"""
+    """comma-separated seeds and ranges, such as 0-9 or 0,2,5-7; the suite's own by default"""
     engine: str = "local"
     """local (a process a core) or ray"""
     workers: int | None = None
@@ -314,7 +313,8 @@ def _parsed(arguments: list[str], known: dict[str, type[Any]] = COMMANDS, progra
         arguments.remove(name)
         return _parsed(arguments or ["--help"], inner, where)
     arguments = _spread_sets(arguments)
-    valid = ["--help", "-h", *(f"--{flag}" for flag in _flags(None if name is None else known[name]))]
+    own = ["version"] if name is None else _flags(known[name])
+    valid = ["--help", "-h", *(f"--{flag}" for flag in own)]
     for word in arguments:
         if word.startswith("--") and word.partition("=")[0].replace("_", "-") not in valid:
             raise ValueError(unknown(f"option of {where.removeprefix('tiltyard ')}", word.partition("=")[0], valid))
@@ -334,8 +334,8 @@ def _parsed(arguments: list[str], known: dict[str, type[Any]] = COMMANDS, progra
         raise
 
 
-def _flags(command: type[Any] | None) -> list[str]:
-    names = [] if command is None else [field.name.replace("_", "-") for field in fields(command)]
+def _flags(command: type[Any]) -> list[str]:
+    names = [field.name.replace("_", "-") for field in fields(command)]
     return ["set" if flag == "settings" else flag for flag in names]
 
 
@@ -376,8 +376,8 @@ def _is_mistake(error: BaseException) -> bool:
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    module = trace.tb_frame.f_globals.get("__name__", "") if trace is not None else ""
-    return isinstance(error, OSError | MissingExtra | DependencyNotInstalled) or f"{module}.".startswith("tiltyard.")
+    package = trace.tb_frame.f_globals.get("__package__") or "" if trace is not None else ""  # also where run by -m
+    return isinstance(error, OSError | MissingExtra | DependencyNotInstalled) or f"{package}.".startswith("tiltyard.")
 
 
 def _sentence(error: BaseException) -> str:

@@ -27,7 +27,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
 
 from ..agents.catalogue import find as find_agent
@@ -36,12 +36,19 @@ from ..envs.catalogue import resolve
 from . import provenance
 from .evaluation import SEED_LIMIT
 
+if TYPE_CHECKING:
+    from .session import Session
+
 RUN, FINAL, CURVE = "run.json", "final.json", "evaluations.npz"
 CHECKPOINT, STEPS = "checkpoint.zip", "steps"
 DATA = ("dataset", "offline_steps")
 """Params that speak of data, not of the agent's constructor."""
 SAMPLED = "eval_sampled"
 """A param that says to evaluate the agent's sampled actions instead of its best ones; for language models the usual."""
+
+
+RESUMED = "resumed_at"
+"""A param that says at which step the run went on from another one's checkpoint; see :mod:`.session`."""
 
 
 class VersionWarning(UserWarning):
@@ -149,12 +156,19 @@ class Run:
             )
         check_params(agent, self.params)
 
-    def execute(self, root: str | Path = "runs", *, progress: Callable[[int], None] | None = None) -> "FinishedRun":
+    def execute(
+        self,
+        root: str | Path = "runs",
+        *,
+        progress: Callable[[int], None] | None = None,
+        session: "Session | None" = None,
+    ) -> "FinishedRun":
         """Trains, evaluates and publishes the run's folder under ``root``; a finished run is only read.
 
         Args:
             root: folder of run folders; made where missing.
             progress: called now and then with the environment steps done.
+            session: who is told of it, and what it goes on from.
 
         Raises:
             KeyError, ValueError, TypeError: as :meth:`check`.
@@ -168,7 +182,7 @@ class Run:
             with _claimed(self.partial(root)) as partial:
                 if not is_finished(self.folder(root)):
                     _write_json(partial / RUN, _record(self))
-                    train(self, partial, progress)
+                    train(self, partial, progress, session)
                     _publish(partial, self.folder(root))
         except OSError as error:
             if error.errno is None:  # a sentence of ours, such as one on a missing dataset

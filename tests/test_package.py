@@ -159,6 +159,14 @@ def test_unknown_names_the_nearest() -> None:
     message = tiltyard.unknown("agent", "ppoo", ["ppo", "sac"])
     assert message == "unknown agent 'ppoo'; did you mean 'ppo'? (valid: ppo, sac)"
     assert tiltyard.unknown("suite", "zzz", ["smoke"]) == "unknown suite 'zzz'; (valid: smoke)"
+    assert (
+        tiltyard.unknown("agent", "PPO", ["ppo", "sac"]) == "unknown agent 'PPO'; did you mean 'ppo'? (valid: ppo, sac)"
+    )
+    many = [f"name-{i}" for i in range(40)]
+    assert (
+        tiltyard.unknown("id", "name7", many) == "unknown id 'name7'; did you mean 'name-7' or 'name-37' or 'name-27'?"
+    )
+    assert tiltyard.unknown("id", "qq1", many) == "unknown id 'qq1'; nearest of 40: name-1, name-31, name-21"
 
 
 @pytest.fixture

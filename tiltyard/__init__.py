@@ -62,16 +62,19 @@ def _origin() -> str:
 
 
 def unknown(kind: str, name: object, valid: Iterable[str]) -> str:
-    """One sentence for a name that does not exist: what was given, and the nearest names that do.
+    """One sentence for a name that does not exist: what was given, and the three nearest names that do, or all of few.
 
     >>> unknown("agent", "ppoo", ["ppo", "sac"])
     "unknown agent 'ppoo'; did you mean 'ppo'? (valid: ppo, sac)"
     """
     valid = sorted(valid)
-    near = get_close_matches(str(name), valid, n=3, cutoff=0.5)
+    folded = {one.lower(): one for one in valid}
+    nearest = ", ".join(folded[key] for key in get_close_matches(str(name).lower(), folded, n=3, cutoff=0.0))
+    near = [folded[key] for key in get_close_matches(str(name).lower(), folded, n=3, cutoff=0.5)]
     hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ";"
-    shown = ", ".join(valid[:40]) + (f", ... {len(valid) - 40} more" if len(valid) > 40 else "")
-    return f"unknown {kind} {name!r}{hint} (valid: {shown or 'none'})"
+    if len(valid) <= 8:
+        return f"unknown {kind} {name!r}{hint} (valid: {', '.join(valid) or 'none'})"
+    return f"unknown {kind} {name!r}{hint}" if near else f"unknown {kind} {name!r}; nearest of {len(valid)}: {nearest}"
 
 
 from . import envs as _envs  # noqa: E402, F401 - last, for its modules import the names above; it registers every id

@@ -14,12 +14,15 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.buffers import DictReplayBuffer, ReplayBuffer
 from stable_baselines3.common.noise import NormalActionNoise
 from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
+from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.preprocessing import get_action_dim
 from stable_baselines3.common.vec_env import VecEnv
 
+from ... import unknown
 from ...wrappers.spaces import sb3_spaces, to_sb3
 from ..archive import one_line
-from ..checkpoint import PathOrFile, SafeCheckpoint, write_atomically
+from ..checkpoint import PathOrFile, SafeCheckpoint, check_keywords, write_atomically
+from ..settings import check_settings
 
 Arrays = dict[str, npt.NDArray[Any]]
 REWARD_LIMIT = 1e8
@@ -41,6 +44,18 @@ class ControlAgent(SafeCheckpoint):
             env = sb3_spaces(env)
         return BaseAlgorithm._wrap_env(env, verbose, monitor_wrapper)
 
+    def _get_policy_from_name(self, policy_name: str) -> type[BasePolicy]:
+        if policy_name not in self.policy_aliases:
+            raise ValueError(unknown("policy", policy_name, self.policy_aliases))
+        return super()._get_policy_from_name(policy_name)
+
+    def _setup_model(self) -> None:
+        """As in SB3, once the policy's keywords are known to be some."""
+        given = self._given.get("policy_kwargs") or {}
+        check_keywords(self.policy_class, given)
+        check_settings(self.policy_class, given)
+        super()._setup_model()
+
     def set_random_seed(self, seed: int | None = None) -> None:
         """As in SB3, but lane i starts from ``seed * n_envs + i``.
 
@@ -58,9 +73,11 @@ class OffPolicyAgent(ControlAgent, OffPolicyAlgorithm):
     """
 
     def _setup_model(self) -> None:
-        if isinstance(self.action_noise, float):
+        if isinstance(self.action_noise, int | float):
             size = get_action_dim(self.action_space)
-            self.action_noise = NormalActionNoise(np.zeros(size), np.full(size, self.action_noise))
+            self.action_noise = NormalActionNoise(np.zeros(size), np.full(size, float(self.action_noise)))
+        if isinstance(self.train_freq, list):  # as JSON has pairs
+            self.train_freq = (self.train_freq[0], self.train_freq[1])
         super()._setup_model()
 
     def _store_transition(self, replay_buffer: Any, buffer_action: Any, new_obs: Any, reward: Any, *rest: Any) -> None:

@@ -104,12 +104,8 @@ class ArCHer(LanguageAgent):
         token_baseline: bool = False,
         **settings: Any,
     ) -> None:
-        if min(episodes_per_iteration, fresh_turns, gradient_steps, batch_size, buffer_size) < 1:
-            raise ValueError(
-                "episodes_per_iteration, fresh_turns, gradient_steps, batch_size and buffer_size must be at least 1"
-            )
-        if not (0 <= gamma <= 1 and 0 < tau <= 1):
-            raise ValueError(f"gamma lies in [0, 1] and tau in (0, 1], got {gamma} and {tau}")
+        if gradient_steps < 1:
+            raise ValueError(f"gradient_steps must be at least 1, got {gradient_steps}")
         self.episodes_per_iteration, self.fresh_turns = episodes_per_iteration, fresh_turns
         self.gradient_steps = gradient_steps
         self.actor_steps, self.batch_size, self.critic_warm_up = actor_steps, batch_size, critic_warm_up

@@ -213,10 +213,10 @@ def test_bf16_learns_the_same_kind_of_numbers() -> None:
     ("settings", "message"),
     [
         ({"actor_objective": "max"}, "unknown actor_objective 'max'; did you mean"),
-        ({"policy_delay": 0}, "policy_delay must be at least 1"),
+        ({"policy_delay": 0}, "policy_delay must be a whole number of at least 1, got 0"),
         ({"critic_subset": 3}, "critic_subset must be between 1 and the 2 critics"),
         ({"matmul_precision": "fp8"}, "unknown matmul_precision 'fp8'"),
-        ({"offline_ratio": 1.5}, "offline_ratio is a share"),
+        ({"offline_ratio": 1.5}, "offline_ratio must be a number from 0 to 1 or None"),
         ({"policy_kwargs": {"critic_head": "hl-gaus"}}, "unknown critic_head 'hl-gaus'"),
     ],
 )

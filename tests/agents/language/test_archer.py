@@ -160,8 +160,8 @@ def test_it_plays_the_games_of_the_catalogue():
     [
         ({"gradient_steps": 0}, "at least 1"),
         ({"fresh_turns": 0}, "at least 1"),
-        ({"gamma": 1.5}, "gamma lies in"),
-        ({"tau": 0.0}, "tau in"),
+        ({"gamma": 1.5}, "gamma must be a number from 0 to 1"),
+        ({"tau": 0.0}, "tau must be a number above 0"),
     ],
 )
 def test_bad_settings_are_refused_at_construction(settings, message):
