@@ -1,3 +1,4 @@
+import json
 import os
 import shutil
 import signal
@@ -11,7 +12,6 @@ import pytest
 
 from tiltyard.benchmarks import RaceIncomplete, Suite, load_runs, provenance, race
 from tiltyard.benchmarks.race import _message
-from tiltyard.benchmarks.runs import _read_json, _write_json
 from tiltyard.benchmarks.suites import Entry, Task
 
 PARAMS = {
@@ -121,7 +121,8 @@ def test_a_run_of_another_version_is_kept_out_and_named(finished, tmp_path):
     for run in runs:
         shutil.copytree(run.folder, tmp_path / run.folder.name)
     record = tmp_path / runs[0].folder.name / "run.json"
-    _write_json(record, _read_json(record) | {"versions": provenance.versions() | {"mujoco": "3.1.0"}})
+    versions = provenance.versions() | {"mujoco": "3.1.0"}
+    record.write_text(json.dumps(json.loads(record.read_text()) | {"versions": versions}))
     with pytest.raises(RaceIncomplete, match=r"was run with mujoco 3.1.0 \(now .*; move .* away to run it again"):
         race(suite(), root=tmp_path)
     assert record.exists()
