@@ -45,7 +45,8 @@ def outcomes(runs: Sequence[Run], root: Path, workers: int | None = None) -> Gen
             ray.cancel(reference, force=True)
         if started:
             ray.shutdown()
-        if keeper is not None:
+        if keeper is not None:  # Ray has ended its processes itself; this one writes logs as well
+            keeper.kill()
             keeper.communicate()
 
 

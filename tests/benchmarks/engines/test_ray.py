@@ -32,6 +32,7 @@ def test_a_real_ray_gives_the_same_bits_as_the_local_engine_and_names_what_fails
         race(suite, root=tmp_path / "ray", engine="ray", seeds=[0])
     assert len(caught.value.failures) == 1
     assert len(caught.value.finished) == 1
+    wait_for(lambda: not below(os.getpid()), 30)
 
 
 RACE = """
