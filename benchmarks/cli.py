@@ -75,7 +75,7 @@ class Train:
         with commands.bar(f"{run.agent} in {run.env_id}", total) as progress:
             finished = run.execute(self.out, progress=progress, session=session)
         print(f"{finished.folder}: {finished.wall_seconds:.1f} s")
-        commands.print_evaluation(finished.scores, finished.successes, finished.run.env_id)
+        commands.print_evaluation(finished.scores, finished.successes, run.env_id, run.task)
         return 0
 
     def asked_for(self) -> Run:
@@ -101,19 +101,17 @@ class Evaluate:
     agent: tyro.conf.Positional[str]
     """a run folder, a checkpoint file, "expert" or "random\""""
     env: str | None = None
-    """environment id; a run folder knows its own"""
-    episodes: Whole = 100
-    """how many"""
+    """environment id; a run folder knows its own, with its keywords"""
+    episodes: Whole | None = None
+    """how many; as many as a run's own evaluation has, otherwise 100"""
     trust: bool = False
     """import what a run folder names as module:Class or module:id, which runs its code"""
 
     def run(self) -> int:
         """Plays the episodes and prints return and success with intervals."""
-        from .evaluation import evaluate
-
-        agent, env_id = _policy(self.agent, self.env, self.trust)
-        found = evaluate(agent, env_id, episodes=self.episodes)
-        commands.print_evaluation(found.scores, found.successes, env_id)
+        policy = commands.find_policy(self.agent, self.env, trust=self.trust)
+        found = policy.evaluate(self.episodes)
+        commands.print_evaluation(found.scores, found.successes, policy.env_id, policy.task)
         return 0
 
 
@@ -138,18 +136,21 @@ class Play:
 
     def run(self) -> int:
         """Records, then prints what was played."""
+        from .evaluation import evaluation_seeds
         from .play import play
 
-        agent, env_id = _policy(self.agent, self.env, self.trust)
-        with commands.bar(f"recording {env_id}", self.steps) as progress:
+        policy = commands.find_policy(self.agent, self.env, trust=self.trust)
+        with commands.bar(f"recording {policy.task}", self.steps) as progress:
             played = play(
-                env_id,
-                agent,
+                policy.env_id,
+                policy.agent,
                 video=self.video,
                 episodes=self.episodes,
                 steps=self.steps,
-                seed=self.seed,
+                seed=evaluation_seeds(policy.seed, 1)[0] if self.seed is None else self.seed,
+                deterministic=policy.deterministic,
                 progress=progress,
+                **policy.env_kwargs,
             )
         for i, episode in enumerate(played):
             verdict = {True: ", success", False: ", no success", None: ""}[episode.success]
@@ -354,19 +355,6 @@ def _flat(box: str) -> str:
     lines = [line.strip("│| ") for line in box.splitlines() if not line.startswith(("╭", "╰", "+"))]
     parts = re.split(r"\n[─-]{3,}\n", "\n".join(lines))
     return re.sub(r"\s+", " ", parts[0 if framed or len(parts) == 1 else 1]).strip()
-
-
-def _policy(agent: str, env_id: str | None, trust: bool) -> tuple[Any, str]:
-    """The policy that ``agent`` names, and the environment to play it in."""
-    from ..envs.catalogue import resolve
-    from .evaluation import POLICIES
-
-    policy, own = (agent, None) if agent in POLICIES else commands.load_agent(agent, trust=trust)
-    env_id = env_id or own
-    if env_id is None:
-        raise ValueError("which environment? give --env ID (tiltyard list envs shows them)")
-    resolve(env_id)
-    return policy, env_id
 
 
 def _is_mistake(error: BaseException) -> bool:

@@ -41,6 +41,7 @@ def play(
     steps: int = 1000,
     seed: int | None = None,
     split: Split = "test",
+    deterministic: bool = True,
     progress: Callable[[int], None] | None = None,
     **env_kwargs: Any,
 ) -> list[Episode]:
@@ -54,6 +55,7 @@ def play(
         steps: stop after this many in all, even within an episode.
         seed: episode i plays ``reset(seed=seed + i)``; the published evaluation seeds by default.
         split: "test" problems, or "train".
+        deterministic: whether the agent takes its best actions or samples.
         progress: called with the steps played.
         **env_kwargs: the environment's own.
 
@@ -66,7 +68,7 @@ def play(
     if min(steps, episodes) < 1:
         raise ValueError(f"a video needs at least 1 step and 1 episode, got steps={steps}, episodes={episodes}")
     first = evaluation_seeds(0, 1)[0] if seed is None else seed
-    player = _Player(env_id, agent, split, env_kwargs)
+    player = _Player(env_id, agent, split, deterministic, env_kwargs)
     try:
         _write(video, player.frames(range(first, first + episodes), steps, progress), player.fps)
     finally:
@@ -77,7 +79,7 @@ def play(
 class _Player:
     """One environment, stepped by a policy, yielding captioned frames and noting what each episode came to."""
 
-    def __init__(self, env_id: str, agent: Any, split: Split, env_kwargs: dict[str, Any]) -> None:
+    def __init__(self, env_id: str, agent: Any, split: Split, deterministic: bool, env_kwargs: dict[str, Any]) -> None:
         import gymnasium
 
         from ..wrappers.spaces import sb3_spaces
@@ -93,7 +95,7 @@ class _Player:
         self.every = max(1, ceil(native / MAX_FPS))
         self.fps = native / self.every
         self.title = f"{env_id.rpartition('/')[2]}, {agent if isinstance(agent, str) else type(agent).__name__}"
-        self.policy = _single_policy(agent, self.env)
+        self.policy = _single_policy(agent, self.env, deterministic)
         self.episodes: list[Episode] = []
 
     def frames(self, seeds: range, steps: int, progress: Callable[[int], None] | None) -> Iterator[Frame]:
@@ -142,7 +144,7 @@ def _render_modes(env_id: str) -> list[str]:
     return list(getattr(made, "metadata", {}).get("render_modes", ()))
 
 
-def _single_policy(agent: Any, env: Any) -> Callable[[Any, bool], Any]:
+def _single_policy(agent: Any, env: Any, deterministic: bool) -> Callable[[Any, bool], Any]:
     """What acts on an observation, told whether it is an episode's first."""
     if agent == "random":
         return lambda observation, begins: env.action_space.sample()
@@ -156,7 +158,7 @@ def _single_policy(agent: Any, env: Any) -> Callable[[Any, bool], Any]:
     def act(observation: Any, begins: bool) -> Any:
         nonlocal state
         batch, start = _batch_of_one(observation), np.array([begins])
-        actions, state = agent.predict(batch, state=state, episode_start=start, deterministic=True)
+        actions, state = agent.predict(batch, state=state, episode_start=start, deterministic=deterministic)
         return actions[0]
 
     return act

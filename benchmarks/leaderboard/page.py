@@ -121,7 +121,7 @@ def _section(section: Section, board: Board, colours: Colours) -> str:
             _curve(task, [result for result in results if result.task == task], colours) for task in section.tasks
         ]
         tasks = _tasks(results, colours)
-    listed = "; ".join(f"{short(task)} ({escape(env_of(task).summary)})" for task in section.tasks)
+    listed = "; ".join(f"{escape(short(task))} ({escape(env_of(task).summary)})" for task in section.tasks)
     return f"""<section id="{_anchor(section.name)}">
 <h2>{escape(section.title)}</h2>
 <p class="quiet">{listed}</p>

@@ -4,7 +4,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -53,7 +53,8 @@ def test_play_writes_the_video_of_a_run(trained, tmp_path, capsys):
 def test_leaderboard_leaves_out_tuning_runs_and_other_versions_and_says_so(trained, tmp_path, capsys):
     root = tmp_path / "runs"
     for seed in (0, 1, 2, 3, 10_000):
-        folder = shutil.copytree(trained.folder, root / f"run{seed}")
+        run = replace(trained.run, seed=seed)
+        folder = shutil.copytree(trained.folder, run.folder(root))
         record = json.loads((folder / "run.json").read_text())
         record["run"]["seed"] = seed
         record["versions"]["mujoco"] = "3.1.0" if seed == 3 else record["versions"]["mujoco"]
@@ -61,7 +62,7 @@ def test_leaderboard_leaves_out_tuning_runs_and_other_versions_and_says_so(train
     assert main(["leaderboard", str(root), "--out", str(tmp_path / "site")]) == 0
     said = capsys.readouterr()
     assert "left out, of other versions" in said.err
-    assert "run3" in said.err
+    assert replace(trained.run, seed=3).name in said.err
     assert "left out: 1 tuning runs" in said.err
     assert (tmp_path / "site" / "index.html").is_file()
 

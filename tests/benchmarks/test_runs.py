@@ -96,7 +96,12 @@ def test_a_finished_run_is_read_and_not_run_again(finished):
 
 def test_the_normalised_score_is_half_way_between_random_and_expert(copy):
     row = find("tiltyard/Hopper-v5")
-    edit(copy / "final.json", scores=[row.random_score, row.expert_score])
+    scores = [row.random_score, row.expert_score] * 2
+    edit(copy / "final.json", scores=scores)
+    with np.load(copy / "evaluations.npz") as found:
+        points = dict(found)
+    points["results"][-1] = scores
+    np.savez(copy / "evaluations.npz", **points)
     assert read_run(copy).normalised == pytest.approx(0.5)
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from markdown_it import MarkdownIt
 from matplotlib.axes import Axes
 from PIL import Image
 
@@ -240,3 +241,50 @@ def test_comparisons_name_tasks_and_agents_of_their_suite(suite: Suite) -> None:
         agents = {(agent, data) for agent, task, data in places if task in comparison.tasks}
         for name in (comparison.reference, *comparison.agents, *comparison.inert):
             assert any(name.split()[0].rstrip(",") == agent and name.endswith(data) for agent, data in agents)
+
+
+NASTY = "</td><script>alert(1)</script> \"'&amp; a|b `c` [d](http://e.f) ![g](h) \\| $x_{ [bold] [/y]\n| z |\x1b[2J"
+
+
+def test_nothing_that_a_run_says_of_itself_is_markdown(make_run: MakeRun, tmp_path: Path) -> None:
+    task_words = {"env_kwargs": {NASTY: NASTY}, "dataset": f"a/{NASTY}", "offline_steps": 1}
+    runs = [
+        make_run(
+            HOPPER, agent, seed, 0.5, params={**task_words, "method": method, NASTY: NASTY * (agent == "sac")}, **of
+        )
+        for agent, method in (("sac", NASTY), ("td3", "plain"))
+        for seed in range(3)
+        for of in ({"hardware": NASTY, "versions": {NASTY: NASTY}},)
+    ]
+    shown = leaderboard(runs, rng=np.random.default_rng(0))
+    task, names = shown.results[0].task, [result.agent for result in shown.results]
+    suite = replace(SUITE, comparisons=(Comparison("One", (task,), names[0]),))
+    text = write_report(suite, runs, tmp_path, command="tiltyard race mine").read_text(encoding="utf-8")
+    assert "\x1b" not in text
+    tokens = MarkdownIt("commonmark").enable("table").parse(text)
+    inner = [child for token in tokens for child in token.children or []]
+    assert not [token for token in (*tokens, *inner) if token.type.startswith("html")]
+    assert [token.attrs["src"] for token in inner if token.type == "image"] == ["one.png"]
+    assert not [token for token in inner if token.type == "link_open"]
+    assert [token.content for token in inner if token.type == "code_inline"] == ["tiltyard race mine"]
+    rows, cells = (sum(token.type == kind for token in tokens) for kind in ("tr_open", "td_open"))
+    assert (rows, cells) == (6, 2 * 6 + 2 * 9)  # two heads; two agents in a table of six columns and one of nine
+    said = "".join(child.content for token in tokens for child in token.children or [] if child.type == "text")
+    assert said.count("<script>alert(1)</script>") >= 5  # as text
+
+
+def test_a_damaged_log_leaves_its_run_out_of_what_is_drawn_by_episodes(make_run: MakeRun, tmp_path: Path) -> None:
+    good = "time/total_timesteps,time/episodes\n20000,5\n"
+    logs = (good, good, good, good[:20], good.replace("5", "x"), "\0" + good, "", good.replace("time/total", "other"))
+    runs = []
+    for seed, log in enumerate(logs):
+        folder = tmp_path / f"run-{seed}"
+        folder.mkdir()
+        (folder / "progress.csv").write_text(log)
+        runs.append(make_run(HOPPER, "sac", seed, 0.5, folder=folder))
+    suite = replace(SUITE, comparisons=(Comparison("One", (HOPPER,), "sac", by_episodes=True),))
+    with pytest.warns(UserWarning, match="left out of what is drawn by episodes") as caught:
+        page = write_report(suite, runs, tmp_path, command="")
+    told = " ".join(str(warning.message) for warning in caught)
+    assert [f"run-{seed}/" in told for seed in range(len(logs))] == [False] * 3 + [True] * 5
+    assert rows_of(page, "sac")[0][5] == "3"
