@@ -44,14 +44,12 @@ DATA = ("dataset", "offline_steps")
 """Params that speak of data, not of the agent's constructor."""
 SAMPLED = "eval_sampled"
 """A param that says to evaluate the agent's sampled actions instead of its best ones; for language models the usual."""
-MOST_EPISODES, MOST_BYTES = 1_000_000, 1 << 20
-"""Of one evaluation, and of ``run.json``, in a folder that is still read."""
-_PARAMS = {"dataset": str, "offline_steps": int, "env_kwargs": dict, SAMPLED: bool, "resumed_at": int}
-_NAME = re.compile(r".+-s\d+-[0-9a-f]{8}")
-
-
 RESUMED = "resumed_at"
 """A param that says at which step the run went on from another one's checkpoint; see :mod:`.session`."""
+MOST_EPISODES, MOST_BYTES = 1_000_000, 1 << 20
+"""Of one evaluation, and of ``run.json``, in a folder that is still read."""
+_PARAMS = {"dataset": str, "offline_steps": int, "env_kwargs": dict, SAMPLED: bool, RESUMED: int}
+_NAME = re.compile(r".+-s\d+-[0-9a-f]{8}")
 
 
 class VersionWarning(UserWarning):
