@@ -148,6 +148,12 @@ def test_settings_are_of_the_signatures_types(name: str, value: Any, sac: Path) 
     refused(SAC, changed(sac, setting(**{name: value})), "damaged")
 
 
+@pytest.mark.parametrize("start", ["a", None, float("nan"), [1], {"$class": "torch.optim.adam:Adam"}])
+def test_schedules_are_of_numbers(start: Any) -> None:
+    with pytest.raises(ValueError, match="which is no number|holds no"):
+        decode({"$schedule": "LinearSchedule", "start": start, "end": 0, "end_fraction": 1})
+
+
 def test_what_load_is_given_takes_the_place_of_what_is_stored(sac: Path) -> None:
     changed(sac, setting(gamma="0.9", buffer_size=10**15))
     assert SAC.load(sac, gamma=0.9, custom_objects={"buffer_size": 10}).gamma == 0.9
