@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import tyro
 
 from .. import unknown
-from .docs import TABLES, Content
+from .docs import TABLES, Content, Rows
 
 
 def claims() -> Content:
@@ -19,7 +19,7 @@ def claims() -> Content:
     from .claims.papers import find
 
     verdicts = stored()
-    rows = [(name, verdicts[name].judgement if name in verdicts else "-", find(name).title) for name in handles()]
+    rows: Rows = [(name, verdicts[name].judgement if name in verdicts else "-", find(name).title) for name in handles()]
     return "Claims", ("claim", "verdict here", "paper"), rows
 
 
@@ -30,7 +30,7 @@ def datasets() -> Content:
     from .suites import SUITES
 
     local = minari.list_local_datasets()
-    rows = [
+    rows: Rows = [
         (name, "here", f"{about.get('total_episodes', '-')} episodes, {about.get('total_steps', '-')} steps")
         for name, about in sorted(local.items())
     ]
