@@ -10,6 +10,7 @@ import torch as th
 from gymnasium.spaces import Space
 from safetensors.torch import save as tensor_bytes
 from stable_baselines3.common.base_class import BaseAlgorithm, maybe_make_env
+from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.save_util import recursive_getattr, recursive_setattr
 from stable_baselines3.common.utils import get_system_info
 from stable_baselines3.common.vec_env import VecEnv
@@ -81,7 +82,7 @@ class SafeCheckpoint(BaseAlgorithm):
         agent._given = {name: deepcopy(value) if isinstance(value, dict) else value for name, value in kept.items()}
         return agent
 
-    def _setup_learn(self, total_timesteps: int, *args: Any, **kwargs: Any) -> Any:
+    def _setup_learn(self, total_timesteps: int, *args: Any, **kwargs: Any) -> tuple[int, BaseCallback]:
         """As in SB3, once it is known how long to learn."""
         check_steps(total_timesteps)
         return super()._setup_learn(total_timesteps, *args, **kwargs)

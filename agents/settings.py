@@ -210,7 +210,7 @@ def _is_of(value: Any, kind: Any) -> bool:
         return True
     if getattr(kind, "_is_protocol", False):  # an object of the user's own, which is no plain data
         return not isinstance(value, int | float | str | Mapping | Sequence | NoneType)
-    alike = {dict: Mapping, tuple: (tuple, list), Callable: Callable}
+    alike: dict[Any, Any] = {dict: Mapping, tuple: (tuple, list)}
     return isinstance(value, alike.get(kind, kind))
 
 

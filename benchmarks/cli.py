@@ -18,9 +18,9 @@ from gymnasium.error import DependencyNotInstalled
 
 from .. import MissingExtra, __version__, unknown
 from . import commands
-from .commands import Whole
 from .dataset_commands import Dataset
 from .list_command import List
+from .options import Whole, evaluation_size
 from .pretrain import Pretrain
 from .race import RaceIncomplete
 from .runs import RESUMED, FinishedRun, Run, is_finished
@@ -63,13 +63,13 @@ class Train:
 
     def run(self) -> int:
         """Executes the run and prints what came of it."""
-        from .session import Session
+        from .session import Session, gone_on
 
         run = self.asked_for()
         run.check()
         source = None
         if self.resume and not is_finished(run.folder(self.out)):
-            run, source = commands.gone_on(run, self.out)
+            run, source = gone_on(run, self.out)
         session = Session(self.track, keep=True, source=source)
         total = run.budget or run.params["offline_steps"]
         with commands.bar(f"{run.agent} in {run.env_id}", total) as progress:
@@ -90,7 +90,7 @@ class Train:
             raise ValueError(f"{RESUMED} is set by --resume, which goes on from a run's folder in --out")
         updates = params.get("offline_steps", 0)
         length = self.steps + (updates if isinstance(updates, int) else 0)
-        episodes, points = commands.evaluation_size(self.env, length, self.eval_episodes, self.eval_points)
+        episodes, points = evaluation_size(self.env, length, self.eval_episodes, self.eval_points)
         return Run(self.env, self.agent, self.seed, self.steps, params, eval_episodes=episodes, eval_points=points)
 
 

@@ -1,21 +1,18 @@
 """What the commands share: reading their arguments' small languages, finding agents, tables and progress bars."""
 
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from decimal import Decimal, InvalidOperation
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-import tyro
+from typing import TYPE_CHECKING, Any, Literal
 
 from .. import unknown
 from ..agents.catalogue import find as find_agent
 from ..envs.catalogue import find as find_env
 from ..envs.catalogue import resolve
-from .runs import CHECKPOINT, RESUMED, SAMPLED, Run, parse_value, read_run
+from .options import parse_whole
+from .runs import CHECKPOINT, SAMPLED, Run, parse_value, read_run
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -23,68 +20,6 @@ if TYPE_CHECKING:
 
     from .evaluation import Evaluation
     from .statistics import Interval
-
-
-def parse_whole(text: str) -> int:
-    """``"20000"``, ``"20_000"``, ``"2e4"`` as a number.
-
-    Raises:
-        ValueError: anything that is no whole number.
-    """
-    try:
-        value = Decimal(text)
-        if abs(value) < 10**18 and value == int(value):  # beyond, "1e999999999" would fill the memory with digits
-            return int(value)
-    except (InvalidOperation, ValueError, OverflowError):
-        pass
-    raise ValueError(f"a whole number such as 20000, 20_000 or 2e4 is wanted, got {text!r}")
-
-
-Whole = Annotated[
-    int,
-    tyro.constructors.PrimitiveConstructorSpec(
-        nargs=1,
-        metavar="N",
-        instance_from_str=lambda words: parse_whole(words[0]),
-        is_instance=lambda value: isinstance(value, int),
-        str_from_instance=lambda value: [str(value)],
-    ),
-]
-"""The type of an option that counts something."""
-
-EVALUATED = 50
-"""Steps of evaluation to one of training, at most, in whole episodes (of one turn: half as many); see below."""
-
-
-def evaluation_size(env_id: str, length: int, episodes: int | None, points: int | None) -> tuple[int, int]:
-    """Episodes an evaluation, and evaluations, of a run of ``length`` steps, where they are not given.
-
-    100 and 10, or fewer where so many whole episodes would take more than :data:`EVALUATED` steps for each of training
-    (evaluations play 100 environments at once and learn nothing: a step costs a fiftieth or less); of language agents,
-    whose answers cost about the same in both, more than half of the answers. At least 10 episodes, once.
-
-    >>> evaluation_size("tiltyard/HalfCheetah-v5", 20_000, None, None), evaluation_size("Pendulum-v1", 100, None, None)
-    ((100, 10), (10, 2))
-    """
-    row = resolve(env_id)
-    share = 0.5 if row.domain == "text" else EVALUATED
-    most = share * length / (row.max_episode_steps or 1000)  # whole episodes in all
-    number = points or max(1, min(10, round((most / 10) ** 0.5)))
-    fitting = 100 if points else max(10, min(100, int(most / number)))
-    return episodes or fitting, number
-
-
-def gone_on(run: Run, root: Path) -> tuple[Run, Path | None]:
-    """The run that goes on from what :func:`~.session.find_source` finds, and where; ``run`` if there is nothing."""
-    from .session import describe, find_source
-
-    found = find_source(run, root)
-    if found is None:
-        print(f"nothing to go on from in {root}: {run.name} begins at step 0", file=sys.stderr)
-        return run, None
-    folder, step = found
-    print(describe(folder, step), file=sys.stderr)
-    return replace(run, params={**run.params, RESUMED: step}), folder
 
 
 def parse_names(text: str | None) -> list[str] | None:

@@ -7,10 +7,11 @@ because the command of the first one does not give its numbers: an agent's gener
 """
 
 import json
+import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -98,7 +99,7 @@ def _bytes(buffer: Any) -> int:
         return 0
     stored = buffer.observations, buffer.next_observations, buffer.actions
     arrays = [array for part in stored for array in (part.values() if isinstance(part, Mapping) else [part])]
-    return sum(array.nbytes for array in arrays) * buffer.size() // buffer.buffer_size
+    return sum(int(array.nbytes) for array in arrays) * int(buffer.size()) // int(buffer.buffer_size)
 
 
 def find_source(run: Run, root: Path) -> tuple[Path, int] | None:
@@ -123,6 +124,17 @@ def _step(run: Run, folder: Path) -> int | None:
     alike = (there.env_id, there.agent, there.seed) == (run.env_id, run.agent, run.seed)
     params = {name: value for name, value in there.params.items() if name != RESUMED}
     return step if alike and params == run.params and 0 < step < run.budget else None
+
+
+def gone_on(run: Run, root: Path) -> tuple[Run, Path | None]:
+    """The run that goes on from what :func:`find_source` finds, and where; ``run`` if there is nothing."""
+    found = find_source(run, root)
+    if found is None:
+        print(f"nothing to go on from in {root}: {run.name} begins at step 0", file=sys.stderr)
+        return run, None
+    folder, step = found
+    print(describe(folder, step), file=sys.stderr)
+    return replace(run, params={**run.params, RESUMED: step}), folder
 
 
 def restored(agent: Any, source: Path, seed: int) -> Any:

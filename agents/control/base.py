@@ -54,7 +54,7 @@ class ControlAgent(SafeCheckpoint):
         given = self._given.get("policy_kwargs") or {}
         check_keywords(self.policy_class, given)
         check_settings(self.policy_class, given)
-        super()._setup_model()
+        super()._setup_model()  # type: ignore[safe-super]
 
     def set_random_seed(self, seed: int | None = None) -> None:
         """As in SB3, but lane i starts from ``seed * n_envs + i``.
