@@ -81,9 +81,14 @@ class Run:
     eval_points: int = 10
 
     def __post_init__(self) -> None:
-        for name, kind in (("env_id", str), ("agent", str), ("params", Mapping)):
+        kinds: tuple[tuple[str, type[Any], str], ...] = (
+            ("env_id", str, "text"),
+            ("agent", str, "text"),
+            ("params", Mapping, "a mapping"),
+        )
+        for name, kind, said in kinds:
             if not isinstance(getattr(self, name), kind):
-                raise ValueError(f"a run's {name} must be {kind.__name__}, got {getattr(self, name)!r}")
+                raise ValueError(f"a run's {name} must be {said}, got {getattr(self, name)!r}")
         least_budget = 0 if dict(self.params).get("offline_steps") else 1
         for name, least in (("seed", 0), ("budget", least_budget), ("eval_episodes", 1), ("eval_points", 1)):
             value = getattr(self, name)

@@ -23,7 +23,12 @@ from tiltyard.benchmarks.suites import Entry, Task
 Damage = Callable[[Path], object]
 Case = tuple[str, Damage]
 FILES = ("run.json", "final.json", "evaluations.npz", "checkpoint.zip", "progress.csv")
-PARAMS = {"learning_starts": 60, "buffer_size": 1000, "policy_kwargs": {"net_arch": [16]}, "env_kwargs": {"noise": 0.1}}
+PARAMS = {
+    "learning_starts": 60,
+    "buffer_size": 1000,
+    "policy_kwargs": {"net_arch": [16]},
+    "env_kwargs": {"healthy_reward": 3.0},
+}
 TASK = Task("tiltyard/Hopper-v5", (Entry("sac", 150, 1.0, PARAMS),), eval_episodes=4, eval_points=3)
 SUITE = Suite("tiny", "", (TASK,), (0, 1))
 VALUES: dict[str, Any] = {
@@ -148,7 +153,7 @@ def _json_cases(name: str) -> Iterator[Case]:
             *((key,) for key in ("run", "command", "versions", "commit", "hardware", "started")),
             *(("run", key) for key in ("env_id", "agent", "seed", "budget", "params", "eval_episodes", "eval_points")),
             *(("run", "params", key) for key in PARAMS),
-            ("run", "params", "env_kwargs", "noise"),
+            ("run", "params", "env_kwargs", "healthy_reward"),
             ("versions", "mujoco"),
         ],
         "final.json": [

@@ -231,6 +231,9 @@ def test_a_run_that_cannot_start_is_refused_before_anything_starts(tmp_path, cha
         ({"seed": 1_000_000}, "below 1000000, where evaluation seeds begin"),
         ({"budget": 0}, "budget must be an integer of at least 1"),
         ({"params": {"gamma": object()}}, "what JSON can hold"),
+        ({"params": ["gamma"]}, r"a run's params must be a mapping, got \['gamma'\]"),
+        ({"env_id": None}, "a run's env_id must be text, got None"),
+        ({"agent": 3}, "a run's agent must be text, got 3"),
     ],
 )
 def test_a_run_that_makes_no_sense_cannot_be_written_down(change, message):
