@@ -48,7 +48,7 @@ def evaluation_size(env_id: str, length: int, episodes: int | None, points: int 
     cost about as much in both, and of them it is :data:`ANSWERED` to one. At least 10 episodes, once.
 
     >>> evaluation_size("tiltyard/HalfCheetah-v5", 20_000, None, None), evaluation_size("Pendulum-v1", 100, None, None)
-    ((100, 10), (10, 2))
+    ((100, 10), (12, 2))
     """
     row = resolve(env_id)
     share = ANSWERED if row.domain == "text" else EVALUATED
