@@ -62,7 +62,7 @@ def read_bytes(path: Path, most: int) -> bytes:
             raise ValueError(f"{path.name} is no regular file")
         if found.st_size > most:
             raise ValueError(f"{path.name} has {found.st_size:,} bytes, and a run writes at most {most:,}")
-        return file.read(most)
+        return file.read(found.st_size)
 
 
 def read_record(path: Path, most: int) -> dict[str, Any]:
