@@ -8,8 +8,9 @@ RUN apt-get update && apt-get install -y --no-install-recommends libegl1 libgl1-
 
 WORKDIR /source
 COPY requirements.lock ./
-ARG TORCH_CPU=https://download.pytorch.org/whl/cpu
-RUN pip install --no-cache-dir -c requirements.lock "$(grep ^torch== requirements.lock)+cpu" --extra-index-url "$TORCH_CPU"
+# PyTorch's default wheels bring CUDA, several gigabytes; with --build-arg PIP_EXTRA_INDEX_URL=<its CPU wheels> they do not.
+ARG PIP_EXTRA_INDEX_URL=
+RUN pip install --no-cache-dir "$(grep ^torch== requirements.lock)"
 COPY . .
 RUN pip install --no-cache-dir -c requirements.lock .
 

@@ -8,12 +8,12 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, cast
-
-import torch as th
-from safetensors.torch import load as read_tensors
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from .. import MissingExtra
+
+if TYPE_CHECKING:
+    import torch as th  # only a type here: what reads other files with these words need not wait for torch
 
 SETTINGS, WEIGHTS = "settings.json", "weights.safetensors"
 PathOrFile = str | os.PathLike[str] | io.BufferedIOBase
@@ -37,13 +37,15 @@ _CONTENTS: dict[str, type[Any]] = {
 }
 
 
-def read_checkpoint(path: PathOrFile) -> tuple[dict[str, Any], dict[str, th.Tensor]]:
+def read_checkpoint(path: PathOrFile) -> tuple[dict[str, Any], dict[str, "th.Tensor"]]:
     """Reads settings and tensors of a checkpoint, on the CPU, without running anything.
 
     Raises:
         FileNotFoundError: no such file.
         ValueError: not a checkpoint, or a damaged one; the message says which.
     """
+    from safetensors.torch import load as read_tensors
+
     file = path if isinstance(path, io.BufferedIOBase) else existing(Path(path))
     with refusing(path), zipfile.ZipFile(file) as archive:
         names = archive.namelist()

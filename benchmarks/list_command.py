@@ -22,7 +22,8 @@ def claims() -> Content:
         if "\nCLAIM = " in text:
             handle = path.stem.replace("_", "-")
             stored = RESULTS / "claims" / f"{handle}.json"
-            verdict = json.loads(stored.read_text())["judgement"] if stored.is_file() else "-"
+            record = json.loads(stored.read_text()) if stored.is_file() else {"judgement": "-"}
+            verdict = "withdrawn" if record.get("withdrawn") else record["judgement"]
             rows.append((handle, verdict, (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]))
     return "Claims", ("claim", "verdict here", "experiment"), rows
 
