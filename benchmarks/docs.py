@@ -30,7 +30,8 @@ RESULTS = README.parent / "docs" / "results"
 
 def envs() -> Content:
     """Environments."""
-    columns = ("id", "domain", "what it is", "random#", "blind#", "expert#", "blind success#", "expert success#", "steps#")
+    scores, rates = ("random#", "blind#", "expert#"), ("blind success#", "expert success#")
+    columns = ("id", "domain", "what it is", *scores, *rates, "steps#")
     rows: Rows = [
         (
             row.id,
