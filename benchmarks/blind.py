@@ -213,7 +213,7 @@ def names(row: Row, *, sweeps: int, replays: int) -> list[str]:
     lanes = lanes_of(row, 1, "train")
     space = lanes.action_space
     lanes.close()
-    found = ["noop", *(f"replay {k}" for k in range(replays)), *(f"script {name}" for name in SCRIPTS.get(row.id, {}))]
+    found = ["noop", *(f"replay {k}" for k in range(replays)), *scripts(row)]
     if not isinstance(space, Text):
         found += [f"hold {k}" for k in HOLDS]
     if isinstance(space, Box):
@@ -221,12 +221,17 @@ def names(row: Row, *, sweeps: int, replays: int) -> list[str]:
     return found
 
 
+def scripts(row: Row) -> list[str]:
+    """The policies written by hand for this task."""
+    return [f"script {name}" for name in SCRIPTS.get(row.id, {})]
+
+
 def search(row: Row, *, episodes: int, tries: int, sweeps: int, replays: int, best: int = 3) -> list[Outcome]:
-    """The ``best`` of all policies in ``tries`` train problems, played in ``episodes`` test problems; best first."""
+    """The ``best`` of all policies in ``tries`` train problems, and scripts, in ``episodes`` test ones; best first."""
     tried = [play(row, name, tries, split="train", first_seed=0) for name in names(row, sweeps=sweeps, replays=replays)]
     ahead = sorted(tried, key=lambda outcome: outcome.rank, reverse=True)[:best]
     ahead += sorted(tried, key=lambda outcome: outcome.rank[::-1], reverse=True)[:best]
-    chosen = dict.fromkeys(outcome.name for outcome in ahead)
+    chosen = dict.fromkeys([*(outcome.name for outcome in ahead), *scripts(row)])
     return sorted((play(row, name, episodes) for name in chosen), key=lambda outcome: outcome.rank, reverse=True)
 
 

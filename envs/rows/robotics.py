@@ -13,6 +13,9 @@ ROWS: tuple[Row, ...] = (
         random_score=-280.6,  # both over 200 test episodes, seeds 10000 on: `play` of tests/contracts/test_envs.py
         expert_score=5179.0,
         expert_success=1.0,
+        blind_score=2164.0,
+        blind_success=0.475,
+        blind_policy="replay 0",
     ),
     Row(
         "tiltyard/Hopper-v5",
@@ -24,6 +27,9 @@ ROWS: tuple[Row, ...] = (
         random_score=16.8,  # both over 200 test episodes, as above
         expert_score=3179.4,
         expert_success=1.0,
+        blind_score=556.5,
+        blind_success=0.0,
+        blind_policy="replay 1",
     ),
     Row(
         "tiltyard/Walker2d-v5",
@@ -35,6 +41,9 @@ ROWS: tuple[Row, ...] = (
         random_score=1.4,  # both over 200 test episodes, as above
         expert_score=2894.8,
         expert_success=0.99,
+        blind_score=169.3,
+        blind_success=0.0,
+        blind_policy="replay 0",
     ),
     Row(
         "tiltyard/Ant-v5",
@@ -46,6 +55,9 @@ ROWS: tuple[Row, ...] = (
         random_score=-46.5,  # over 200 test episodes, as above, and the expert over 100
         expert_score=3518.3,
         expert_success=1.0,
+        blind_score=992.9,
+        blind_success=0.025,
+        blind_policy="noop",
     ),
     Row(
         "tiltyard/Swimmer-v5",
@@ -57,6 +69,9 @@ ROWS: tuple[Row, ...] = (
         random_score=1.9,  # both over 200 test episodes, as above
         expert_score=360.4,
         expert_success=1.0,
+        blind_score=99.7,
+        blind_success=0.15,
+        blind_policy="replay 1",
     ),
     Row(
         "tiltyard/Reacher-v5",
@@ -68,6 +83,9 @@ ROWS: tuple[Row, ...] = (
         random_score=-42.9,  # both over 200 test episodes, as above
         expert_score=-3.62,
         expert_success=1.0,
+        blind_score=-9.138,
+        blind_success=0.0,
+        blind_policy="replay 1",
     ),
     Row(
         "tiltyard/Pusher-v5",
@@ -79,6 +97,9 @@ ROWS: tuple[Row, ...] = (
         random_score=-149.0,  # both over 200 test episodes, as above
         expert_score=-44.3,
         expert_success=0.635,
+        blind_score=-51.1,
+        blind_success=0.025,
+        blind_policy="replay 1",
     ),
     Row(
         "tiltyard/InvertedPendulum-v5",
@@ -90,6 +111,9 @@ ROWS: tuple[Row, ...] = (
         random_score=5.2,  # both over 200 test episodes, as above
         expert_score=1000.0,
         expert_success=1.0,
+        blind_score=25.1,
+        blind_success=0.0,
+        blind_policy="replay 0",
     ),
     Row(
         "tiltyard/InvertedDoublePendulum-v5",
@@ -101,6 +125,9 @@ ROWS: tuple[Row, ...] = (
         random_score=46.4,  # both over 200 test episodes, as above
         expert_score=9359.9,
         expert_success=1.0,
+        blind_score=90.8,
+        blind_success=0.0,
+        blind_policy="noop",
     ),
     Row(
         "tiltyard/Humanoid-v5",
@@ -112,6 +139,9 @@ ROWS: tuple[Row, ...] = (
         random_score=114.2,  # over 200 test episodes, as above, and the expert over 100
         expert_score=5659.6,
         expert_success=0.93,
+        blind_score=350.2,
+        blind_success=0.0,
+        blind_policy="replay 0",
     ),
     Row(
         "tiltyard/PegInsertion-v0",
@@ -123,6 +153,9 @@ ROWS: tuple[Row, ...] = (
         random_score=0.0,  # all three over 200 test episodes, seeds 10000 on: `play` of tests/contracts/test_envs.py
         expert_score=1.0,
         expert_success=1.0,
+        blind_score=0.0,
+        blind_success=0.0,
+        blind_policy="replay 0",
     ),
     Row(
         "tiltyard/CableRouting-v0",
@@ -134,6 +167,9 @@ ROWS: tuple[Row, ...] = (
         random_score=0.0,  # all three over 200 test episodes, seeds 10000 on: `play` of tests/contracts/test_envs.py
         expert_score=1.0,
         expert_success=1.0,
+        blind_score=0.141,
+        blind_success=0.141,
+        blind_policy="script sew",
     ),
     Row(
         "tiltyard/DrawerDoor-v0",
@@ -145,6 +181,9 @@ ROWS: tuple[Row, ...] = (
         random_score=0.0,  # all three over 200 test episodes, seeds 10000 on: `play` of tests/contracts/test_envs.py
         expert_score=1.0,
         expert_success=1.0,
+        blind_score=0.0,
+        blind_success=0.0,
+        blind_policy="replay 0",
     ),
     Row(
         "tiltyard/BoardInsertion-v0",
@@ -156,6 +195,9 @@ ROWS: tuple[Row, ...] = (
         random_score=0.0,  # all three over 200 test episodes, as above
         expert_score=1.0,
         expert_success=1.0,
+        blind_score=0.0,
+        blind_success=0.0,
+        blind_policy="replay 0",
     ),
     Row(
         "tiltyard/ObjectRelocation-v0",
@@ -167,6 +209,9 @@ ROWS: tuple[Row, ...] = (
         random_score=0.0,  # all three over 200 test episodes, as above
         expert_score=1.0,
         expert_success=1.0,
+        blind_score=0.05,
+        blind_success=0.05,
+        blind_policy="replay 2",
     ),
     Row(
         "tiltyard/PointMaze-v0",
@@ -178,6 +223,9 @@ ROWS: tuple[Row, ...] = (
         random_score=0.004,  # over 4000 test episodes, seeds 50000 on
         expert_score=1.0,  # over 400 test episodes, seeds 10000 on: `play` of tests/contracts/test_envs.py
         expert_success=1.0,
+        blind_score=0.48,
+        blind_success=0.48,
+        blind_policy="replay 3",
     ),
     Row(
         "tiltyard/PointMazeMedium-v0",
@@ -190,6 +238,9 @@ ROWS: tuple[Row, ...] = (
         expert_score=1.0,  # over 400 test episodes, as above
         expert_success=1.0,
         kwargs={"layout": "medium"},
+        blind_score=0.155,
+        blind_success=0.155,
+        blind_policy="replay 0",
     ),
     Row(
         "tiltyard/PointMazeLarge-v0",
@@ -202,6 +253,9 @@ ROWS: tuple[Row, ...] = (
         expert_score=1.0,  # over 400 test episodes, as above
         expert_success=1.0,
         kwargs={"layout": "large"},
+        blind_score=0.085,
+        blind_success=0.085,
+        blind_policy="replay 5",
     ),
     Row(
         "tiltyard/AntMaze-v0",
@@ -213,6 +267,9 @@ ROWS: tuple[Row, ...] = (
         random_score=0.0,  # over 30 test episodes, and the expert over 200, seeds 10000 on
         expert_score=0.98,
         expert_success=0.98,
+        blind_score=0.0,
+        blind_success=0.0,
+        blind_policy="replay 0",
     ),
     Row(
         "tiltyard/AntMazeMedium-v0",

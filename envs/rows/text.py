@@ -13,6 +13,9 @@ ROWS: tuple[Row, ...] = (
         random_score=-0.1,
         expert_score=1.0,
         expert_success=1.0,
+        blind_score=0.0,
+        blind_success=0.0,
+        blind_policy="replay 0",
     ),
     Row(
         "tiltyard/ReasoningGym-v0",
@@ -24,6 +27,9 @@ ROWS: tuple[Row, ...] = (
         random_score=-0.1,
         expert_score=1.0,
         expert_success=1.0,
+        blind_score=0.0,
+        blind_success=0.0,
+        blind_policy="replay 0",
     ),
     Row(
         "tiltyard/ChainSum-v0",
@@ -35,6 +41,9 @@ ROWS: tuple[Row, ...] = (
         random_score=-0.1,  # over 400 test episodes, and the expert over 1000: `play` of tests/contracts/test_envs.py
         expert_score=1.0,
         expert_success=1.0,
+        blind_score=0.04,
+        blind_success=0.04,
+        blind_policy="replay 0",
     ),
     Row(
         "tiltyard/KnightsKnaves-v0",
@@ -46,6 +55,9 @@ ROWS: tuple[Row, ...] = (
         random_score=-0.1,  # over as many, as above
         expert_score=1.0,
         expert_success=1.0,
+        blind_score=-0.099,
+        blind_success=0.0,
+        blind_policy="replay 2",
     ),
     Row(
         "tiltyard/Maze-v0",
@@ -57,6 +69,9 @@ ROWS: tuple[Row, ...] = (
         random_score=-0.1,  # over as many, as above
         expert_score=1.0,
         expert_success=1.0,
+        blind_score=0.02,
+        blind_success=0.02,
+        blind_policy="replay 5",
     ),
     Row(
         "tiltyard/TreeMDP-v0",
@@ -68,6 +83,9 @@ ROWS: tuple[Row, ...] = (
         random_score=-0.1,  # over as many, as above
         expert_score=1.0,
         expert_success=1.0,
+        blind_score=0.16,
+        blind_success=0.16,
+        blind_policy="replay 7",
     ),
     Row(
         "tiltyard/TwentyQuestions-v0",
@@ -79,6 +97,9 @@ ROWS: tuple[Row, ...] = (
         random_score=-0.1,  # over as many, as above
         expert_score=0.988,
         expert_success=0.988,
+        blind_score=0.01,
+        blind_success=0.01,
+        blind_policy="replay 4",
     ),
     Row(
         "tiltyard/GuessMyCity-v0",
@@ -90,5 +111,8 @@ ROWS: tuple[Row, ...] = (
         random_score=-0.1,  # over as many, as above
         expert_score=0.976,
         expert_success=0.976,
+        blind_score=0.02,
+        blind_success=0.02,
+        blind_policy="replay 2",
     ),
 )
