@@ -22,8 +22,8 @@ class Row:
         expert_score: mean episode return of the scripted expert on the test split (normalised score 1), or NaN.
         expert_success: share of test episodes the expert solves; the audit checks it.
         kwargs: default keywords.
-        blind_score: mean episode return on the test split of the best policy that sees nothing, as far as
-            :mod:`tiltyard.benchmarks.blind` finds one; ``None`` where nobody has looked.
+        blind_score: mean episode return on the test split of the best policy found that solves nothing: one that sees
+            nothing (:mod:`tiltyard.benchmarks.blind`), or answers in a fixed form; ``None`` where nobody has looked.
         blind_success: share of test episodes that the most successful of them solves.
         blind_policy: the best one's name, which says all that it does.
         splits: whether it takes ``split="train" | "test"``. One that does not is evaluated at seeds of their own.

@@ -325,8 +325,11 @@ LONG = 600  # steps, beyond which three episodes have to do
 def test_audit_blind_policies_earn_no_more_than_stated(row: Row) -> None:
     assert row.blind_score is not None
     assert row.blind_success is not None
+    # Words that fill in a question's names or numbers are no actions that blind.py knows: tests/envs/text/test_blind.py
+    # and tests/envs/gui/test_phone.py play those.
+    best = "replay 0" if row.domain in ("text", "gui") else row.blind_policy
     held = [] if row.domain == "text" else ["hold 20"]
-    for name in dict.fromkeys([row.blind_policy, *held]):
+    for name in dict.fromkeys([best, *held]):
         played = blind.play(row, name, 3 if row.max_episode_steps > LONG else BLIND_EPISODES[row.domain])
         n = len(played.success)
         rate = max(row.blind_success, 0.01)  # stated after a hundred or so episodes
