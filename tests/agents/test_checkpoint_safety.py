@@ -281,7 +281,9 @@ def test_a_member_is_there_once(sac: Path) -> None:
     refused(SAC, sac, "it has 2 settings.json")
 
 
-@pytest.mark.parametrize("change", [{"format": 2}, {"class": 3}, {"settings": []}, {"versions": None}, {"spaces": []}])
+@pytest.mark.parametrize(
+    "change", [{"format": 2}, {"class": 3}, {"class": "S" * 101}, {"settings": []}, {"versions": None}, {"spaces": []}]
+)
 def test_what_is_missing_or_of_another_form_says_so(change: Settings, sac: Path) -> None:
     refused(SAC, changed(sac, lambda stored: stored.update(change)), "damaged")
 
