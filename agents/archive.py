@@ -95,7 +95,7 @@ def refusing(path: PathOrFile, *, given: bool = False) -> Iterator[None]:
 
     Args:
         path: of the checkpoint.
-        given: whether something in its place was given, whose own errors are clearer than any sentence on the file.
+        given: whether settings of the caller's took the place of stored ones, and may be at fault as well.
 
     Raises:
         ValueError: for any other error.
@@ -105,11 +105,10 @@ def refusing(path: PathOrFile, *, given: bool = False) -> Iterator[None]:
     except MissingExtra:
         raise
     except Exception as error:
-        if given and isinstance(error, KeyError | TypeError | ValueError):
-            raise
+        besides = ", or does not go with what load() was given" if given else ""
         raise ValueError(
-            f"{called(path)} is not a Tiltyard checkpoint, or is damaged ({one_line(error)}): take another copy "
-            "of it, or save it again with this version"
+            f"{called(path)} is not a Tiltyard checkpoint, or is damaged{besides} ({one_line(error)}): take another "
+            "copy of it, or save it again with this version"
         ) from error
 
 

@@ -157,7 +157,8 @@ class SafeCheckpoint(BaseAlgorithm):
             settings = cls._stored_settings(stored["settings"], changes)
             counters = {name: decode(value, PLAIN) for name, value in stored["counters"].items()}
             check_counters(cls, counters)
-            check_buffer(cls, settings, stored["n_envs"], spaces)
+            if not changes.keys() & {"buffer_size", "n_steps"}:  # else the caller knows how much memory there is
+                check_buffer(cls, settings, stored["n_envs"], spaces)
         venv: VecEnv = _Spaces(stored["n_envs"], *spaces)
         if env is not None:
             venv = cls._wrap_env(cls._made(env, stored["n_envs"]), changes.get("verbose", settings.get("verbose", 0)))

@@ -130,13 +130,13 @@ def check_counters(agent: type[Any], counters: Mapping[str, Any]) -> None:
 def check_buffer(agent: type[Any], settings: Mapping[str, Any], n_envs: int, spaces: Iterable[Space[Any]]) -> None:
     """Raises ``ValueError`` if what an agent would remember of transitions takes more than :data:`MOST_BUFFER`."""
     known = inspect.signature(agent).parameters
-    default = {name: known[name].default for name in ("buffer_size", "n_steps") if name in known}
-    sizes = {name: settings.get(name, value) for name, value in default.items()}
-    steps = max(sizes["buffer_size"], n_envs) if "buffer_size" in sizes else sizes.get("n_steps", 1) * n_envs
+    name = "buffer_size" if "buffer_size" in known else "n_steps"
+    steps = settings.get(name, known[name].default if name in known else 0)
+    steps = max(steps, n_envs) if name == "buffer_size" else steps * n_envs
     if (size := steps * (12 + 2 * sum(map(_bytes, spaces)))) > MOST_BUFFER:
         raise ValueError(
             f"it wants to remember {steps:,} transitions, {size:,} bytes, and {MOST_BUFFER:,} are the most: give "
-            f"load() another {' or '.join(sizes)}"
+            f"load() another {name}"
         )
 
 

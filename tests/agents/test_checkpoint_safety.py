@@ -159,6 +159,14 @@ def test_what_load_is_given_takes_the_place_of_what_is_stored(sac: Path) -> None
     assert SAC.load(sac, gamma=0.9, custom_objects={"buffer_size": 10}).gamma == 0.9
 
 
+def test_a_buffer_that_is_too_large_is_the_users_to_make(sac: Path) -> None:
+    frames = {"$space": "Box", "low": 0, "high": 255, "shape": [4, 256, 256], "dtype": "uint8"}
+    changed(sac, lambda stored: (stored["settings"].pop("buffer_size"), stored["spaces"].__setitem__(0, frames)))
+    refused(SAC, sac, r"give load\(\) another buffer_size")  # a million of them, which is the default
+    with pytest.raises(ValueError, match="does not go with what load.. was given .its optimiser"):  # no longer that
+        SAC.load(sac, buffer_size=10)
+
+
 def test_optimisers_write_where_they_may(sac: Path) -> None:
     """A fused optimiser takes a moment's length on trust, and would write past the end of a short one."""
 
@@ -273,7 +281,9 @@ def test_a_member_is_there_once(sac: Path) -> None:
     refused(SAC, sac, "it has 2 settings.json")
 
 
-@pytest.mark.parametrize("change", [{"format": 2}, {"class": 3}, {"settings": []}, {"versions": None}, {"spaces": []}])
+@pytest.mark.parametrize(
+    "change", [{"format": 2}, {"class": 3}, {"class": "S" * 101}, {"settings": []}, {"versions": None}, {"spaces": []}]
+)
 def test_what_is_missing_or_of_another_form_says_so(change: Settings, sac: Path) -> None:
     refused(SAC, changed(sac, lambda stored: stored.update(change)), "damaged")
 
