@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, cast
 
 import tyro
+from gymnasium.error import DependencyNotInstalled
 
 from .. import MissingExtra, __version__, unknown
 from . import commands
@@ -24,7 +25,7 @@ from .pretrain import Pretrain
 from .race import RaceIncomplete
 from .runs import RESUMED, FinishedRun, Run, is_finished
 
-MISTAKES = (KeyError, ValueError, TypeError, OSError, RuntimeError, MissingExtra)
+MISTAKES = (KeyError, ValueError, TypeError, OSError, RuntimeError, MissingExtra, DependencyNotInstalled)
 """What the library raises, in one sentence, for things a user can set right."""
 DESCRIPTION = """Environments, agents and honest statistics in four domains: text, GUI, driving, robotics.
 
@@ -376,7 +377,7 @@ def _is_mistake(error: BaseException) -> bool:
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     package = trace.tb_frame.f_globals.get("__package__") or "" if trace is not None else ""  # also where run by -m
-    return isinstance(error, OSError | MissingExtra) or f"{package}.".startswith("tiltyard.")
+    return isinstance(error, OSError | MissingExtra | DependencyNotInstalled) or f"{package}.".startswith("tiltyard.")
 
 
 def _sentence(error: BaseException) -> str:

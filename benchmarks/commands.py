@@ -90,8 +90,7 @@ def load_agent(path: str | Path, *, trust: bool = False) -> "tuple[BaseAlgorithm
         if ":" not in name:
             raise ValueError(f"{path} holds an {unknown('agent class', name, [row.class_name for row in rows()])}")
         _check_trust(path, (name,), trust)
-    row = classes[name] if name in classes else find_agent(name)
-    return row.load().load(path), None
+    return (classes.get(name) or find_agent(name)).load().load(path), None
 
 
 def _check_trust(path: Path, names: Sequence[str], trust: bool) -> None:

@@ -175,14 +175,14 @@ class HeldOutEvaluation(EvalCallback):
         self.evaluations_timesteps.append(at)
         self.evaluations_results.append(list(found.scores))
         self.evaluations_length.append(list(found.lengths))
-        untold: list[Any] = [np.nan] * len(found.scores)
-        self.evaluations_successes.append(list(found.successes) or untold)
+        self.evaluations_successes.append(list(found.successes))
+        told: Any = {"successes": self.evaluations_successes} if found.successes else {}  # else left out, as SB3 does
         np.savez(
             self.path,
             timesteps=self.evaluations_timesteps,
             results=self.evaluations_results,
             ep_lengths=self.evaluations_length,
-            successes=self.evaluations_successes,
+            **told,
         )
         self.logger.record("eval/mean_reward", found.mean)
         if found.successes:

@@ -84,6 +84,8 @@ class _Player:
 
         view = view_of(agent, env_id)
         kwargs = {**view.env_kwargs, **env_kwargs, **({"split": split} if resolve(env_id).splits else {})}
+        if "rgb_array" not in _render_modes(env_id):
+            raise ValueError(f"{env_id} cannot be shown: its class names no render mode 'rgb_array' in its metadata")
         self.env = gymnasium.make(env_id, render_mode="rgb_array", **kwargs)
         if not view.strings:
             self.env = sb3_spaces(self.env)
@@ -129,6 +131,15 @@ class _Player:
             said = f"> {action}" if isinstance(action, str) and action else ""
             lines += [*textwrap.wrap(goal, 72), "", ""][:2] + [said[:72].splitlines()[0] if said else ""]
         return captioned(np.asarray(self.env.render(), np.uint8), lines)
+
+
+def _render_modes(env_id: str) -> list[str]:
+    """The render modes that an environment's class names, as ``gymnasium.make`` reads them."""
+    import gymnasium
+
+    entry_point: Any = gymnasium.spec(env_id).entry_point
+    made = gymnasium.envs.registration.load_env_creator(entry_point) if isinstance(entry_point, str) else entry_point
+    return list(getattr(made, "metadata", {}).get("render_modes", ()))
 
 
 def _single_policy(agent: Any, env: Any) -> Callable[[Any, bool], Any]:

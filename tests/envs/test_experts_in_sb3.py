@@ -37,4 +37,4 @@ def test_a_batch_is_answered_by_a_batch_and_an_observation_by_an_action() -> Non
     text = gymnasium.make("tiltyard/Countdown-v0")
     question, _ = text.reset(seed=0)
     answer, _ = text.unwrapped.expert().predict(question)
-    assert text.unwrapped.expert().predict([question])[0] == [answer]
+    assert text.unwrapped.expert().predict([question])[0] == (answer,)
