@@ -32,8 +32,8 @@ class Range:
     infinite: bool = False
 
     def __contains__(self, value: float) -> bool:
-        """Whether ``value`` lies there; NaN never does, infinity where it means "no limit"."""
-        if math.isnan(value) or (math.isinf(value) and not self.infinite):
+        """Whether ``value`` lies there; NaN never does (no comparison holds), infinity where it means "no limit"."""
+        if math.isinf(value) and not self.infinite:
             return False
         over = value > self.low if self.above else value >= self.low
         return over and (value < self.high if self.below else value <= self.high)

@@ -119,8 +119,8 @@ def test_the_command_goes_on_and_says_what_is_restored(root, tmp_path, capsys):
 
 
 def test_language_agents_go_on_bit_for_bit(tmp_path):
-    params = {"n_envs": 4, "prompts_per_batch": 2, "group_size": 2, "max_answer_tokens": 8}
-    run = Run("tiltyard/ChainSum-v0", "grpo", 0, 16, params, eval_episodes=3, eval_points=2)
+    params = {"batch_size": 4, "max_answer_tokens": 8}
+    run = Run("tiltyard/ChainSum-v0", "sft", 0, 16, params, eval_episodes=3, eval_points=2)
     whole = run.execute(tmp_path / "whole")
     half = replace(run, budget=8).execute(tmp_path, session=Session(keep=True))
     rest = replace(run, params={**params, RESUMED: 8}).execute(tmp_path, session=Session(source=half.folder))

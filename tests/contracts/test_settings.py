@@ -13,6 +13,7 @@ import pytest
 import tiltyard.agents
 from tiltyard.agents.catalogue import ROWS
 from tiltyard.agents.settings import RANGES, WORDS, check_setting, check_settings, numbers_of
+from tiltyard.benchmarks import Run
 from tiltyard.benchmarks.suites import SUITES
 from tiltyard.envs.catalogue import ROWS as ENVIRONMENTS
 
@@ -113,6 +114,12 @@ def test_a_keyword_without_a_row_is_still_checked_for_its_kind() -> None:
         check_setting("new", math.nan, float, of="Mine")
     with pytest.raises(TypeError, match="Mine: new must be a whole number or None, got 'x'"):
         check_setting("new", "x", int | None, of="Mine")
+
+
+@pytest.mark.parametrize("params", [{"gamma": "abc"}, {"batch_size": -1}, {"n_envs": 0}, {"env_kwargs": 3}])
+def test_a_run_is_refused_before_anything_starts(params: dict[str, Any]) -> None:
+    with pytest.raises((TypeError, ValueError), match=f"{next(iter(params))} must be"):
+        Run("tiltyard/PointMaze-v0", "sac", 0, 10, params).check()
 
 
 def test_of_other_packages_classes_only_sb3s_words_have_ranges() -> None:
