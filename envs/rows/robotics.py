@@ -282,6 +282,9 @@ ROWS: tuple[Row, ...] = (
         expert_score=0.98,  # over 100 test episodes, as above
         expert_success=0.98,
         kwargs={"layout": "medium"},
+        blind_score=0.0,
+        blind_success=0.0,
+        blind_policy="replay 0",
     ),
     Row(
         "tiltyard/AntMazeLarge-v0",
@@ -294,5 +297,8 @@ ROWS: tuple[Row, ...] = (
         expert_score=0.94,  # over 100 test episodes, as above
         expert_success=0.94,
         kwargs={"layout": "large"},
+        blind_score=0.0,
+        blind_success=0.0,
+        blind_policy="replay 0",
     ),
 )
