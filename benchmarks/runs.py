@@ -142,9 +142,7 @@ class Run:
         """The command line that reproduces this run."""
         words = ["tiltyard", "train", "--env", self.env_id, "--agent", self.agent, "--seed", str(self.seed)]
         words += ["--steps", str(self.budget)]
-        for name, default in (("eval_episodes", 100), ("eval_points", 10)):
-            if getattr(self, name) != default:
-                words += [f"--{name.replace('_', '-')}", str(getattr(self, name))]
+        words += ["--eval-episodes", str(self.eval_episodes), "--eval-points", str(self.eval_points)]
         for key, value in self.params.items():
             words += ["--set", f"{key}={value if is_plain(value) else json.dumps(value)}"]
         return shlex.join(words)

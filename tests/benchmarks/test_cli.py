@@ -123,20 +123,25 @@ def test_evaluations_grow_with_the_run_up_to_a_hundred_episodes_ten_times():
     def size(steps, env="tiltyard/HalfCheetah-v5", **given):
         return evaluation_size(env, steps, given.get("episodes"), given.get("points"))
 
-    assert [size(steps) for steps in (100, 2_000, 5_000, 20_000, 10**6)] == [
-        (10, 1),
-        (33, 3),
-        (50, 5),
-        (100, 10),
-        (100, 10),
-    ]
-    for steps in (1_000, 3_000, 7_000, 19_000):
+    sizes = [size(steps) for steps in (100, 2_000, 10_000, 20_000, 10**5, 10**7)]
+    assert sizes == [(10, 1), (20, 1), (33, 3), (50, 4), (100, 10), (100, 10)]
+    for steps in (1_500, 3_000, 7_000, 19_000, 70_000):
         episodes, points = size(steps)
-        assert episodes * points * 1000 <= 50 * steps
+        assert episodes * points * 1000 <= 10 * steps
+    assert size(2_000, "tiltyard/Phone-v0") == (20, 2)
     assert size(100, "tiltyard/ChainSum-v0") == (25, 2)
     assert size(6_000, "tiltyard/ChainSum-v0") == (100, 10)
     assert size(100, episodes=7, points=3) == (7, 3)
     assert size(100, points=6) == (100, 6)  # as commands have it that were published
+
+
+def test_a_runs_command_is_the_run_whatever_the_defaults(monkeypatch):
+    taken = []
+    monkeypatch.setattr(Run, "execute", lambda run, *_, **__: taken.append(run) or sys.exit(0))
+    for given in ({}, {"eval_episodes": 7}, {"eval_points": 3}):
+        run = Run("tiltyard/PointMaze-v0", "sac", 0, 50, {"n_envs": 2, "buffer_size": 1000}, **given)
+        assert main(shlex.split(run.command)[1:]) == 0
+        assert taken.pop() == run
 
 
 def test_options_of_their_own_are_settings_of_the_run(tmp_path, monkeypatch):

@@ -186,7 +186,7 @@ def test_one_version_keeps_the_installed_one_else_the_most_frequent(finished):
 def test_the_command_reproduces_the_run():
     run = Run("tiltyard/Hopper-v5", "sac", 3, 500, {"gamma": 0.9, "policy": "MlpPolicy", "policy_kwargs": {"n": [1]}})
     assert run.command == (
-        "tiltyard train --env tiltyard/Hopper-v5 --agent sac --seed 3 --steps 500 "
+        "tiltyard train --env tiltyard/Hopper-v5 --agent sac --seed 3 --steps 500 --eval-episodes 100 --eval-points 10 "
         "--set gamma=0.9 --set policy=MlpPolicy --set 'policy_kwargs={\"n\": [1]}'"
     )
 
