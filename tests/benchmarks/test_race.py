@@ -144,7 +144,7 @@ offline = Task(hopper, (learns,), eval_episodes=2, eval_points=1, dataset=data)
 recipe = Recipe(hopper, "random", {"episodes": 200})
 suite = Suite("tiny", "", (online, offline), (0, 1), datasets={data: recipe})
 for run in race(suite, root=sys.argv[1], workers=1):
-    print(run.run.name, run.normalised)
+    print("result", run.run.name, run.normalised)
 """
 
 
@@ -155,15 +155,12 @@ def test_two_races_in_one_folder_share_the_work_and_both_end_well(tmp_path):
     processes = [subprocess.Popen(command, env=kept, **pipes) for _ in "ab"]
     said = [process.communicate(timeout=300) for process in processes]
     assert [process.returncode for process in processes] == [0, 0], said
-    results = [
-        [line for line in out.splitlines() if line.startswith(("Hopper-v5-sac-s", "Hopper-v5-iql-s"))]
-        for out, _ in said
-    ]
+    results = [[line for line in out.splitlines() if line.startswith("result")] for out, _ in said]
     assert results[0] == results[1]
     assert len(results[0]) == 4
     assert not any("failed" in out for out, _ in said)
     whole = {"run.json", "final.json", "evaluations.npz", "progress.csv", "checkpoint.zip"}
-    assert {path.name for path in (tmp_path / "runs").iterdir()} == {line.split()[0] for line in results[0]}
+    assert {path.name for path in (tmp_path / "runs").iterdir()} == {line.split()[1] for line in results[0]}
     for folder in (tmp_path / "runs").iterdir():
         assert {path.name for path in folder.iterdir()} == whole
 
