@@ -224,7 +224,7 @@ def _is_meant(name: str, value: Any, span: Range) -> bool:
         unit = getattr(value[-1], "value", value[-1]) if len(value) == 2 else None
         return isinstance(value[0], int) and value[0] >= 1 and unit in ("step", "episode")
     if isinstance(value, list | tuple) and name == "net_arch":
-        return all(isinstance(width, int) and width >= 1 for width in value)
+        return all(isinstance(width, dict) or (isinstance(width, int) and width >= 1) for width in value)  # old SB3's
     return True
 
 

@@ -13,7 +13,7 @@ from . import provenance
 from .engines import BUSY, Engine
 from .engines import find as find_engine
 from .evaluation import TUNING_FROM, is_tuning
-from .folders import is_claimed
+from .folders import Busy, claimed, is_claimed
 from .runs import STEPS, FinishedRun, Run, VersionWarning, read_run
 from .suites import Suite
 from .suites import find as find_suite
@@ -21,6 +21,8 @@ from .suites import find as find_suite
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
+DATASETS = "datasets.partial"
+"""Folder that the race which makes datasets holds, empty."""
 POLL = 0.5
 """Seconds between looks at what others are doing."""
 
@@ -71,7 +73,7 @@ def race(
     root.mkdir(parents=True, exist_ok=True)
     found = {run.name: _found(run.folder(root)) for run in runs}
     pending = [run for run in runs if found[run.name] is None]
-    _make_datasets(suite, pending)
+    _make_datasets(suite, pending, root)
     failures = {name: reason for name, run in found.items() if run and (reason := _of_other_versions(run))}
     if pending:
         with _shown(suite.name, runs, pending, root) as board:
@@ -122,20 +124,35 @@ def _check(runs: Sequence[Run], workers: int | None) -> None:
         raise ValueError(f"a race needs at least 1 worker, got {workers}")
 
 
-def _make_datasets(suite: Suite, pending: Sequence[Run]) -> None:
-    """Makes those of the suite's datasets that pending runs learn from and that are not there yet."""
+def _make_datasets(suite: Suite, pending: Sequence[Run], root: Path) -> None:
+    """Makes those of the suite's datasets that pending runs learn from and that are not there yet; one race at a time.
+
+    Raises:
+        FileNotFoundError: a dataset that is not there, and that the suite does not say how to make.
+    """
+    wanted = sorted({run.params["dataset"] for run in pending if "dataset" in run.params})
+    while wanted:
+        try:
+            with claimed(root / DATASETS):
+                for dataset_id in wanted:
+                    _make_dataset(suite, dataset_id)
+                return
+        except Busy:
+            time.sleep(POLL)
+
+
+def _make_dataset(suite: Suite, dataset_id: str) -> None:
     from .commands import bar
     from .datasets import load_dataset, make_dataset
 
-    for dataset_id in sorted({run.params["dataset"] for run in pending if "dataset" in run.params}):
-        try:
-            load_dataset(dataset_id)
-        except FileNotFoundError:
-            if dataset_id not in suite.datasets:
-                raise
-            recipe = suite.datasets[dataset_id]
-            made: dict[str, Any] = {"dataset_id": dataset_id, "bar": bar, **recipe.settings}
-            make_dataset(recipe.env_id, recipe.policy, **made)
+    try:
+        load_dataset(dataset_id)
+    except FileNotFoundError:
+        if dataset_id not in suite.datasets:
+            raise
+        recipe = suite.datasets[dataset_id]
+        made: dict[str, Any] = {"dataset_id": dataset_id, "bar": bar, **recipe.settings}
+        make_dataset(recipe.env_id, recipe.policy, **made)
 
 
 def _found(folder: Path) -> FinishedRun | None:

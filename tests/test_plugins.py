@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tiltyard.benchmarks import Run
+
 ROOT = Path(__file__).parents[1]
 RECIPE = (ROOT / "docs" / "adding.md").read_text().partition("## Bring your own")[2]
 PYTHONPATH = [str(ROOT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
@@ -134,15 +136,15 @@ def test_a_strangers_run_is_shown_and_refused_without_importing_what_it_names(wo
         (hostile / f"{module}.py").write_text(f"open({str(hostile / 'ran')!r}, 'a').write('{module}')")
     (folder,) = (source / "typed").iterdir()
     for name, agent, env in (("a", "evil_agent:Agent", "CartPole-v1"), ("e", "ppo", "evil_env:Some/Env-v0")):
-        copy = hostile / "runs" / name
+        record = json.loads((folder / "run.json").read_text())
+        record["run"] |= {"agent": agent, "env_id": env}
+        copy = hostile / name / Run(**record["run"]).name  # a folder of another name would be left out before
         copy.mkdir(parents=True)
         for path in folder.iterdir():
             (copy / path.name).write_bytes(path.read_bytes())
-        record = json.loads((copy / "run.json").read_text())
-        record["run"] |= {"agent": agent, "env_id": env}
         (copy / "run.json").write_text(json.dumps(record))
         refused = run("-m", "tiltyard.benchmarks.cli", "evaluate", str(copy), cwd=hostile, path=hostile)
         assert refused.returncode == 2, refused.stderr
         assert "add --trust" in refused.stderr
-    run("-m", "tiltyard.benchmarks.cli", "leaderboard", "runs", cwd=hostile, path=hostile)
+        run("-m", "tiltyard.benchmarks.cli", "leaderboard", name, cwd=hostile, path=hostile)
     assert not (hostile / "ran").exists()

@@ -329,7 +329,7 @@ ACTOR_CRITIC = {"net_arch": {"pi": [4], "vf": [4]}, "activation_fn": th.nn.Leaky
 @pytest.mark.parametrize(
     ("agent", "env", "settings"),
     [
-        (SAC, "Pendulum-v1", {**OFF, "learning_starts": 1e4, "replay_buffer_class": ReplayBuffer}),
+        (SAC, "Pendulum-v1", {**OFF, "learning_starts": 10_000, "replay_buffer_class": ReplayBuffer}),
         (SAC, Goal(), {**OFF, "replay_buffer_class": HerReplayBuffer, "replay_buffer_kwargs": HINDSIGHT}),
         (TQC, "Pendulum-v1", {**OFF, "policy_kwargs": QUANTILES, "train_freq": (1, "episode")}),
         (DQN, "CartPole-v1", {**OFF, "policy_kwargs": ADAMW}),

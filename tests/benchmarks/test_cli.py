@@ -99,7 +99,7 @@ def test_list_fits_a_terminal(width, monkeypatch, capsys):
 def test_list_prints_json(capsys):
     assert main(["list", "envs", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
-    assert {"id", "domain", "random"} < listed[0].keys()
+    assert {"id", "domain", "blind / expert success"} < listed[0].keys()
     assert main(["list", "--json"]) == 0
     assert json.loads(capsys.readouterr().out).keys() == LISTS.keys()
 

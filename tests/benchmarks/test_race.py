@@ -135,25 +135,32 @@ def test_a_run_of_another_version_is_kept_out_and_named(finished, tmp_path):
 TWO = """
 import sys
 from tiltyard.benchmarks import Suite, race
-from tiltyard.benchmarks.suites import Entry, Task
+from tiltyard.benchmarks.suites import Entry, Recipe, Task
+hopper, data = "tiltyard/Hopper-v5", "tiltyard/hopper/few-v0"
 params = {"learning_starts": 60, "n_envs": 1, "policy_kwargs": {"net_arch": [16]}, "buffer_size": 1000}
-task = Task("tiltyard/Hopper-v5", (Entry("sac", 150, 1.0, params),), eval_episodes=4, eval_points=3)
-for run in race(Suite("tiny", "", (task,), (0, 1, 2)), root=sys.argv[1], workers=1):
-    print(run.run.name, run.normalised)
+online = Task(hopper, (Entry("sac", 150, 2.0, params),), eval_episodes=4, eval_points=3)
+learns = Entry("iql", 0, 1.0, {"offline_steps": 4, "batch_size": 8, "n_envs": 1})
+offline = Task(hopper, (learns,), eval_episodes=2, eval_points=1, dataset=data)
+recipe = Recipe(hopper, "random", {"episodes": 200})
+suite = Suite("tiny", "", (online, offline), (0, 1), datasets={data: recipe})
+for run in race(suite, root=sys.argv[1], workers=1):
+    print("result", run.run.name, run.normalised)
 """
 
 
 def test_two_races_in_one_folder_share_the_work_and_both_end_well(tmp_path):
     command = [sys.executable, "-c", TWO, str(tmp_path / "runs")]
-    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in "ab"]
+    kept = {**os.environ, "MINARI_DATASETS_PATH": str(tmp_path / "data")}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    processes = [subprocess.Popen(command, env=kept, **pipes) for _ in "ab"]
     said = [process.communicate(timeout=300) for process in processes]
     assert [process.returncode for process in processes] == [0, 0], said
-    results = [[line for line in out.splitlines() if line.startswith("Hopper-v5-sac-s")] for out, _ in said]
+    results = [[line for line in out.splitlines() if line.startswith("result")] for out, _ in said]
     assert results[0] == results[1]
-    assert len(results[0]) == 3
+    assert len(results[0]) == 4
     assert not any("failed" in out for out, _ in said)
     whole = {"run.json", "final.json", "evaluations.npz", "progress.csv", "checkpoint.zip"}
-    assert {path.name for path in (tmp_path / "runs").iterdir()} == {line.split()[0] for line in results[0]}
+    assert {path.name for path in (tmp_path / "runs").iterdir()} == {line.split()[1] for line in results[0]}
     for folder in (tmp_path / "runs").iterdir():
         assert {path.name for path in folder.iterdir()} == whole
 

@@ -47,7 +47,7 @@ def test_module_and_id_are_imported_when_resolved_not_when_looked_up(
 @pytest.mark.parametrize(
     ("env_id", "says"),
     [
-        ("tiltyard/Hoper-v5", r"did you mean 'tiltyard/Hopper-v5'.*(?<!CartPole-v1)\)$"),
+        ("tiltyard/Hoper-v5", r"did you mean 'tiltyard/Hopper-v5'(?!.*CartPole)"),
         ("CartPole-v7", r"did you mean 'CartPole-v1' or 'CartPole-v0'.*given as module:CartPole-v7"),
         ("<b>:x", "unknown environment '<b>:x'"),
         ("os.path:a b", "unknown environment"),
