@@ -1,6 +1,6 @@
 # Tiltyard on the CPU:
 #   docker build -t tiltyard .
-#   docker run --rm --user "$(id -u)" -v "$PWD/runs:/work/runs" tiltyard train --env tiltyard/Hopper-v5 --agent sac
+#   docker run --rm --user "$(id -u)" -v "$PWD/runs:/tiltyard/runs" tiltyard train --env tiltyard/Hopper-v5 --agent sac
 FROM python:3.11-slim
 
 # What MuJoCo draws with, without a screen.
@@ -16,8 +16,8 @@ RUN pip install --no-cache-dir -c requirements.lock .
 
 # Whoever runs it, what is compiled and drawn is kept where anybody may write.
 ENV NUMBA_CACHE_DIR=/tmp/numba MPLCONFIGDIR=/tmp/matplotlib PYTHONUNBUFFERED=1
-RUN useradd --create-home tiltyard && mkdir /work && chown tiltyard /work
+RUN useradd --create-home tiltyard && mkdir /tiltyard && chown tiltyard /tiltyard
 USER tiltyard
-WORKDIR /work
+WORKDIR /tiltyard
 ENTRYPOINT ["tiltyard"]
 CMD ["--help"]

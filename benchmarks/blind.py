@@ -1,6 +1,6 @@
 """Policies that see nothing, and what each task pays them: ``python -m tiltyard.benchmarks.blind [ID ...]``.
 
-What a task pays with the eyes shut is a part of every score on it, as what it pays for noise is. A blind policy is
+What a task pays an open-loop policy is part of every score on it, as what it pays a random one is. A blind policy is
 known by a name, which decides all of its actions before an episode begins:
 
 - ``noop``: nothing: zeros, no words;

@@ -36,13 +36,14 @@ _KINDS = {int: "an integer", float: "a number", str: "text", list: "a list", dic
 
 @dataclass(frozen=True)
 class Points:
-    """What ``evaluations.npz`` holds: ``timesteps`` ``[P]``, ``results`` and ``successes`` ``[P, episodes]``.
+    """What ``evaluations.npz`` holds: ``timesteps`` ``[P]``; ``results``, ``lengths``, ``successes`` ``[P, episodes]``.
 
     ``successes`` is ``[P, 0]`` where the environment does not say whether an episode succeeded.
     """
 
     timesteps: list[int]
     results: "Floats"
+    lengths: Any  # [P, episodes] int64
     successes: Any  # [P, episodes] bool
 
     @property
@@ -164,7 +165,8 @@ def read_points(path: Path, episodes: int, most: int) -> Points:
         raise ValueError(f"{path.name} counts steps backwards, or episodes without a step")
     if not (np.abs(results) <= LARGEST).all():
         raise ValueError(f"{path.name} has scores that are not finite")
-    return Points(steps.tolist(), results, np.zeros((len(steps), 0), np.bool_) if successes is None else successes)
+    untold = np.zeros((len(steps), 0), np.bool_)
+    return Points(steps.tolist(), results, lengths, untold if successes is None else successes)
 
 
 def _array(archive: ZipFile, name: str, kind: Any, *shape: int) -> Any:

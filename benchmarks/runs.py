@@ -291,7 +291,8 @@ def _checked(folder: Path) -> FinishedRun:
         raise ValueError(f"its {RUN} is of another run, {run.name}")
     final = read_record(folder / FINAL, MOST_BYTES + 64 * run.eval_episodes)
     scores, successes = episodes_of(final, run.eval_episodes)
-    points = read_points(folder / CURVE, run.eval_episodes, run.eval_points + 1)  # one more: after the data
+    most = MOST_EPISODES if RESUMED in run.params else run.eval_points + 1  # one more: after the data
+    points = read_points(folder / CURVE, run.eval_episodes, most)  # a resumed run has those of the runs before it too
     if points.results[-1].tolist() != list(scores) or points.successes[-1].tolist() != list(successes):
         raise ValueError(f"{FINAL} and the last evaluation in {CURVE} are not the same")
     _check_steps(run, part(final, "timesteps", int), points)

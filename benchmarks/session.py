@@ -6,9 +6,9 @@ because the command of the first one does not give its numbers: an agent's gener
 (language agents alone go on bit for bit).
 """
 
-import json
 import sys
 import warnings
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import need, unknown
-from .runs import CHECKPOINT, CURVE, RESUMED, RUN, Run
+from .records import part, read_points, read_record
+from .runs import CHECKPOINT, CURVE, MOST_BYTES, MOST_EPISODES, RESUMED, RUN, Run
 
 if TYPE_CHECKING:
     from stable_baselines3.common.logger import KVWriter
@@ -116,7 +117,7 @@ def _step(run: Run, folder: Path) -> int | None:
     from ..agents.checkpoint import read_checkpoint
 
     try:
-        there = Run(**json.loads((folder / RUN).read_text())["run"])
+        there = Run(**part(read_record(folder / RUN, MOST_BYTES), "run", dict))
         step = int(read_checkpoint(folder / CHECKPOINT)[0]["counters"]["num_timesteps"])
     except (OSError, KeyError, TypeError, ValueError) as error:
         warnings.warn(f"{folder} cannot be gone on from: {error}", UserWarning, 3)
@@ -165,12 +166,15 @@ def describe(source: Path, step: int) -> str:
 
 def earlier_points(source: Path | None, episodes: int, step: int) -> dict[str, list[Any]]:
     """The points of the curve in ``source`` up to ``step``, if they are of as many episodes; none otherwise."""
-    import numpy as np
-
     if source is None or not (source / CURVE).is_file():
         return {}
-    with np.load(source / CURVE, allow_pickle=False) as points:
-        kept = points["timesteps"] <= step
-        if points["results"].shape[1:] != (episodes,):
-            return {}
-        return {name: points[name][kept].tolist() for name in ("timesteps", "results", "ep_lengths", "successes")}
+    try:
+        points = read_points(source / CURVE, episodes, MOST_EPISODES)
+    except ValueError as error:  # of another number of episodes, or killed while it was written
+        warnings.warn(f"the curve of {source} is left out: {error}", UserWarning, 2)
+        return {}
+    kept = bisect_right(points.timesteps, step)
+    columns = {"timesteps": points.timesteps, "results": points.results.tolist(), "ep_lengths": points.lengths.tolist()}
+    if points.successes.size:
+        columns["successes"] = points.successes.tolist()
+    return {name: column[:kept] for name, column in columns.items()}

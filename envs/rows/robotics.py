@@ -8,7 +8,7 @@ ROWS: tuple[Row, ...] = (
         "tiltyard.envs.robotics.locomotion:HalfCheetahEnv",
         "tiltyard.envs.robotics.locomotion:HalfCheetahVectorEnv",
         domain="robotics",
-        summary="Gymnasium's HalfCheetah-v5, number for number, as threaded lanes",
+        summary="Gymnasium's HalfCheetah-v5, bit-exact, multi-threaded",
         max_episode_steps=1000,
         random_score=-280.6,  # both over 200 test episodes, seeds 10000 on: `play` of tests/contracts/test_envs.py
         expert_score=5179.0,
@@ -22,7 +22,7 @@ ROWS: tuple[Row, ...] = (
         "tiltyard.envs.robotics.locomotion:HopperEnv",
         "tiltyard.envs.robotics.locomotion:HopperVectorEnv",
         domain="robotics",
-        summary="Gymnasium's Hopper-v5, number for number, as threaded lanes",
+        summary="Gymnasium's Hopper-v5, bit-exact, multi-threaded",
         max_episode_steps=1000,
         random_score=16.8,  # both over 200 test episodes, as above
         expert_score=3179.4,
@@ -36,7 +36,7 @@ ROWS: tuple[Row, ...] = (
         "tiltyard.envs.robotics.locomotion:Walker2dEnv",
         "tiltyard.envs.robotics.locomotion:Walker2dVectorEnv",
         domain="robotics",
-        summary="Gymnasium's Walker2d-v5, number for number, as threaded lanes",
+        summary="Gymnasium's Walker2d-v5, bit-exact, multi-threaded",
         max_episode_steps=1000,
         random_score=1.4,  # both over 200 test episodes, as above
         expert_score=2894.8,
@@ -50,7 +50,7 @@ ROWS: tuple[Row, ...] = (
         "tiltyard.envs.robotics.ant:AntEnv",
         "tiltyard.envs.robotics.ant:AntVectorEnv",
         domain="robotics",
-        summary="Gymnasium's Ant-v5, number for number, as threaded lanes",
+        summary="Gymnasium's Ant-v5, bit-exact, multi-threaded",
         max_episode_steps=1000,
         random_score=-46.5,  # over 200 test episodes, as above, and the expert over 100
         expert_score=3518.3,
@@ -64,7 +64,7 @@ ROWS: tuple[Row, ...] = (
         "tiltyard.envs.robotics.swimmer:SwimmerEnv",
         "tiltyard.envs.robotics.swimmer:SwimmerVectorEnv",
         domain="robotics",
-        summary="Gymnasium's Swimmer-v5, number for number, as threaded lanes",
+        summary="Gymnasium's Swimmer-v5, bit-exact, multi-threaded",
         max_episode_steps=1000,
         random_score=1.9,  # both over 200 test episodes, as above
         expert_score=360.4,
@@ -78,7 +78,7 @@ ROWS: tuple[Row, ...] = (
         "tiltyard.envs.robotics.reacher:ReacherEnv",
         "tiltyard.envs.robotics.reacher:ReacherVectorEnv",
         domain="robotics",
-        summary="Gymnasium's Reacher-v5, number for number, as threaded lanes",
+        summary="Gymnasium's Reacher-v5, bit-exact, multi-threaded",
         max_episode_steps=50,
         random_score=-42.9,  # both over 200 test episodes, as above
         expert_score=-3.62,
@@ -92,7 +92,7 @@ ROWS: tuple[Row, ...] = (
         "tiltyard.envs.robotics.pusher:PusherEnv",
         "tiltyard.envs.robotics.pusher:PusherVectorEnv",
         domain="robotics",
-        summary="Gymnasium's Pusher-v5, number for number, as threaded lanes",
+        summary="Gymnasium's Pusher-v5, bit-exact, multi-threaded",
         max_episode_steps=100,
         random_score=-149.0,  # both over 200 test episodes, as above
         expert_score=-44.3,
@@ -106,7 +106,7 @@ ROWS: tuple[Row, ...] = (
         "tiltyard.envs.robotics.pendulums:InvertedPendulumEnv",
         "tiltyard.envs.robotics.pendulums:InvertedPendulumVectorEnv",
         domain="robotics",
-        summary="Gymnasium's InvertedPendulum-v5, number for number, as threaded lanes",
+        summary="Gymnasium's InvertedPendulum-v5, bit-exact, multi-threaded",
         max_episode_steps=1000,
         random_score=5.2,  # both over 200 test episodes, as above
         expert_score=1000.0,
@@ -120,7 +120,7 @@ ROWS: tuple[Row, ...] = (
         "tiltyard.envs.robotics.pendulums:InvertedDoublePendulumEnv",
         "tiltyard.envs.robotics.pendulums:InvertedDoublePendulumVectorEnv",
         domain="robotics",
-        summary="Gymnasium's InvertedDoublePendulum-v5, number for number, as threaded lanes",
+        summary="Gymnasium's InvertedDoublePendulum-v5, bit-exact, multi-threaded",
         max_episode_steps=1000,
         random_score=46.4,  # both over 200 test episodes, as above
         expert_score=9359.9,
@@ -134,7 +134,7 @@ ROWS: tuple[Row, ...] = (
         "tiltyard.envs.robotics.humanoid:HumanoidEnv",
         "tiltyard.envs.robotics.humanoid:HumanoidVectorEnv",
         domain="robotics",
-        summary="Gymnasium's Humanoid-v5, number for number, as threaded lanes",
+        summary="Gymnasium's Humanoid-v5, bit-exact, multi-threaded",
         max_episode_steps=1000,
         random_score=114.2,  # over 200 test episodes, as above, and the expert over 100
         expert_score=5659.6,

@@ -106,7 +106,7 @@ ROWS: tuple[Row, ...] = (
         "tiltyard.envs.text.guess_my_city:GuessMyCityEnv",
         "tiltyard.envs.text.guess_my_city:GuessMyCityVectorEnv",
         domain="text",
-        summary="Find out in which city somebody lives, by questions answered with a word, in several turns",
+        summary="Multi-turn guessing dialogue: identify a city by questions with one-word answers",
         max_episode_steps=13,  # as above
         random_score=-0.1,  # over as many, as above
         expert_score=0.976,

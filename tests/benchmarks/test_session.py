@@ -12,7 +12,7 @@ from tiltyard.agents.checkpoint import read_checkpoint
 from tiltyard.benchmarks import Run, execution, session
 from tiltyard.benchmarks.cli import main
 from tiltyard.benchmarks.runs import RESUMED, read_run
-from tiltyard.benchmarks.session import REPLAY, Session, find_source
+from tiltyard.benchmarks.session import REPLAY, Session, earlier_points, find_source
 
 SMALL = {"learning_starts": 10, "policy_kwargs": {"net_arch": [8]}, "buffer_size": 200, "n_envs": 2}
 RUN = Run("tiltyard/PointMaze-v0", "sac", 3, 60, SMALL, eval_episodes=2, eval_points=3)
@@ -104,6 +104,30 @@ def test_a_damaged_folder_is_named_and_passed_over(root, tmp_path):
     (folder / "checkpoint.zip").write_bytes(b"no zip")
     with pytest.warns(UserWarning, match=f"{RUN.name} cannot be gone on from: "):
         assert find_source(replace(RUN, budget=120), tmp_path) is None
+
+
+def test_a_resumed_run_may_have_more_points_than_it_adds(root, tmp_path):
+    run = replace(RUN, budget=90, eval_points=1, params={**SMALL, RESUMED: 60})
+    finished = run.execute(tmp_path, session=Session(source=RUN.folder(root)))
+    assert [point[0] for point in finished.curve] == [20, 40, 60, 90]
+
+
+def test_a_damaged_curve_is_left_out_by_name(root, tmp_path):
+    folder = shutil.copytree(RUN.folder(root), tmp_path / RUN.name)
+    curve = folder / "evaluations.npz"
+    curve.write_bytes(curve.read_bytes()[:-40])  # killed while it was written
+    with pytest.warns(UserWarning, match="evaluations.npz"):
+        assert earlier_points(folder, RUN.eval_episodes, 60) == {}
+
+
+def test_a_curve_without_successes_is_kept(root, tmp_path):
+    folder = shutil.copytree(RUN.folder(root), tmp_path / RUN.name)
+    with np.load(folder / "evaluations.npz") as points:
+        told = {name: points[name] for name in points.files if name != "successes"}
+    np.savez(folder / "evaluations.npz", **told)
+    kept = earlier_points(folder, RUN.eval_episodes, 40)
+    assert kept["timesteps"] == [20, 40]
+    assert "successes" not in kept
 
 
 def test_the_command_goes_on_and_says_what_is_restored(root, tmp_path, capsys):
