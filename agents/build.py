@@ -15,6 +15,7 @@ from ..wrappers.spaces import sb3_env, sb3_spaces, to_sb3
 from .catalogue import ROWS, Row
 from .checkpoint import check_keywords
 from .row import merged
+from .settings import check_setting
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
@@ -28,18 +29,23 @@ def build(row: Row, env: Any, settings: dict[str, Any]) -> "BaseAlgorithm":
     agent_class = row.load()
     n_envs, env_kwargs = settings.pop("n_envs", None), settings.pop("env_kwargs", {})
     check_keywords(agent_class, settings)
+    check_setting("n_envs", n_envs, int | None, of=row.name)
+    check_setting("env_kwargs", env_kwargs, dict, of=row.name)
     env_id = _id(env)
     settings = merged(deepcopy(_settings(row, env_id, settings)), settings)  # SB3 writes into the dicts it is given
     if isinstance(env, str):
         env = _make(row, env, n_envs, env_kwargs, settings)
     elif n_envs is not None or env_kwargs:
         raise TypeError("n_envs and env_kwargs make an environment from its id: this one is made already")
-    elif not _speaks(row):
+    elif not row.speaks:
         env = _adapted(env)
     _check_actions(agent_class, env, env_id)
     if "policy" not in settings and signature(agent_class).parameters["policy"].default is Parameter.empty:
-        settings["policy"] = _policy(env.observation_space)
-    agent: BaseAlgorithm = agent_class(env=env, **settings)
+        settings["policy"] = _policy(agent_class, env.observation_space)
+    try:
+        agent: BaseAlgorithm = agent_class(env=env, **settings)
+    except AssertionError as error:  # how Stable-Baselines3 refuses spaces
+        raise TypeError(f"{agent_class.__name__}: {error}") from error
     return agent
 
 
@@ -50,31 +56,23 @@ def _id(env: Any) -> str:
 
 
 def _settings(row: Row, env_id: str, given: dict[str, Any]) -> dict[str, Any]:
-    """The row's settings for an environment; those for all environments where it is not one of ours.
+    """The row's settings for an environment; those for all environments where it is in no catalogue.
 
     Parameters of the row's method are not those of another one that was ``given``.
     """
-    ours = any(env_id == known.id for known in environments.ROWS)
-    found = row.settings_for(env_id) if ours else dict(row.settings.get("*", {}))
+    listed = any(env_id == known.id for known in environments.rows())
+    found = row.settings_for(env_id) if listed else dict(row.settings.get("*", {}))
     other = given.get("method", found.get("method")) != found.get("method")
     return {name: value for name, value in found.items() if not (other and name in OF_METHOD)}
 
 
-def _speaks(row: Row) -> bool:
-    """Whether the agent reads and writes strings, and so wants them as they are."""
-    return row.entry_point.startswith("tiltyard.agents.language")
-
-
 def _make(row: Row, env_id: str, n_envs: int | None, env_kwargs: dict[str, Any], settings: dict[str, Any]) -> VecEnv:
-    if env_id.startswith("tiltyard/"):
-        found = environments.find(env_id)
-        if _speaks(row) and found.domain not in row.domains:
-            raise TypeError(
-                f"{row.name} trains on {' and '.join(row.domains)} environments, {env_id} is {found.domain}"
-            )
-        env_kwargs = row.env_kwargs_for(env_id) | env_kwargs
-        n_envs = n_envs or row.n_envs_for(env_id)
-    return sb3_env(env_id, n_envs or 1, seed=settings.get("seed"), strings=_speaks(row), **env_kwargs)
+    found = environments.resolve(env_id)
+    if row.speaks and not row.trains_in(found):
+        raise TypeError(f"{row.name} trains on {' and '.join(row.domains)} environments, {env_id} is {found.domain}")
+    env_kwargs = row.env_kwargs_for(env_id) | env_kwargs
+    n_envs = n_envs or row.n_envs_for(env_id)
+    return sb3_env(env_id, n_envs, seed=settings.get("seed"), strings=row.speaks, **env_kwargs)
 
 
 def _adapted(env: Any) -> Any:
@@ -86,7 +84,7 @@ def _adapted(env: Any) -> Any:
 def _check_actions(agent_class: type[Any], env: Any, env_id: str) -> None:
     acts_in: tuple[type[Space[Any]], ...] = getattr(agent_class, "acts_in", ())
     if acts_in and not isinstance(env.action_space, acts_in):
-        able = [row.name for row in ROWS if not _speaks(row) and isinstance(env.action_space, row.load().acts_in)]
+        able = [row.name for row in ROWS if not row.speaks and isinstance(env.action_space, row.load().acts_in)]
         kinds = " or ".join(kind.__name__ for kind in acts_in)
         raise TypeError(
             f"{agent_class.__name__} acts in {kinds} spaces, not in {env.action_space} of {env_id or 'its env'}: "
@@ -94,7 +92,9 @@ def _check_actions(agent_class: type[Any], env: Any, env_id: str) -> None:
         )
 
 
-def _policy(observation_space: Space[Any]) -> str:
-    if isinstance(observation_space, Dict):
-        return "MultiInputPolicy"
-    return "CnnPolicy" if is_image_space(observation_space) else "MlpPolicy"
+def _policy(agent_class: type[Any], observation_space: Space[Any]) -> str:
+    """The class's own policy for such observations: ``MlpPolicy``, or what it has instead (``MlpLstmPolicy``)."""
+    images = not isinstance(observation_space, Dict) and is_image_space(observation_space)
+    kind = "MultiInput" if isinstance(observation_space, Dict) else "Cnn" if images else "Mlp"
+    known = getattr(agent_class, "policy_aliases", {})
+    return next((name for name in known if name.startswith(kind)), f"{kind}Policy")

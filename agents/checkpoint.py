@@ -1,41 +1,44 @@
 """Checkpoints that hold no code: one zip of ``settings.json`` and ``weights.safetensors``, no pickle anywhere."""
 
 import inspect
-import io
-import json
-import os
-import secrets
-import zipfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from importlib.metadata import version
-from pathlib import Path
-from typing import IO, Any, ClassVar, NoReturn, TypeVar, cast
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 import torch as th
 from gymnasium.spaces import Space
-from safetensors import SafetensorError
-from safetensors.torch import load as read_tensors
 from safetensors.torch import save as tensor_bytes
 from stable_baselines3.common.base_class import BaseAlgorithm, maybe_make_env
+from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.save_util import recursive_getattr, recursive_setattr
 from stable_baselines3.common.utils import get_system_info
 from stable_baselines3.common.vec_env import VecEnv
 
 from .. import __version__, unknown
-from .encoding import decode, encode, freeze
+from .archive import PathOrFile, called, read_checkpoint, refusing, write_atomically, write_checkpoint
+from .encoding import PLAIN, SETTING, decode, decode_space, encode, freeze
+from .restoring import (
+    NOT_SETTINGS,
+    Allowance,
+    check_buffer,
+    check_counters,
+    check_module,
+    check_stored,
+    checked_optimizer,
+)
+from .settings import check_settings, check_steps, whole_signature
 
-SETTINGS, WEIGHTS = "settings.json", "weights.safetensors"
-_NOT_SETTINGS = {"self", "env", "device", "tensorboard_log", "_init_setup_model"}
+__all__ = ["PathOrFile", "SafeCheckpoint", "check_keywords", "read_checkpoint", "write_atomically"]
+
 _LIBRARIES = ("torch", "stable-baselines3", "gymnasium", "numpy")
 
-PathOrFile = str | os.PathLike[str] | io.BufferedIOBase
 Self = TypeVar("Self", bound="SafeCheckpoint")
 
 
 def check_keywords(agent: type[Any], settings: Iterable[str]) -> None:
     """Raises ``TypeError`` with the nearest valid names if a keyword is not of ``agent``'s constructor."""
-    valid = [name for name in inspect.signature(agent).parameters if name != "_init_setup_model"]
+    valid = [name for name in whole_signature(agent).parameters if name != "_init_setup_model"]
     for name in settings:
         if name not in valid and name != "_init_setup_model":
             raise TypeError(f"{agent.__name__}: {unknown('keyword', name, valid)}")
@@ -67,16 +70,22 @@ class SafeCheckpoint(BaseAlgorithm):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Gives a class whose constructor hands ``**settings`` on the signature that this makes, settings by name."""
         super().__init_subclass__(**kwargs)
-        cls.__signature__ = _whole_signature(cls)
+        cls.__signature__ = whole_signature(cls)
 
     def __new__(cls: type[Self], *args: Any, **kwargs: Any) -> Self:
         """Notes the constructor's arguments, whatever class in the family defines the constructor."""
         check_keywords(cls, kwargs)
         agent = super().__new__(cls)
         given = inspect.signature(cls).bind_partial(*args, **kwargs).arguments
-        kept = {name: value for name, value in given.items() if name not in _NOT_SETTINGS}
+        check_settings(cls, given)
+        kept = {name: value for name, value in given.items() if name not in NOT_SETTINGS}
         agent._given = {name: deepcopy(value) if isinstance(value, dict) else value for name, value in kept.items()}
         return agent
+
+    def _setup_learn(self, total_timesteps: int, *args: Any, **kwargs: Any) -> tuple[int, BaseCallback]:
+        """As in SB3, once it is known how long to learn."""
+        check_steps(total_timesteps)
+        return super()._setup_learn(total_timesteps, *args, **kwargs)
 
     def save(
         self, path: PathOrFile, exclude: Iterable[str] | None = None, include: Iterable[str] | None = None
@@ -105,7 +114,7 @@ class SafeCheckpoint(BaseAlgorithm):
             "versions": {"tiltyard": __version__} | {name: version(name) for name in _LIBRARIES},
         }
         weights = tensor_bytes({name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()})
-        write_atomically(path, lambda file: _write_zip(file, settings, weights))
+        write_checkpoint(path, settings, weights)
 
     @classmethod
     def load(  # type: ignore[override]
@@ -136,32 +145,75 @@ class SafeCheckpoint(BaseAlgorithm):
         stored, tensors = read_checkpoint(path)
         if stored["class"] != cls.__name__:
             raise ValueError(
-                f"{_name(path)} holds a {stored['class']}, not a {cls.__name__}: use {stored['class']}.load"
+                f"{called(path)} holds a {stored['class']:.50}, not a {cls.__name__}: use {stored['class']:.50}.load"
             )
         if print_system_info:
             get_system_info()
             print("== SAVED WITH ==", stored["versions"])
-        settings = decode(stored["settings"]) | (custom_objects or {}) | kwargs
-        observation_space, action_space = decode(stored["spaces"])
+        changes = {**(custom_objects or {}), **kwargs}
+        check_keywords(cls, changes)
+        with refusing(path):
+            spaces = [decode_space(space) for space in stored["spaces"]]
+            settings = cls._stored_settings(stored["settings"], changes)
+            counters = {name: decode(value, PLAIN) for name, value in stored["counters"].items()}
+            check_counters(cls, counters)
+            if not changes.keys() & {"buffer_size", "n_steps"}:  # else the caller knows how much memory there is
+                check_buffer(cls, settings, stored["n_envs"], spaces)
+        venv: VecEnv = _Spaces(stored["n_envs"], *spaces)
+        if env is not None:
+            venv = cls._wrap_env(cls._made(env, stored["n_envs"]), changes.get("verbose", settings.get("verbose", 0)))
+            cls._check_spaces(called(path), spaces, [venv.observation_space, venv.action_space])
+        with refusing(path, given=bool(changes)):
+            with Allowance(tensors.values()):
+                agent = cls(env=venv, device=device, **settings | changes)
+            agent._fill(stored, tensors, counters, device)
         if env is None:
-            agent = cls(env=_Spaces(stored["n_envs"], observation_space, action_space), device=device, **settings)
             agent.env = None
-        else:
-            venv = cls._wrap_env(cls._made(env, stored["n_envs"]), settings.get("verbose", 0))
-            given = [venv.observation_space, venv.action_space]
-            cls._check_spaces(_name(path), [observation_space, action_space], given)
-            agent = cls(env=venv, device=device, **settings)
-        agent._fill(stored, tensors, device)
         return agent
 
     def set_parameters(
         self, load_path_or_dict: Any, exact_match: bool = True, device: th.device | str = "auto"
     ) -> None:
-        """Fills the networks and optimisers from a checkpoint of ours, or from ``get_parameters()``."""
+        """Fills the networks and optimisers from a checkpoint of ours, or from ``get_parameters()``.
+
+        Raises:
+            ValueError: for other networks or optimisers than this agent's.
+        """
         if not isinstance(load_path_or_dict, Mapping):
             stored, tensors = read_checkpoint(load_path_or_dict)
-            load_path_or_dict = _unflatten(tensors, stored["described"])
-        super().set_parameters(dict(load_path_or_dict), exact_match=exact_match, device=device)
+            with refusing(load_path_or_dict):
+                self.set_parameters(_unflatten(tensors, stored["described"]), exact_match, device)
+            return
+        super().set_parameters(self._checked_parameters(load_path_or_dict), exact_match=exact_match, device=device)
+
+    def _checked_parameters(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Those of ``parameters`` that are safe to load: of this agent's own networks and optimisers, and fitting."""
+        checked = dict(parameters)
+        for name, state in parameters.items():
+            if name not in self._get_torch_save_params()[0]:
+                raise ValueError(f"it has parameters for {name!r:.50}, which is no part of a {type(self).__name__}")
+            part = recursive_getattr(self, name)
+            if isinstance(part, th.optim.Optimizer):
+                checked[name] = checked_optimizer(part, state)
+            elif isinstance(part, th.nn.Module):
+                check_module(part, state)
+        return checked
+
+    @classmethod
+    def _stored_settings(cls, stored: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+        """The settings of a checkpoint but for those that ``changes`` replaces, checked and decoded."""
+        settings = {name: decode(value, SETTING) for name, value in stored.items() if name not in changes}
+        if "policy" in settings:
+            cls._check_policy(settings["policy"])
+        policy = changes.get("policy", settings.get("policy"))
+        check_stored(cls, settings, cls.policy_aliases.get(policy) if isinstance(policy, str) else policy)
+        return settings
+
+    @classmethod
+    def _check_policy(cls, policy: Any) -> None:
+        """Raises ``ValueError`` for a policy that a checkpoint may not name."""
+        if not isinstance(policy, str) or policy not in cls.policy_aliases:
+            raise ValueError(unknown("policy", str(policy)[:50], cls.policy_aliases))
 
     @staticmethod
     def _made(env: Any, n_envs: int) -> Any:
@@ -190,90 +242,21 @@ class SafeCheckpoint(BaseAlgorithm):
     def _fill_networks(self, parameters: dict[str, Any], device: th.device | str) -> None:
         self.set_parameters(parameters, exact_match=True, device=device)
 
-    def _fill(self, stored: dict[str, Any], tensors: dict[str, th.Tensor], device: th.device | str) -> None:
+    def _fill(
+        self,
+        stored: Mapping[str, Any],
+        tensors: Mapping[str, th.Tensor],
+        counters: Mapping[str, Any],
+        device: th.device | str,
+    ) -> None:
         self._fill_networks(_unflatten(tensors, stored["described"]), device)
         for name in self._get_torch_save_params()[1]:
-            recursive_setattr(self, f"{name}.data", tensors[f"variables/{name}"].to(self.device))
-        for name, value in stored["counters"].items():
-            setattr(self, name, decode(value))
-
-
-def _whole_signature(cls: type[Any]) -> inspect.Signature:
-    """The constructor's parameters, with those of the next constructor in place of its ``**settings``."""
-    found: dict[str, inspect.Parameter] = {}
-    for owner in cls.__mro__:
-        if "__init__" not in vars(owner):
-            continue
-        own = list(inspect.signature(vars(owner)["__init__"]).parameters.values())[1:]
-        found = {**{one.name: one for one in own if one.kind is not one.VAR_KEYWORD and one.name not in found}, **found}
-        if not any(one.kind is one.VAR_KEYWORD for one in own):
-            break
-    return inspect.Signature(sorted(found.values(), key=lambda one: (one.kind, one.name == "_init_setup_model")))
-
-
-def read_checkpoint(path: PathOrFile) -> tuple[dict[str, Any], dict[str, th.Tensor]]:
-    """Reads settings and tensors of a checkpoint, on the CPU, without running anything.
-
-    Raises:
-        FileNotFoundError: no such file.
-        ValueError: not a checkpoint, or a damaged one; the message says which.
-    """
-    file = path if isinstance(path, io.BufferedIOBase) else _existing(Path(path))
-    try:
-        with zipfile.ZipFile(file) as archive:
-            names = set(archive.namelist())
-            if "data" in names and SETTINGS not in names:
-                raise ValueError(
-                    f"{_name(path)} was saved by Stable-Baselines3 with pickle, which runs code when loaded: load it "
-                    "with Stable-Baselines3 if you trust it, and copy its weights with set_parameters(get_parameters())"
-                )
-            if not {SETTINGS, WEIGHTS} <= names:
-                raise ValueError(f"{_name(path)} is not a Tiltyard checkpoint: it lacks {SETTINGS} or {WEIGHTS}")
-            settings: dict[str, Any] = json.loads(archive.read(SETTINGS))
-            if settings.get("format") != 1:
-                raise ValueError(f"{_name(path)} is of format {settings.get('format')}: this version reads format 1")
-            return settings, read_tensors(archive.read(WEIGHTS))
-    except (zipfile.BadZipFile, EOFError, SafetensorError, json.JSONDecodeError, UnicodeDecodeError) as error:
-        _refuse(path, error)
-
-
-def write_atomically(path: PathOrFile, write: Callable[[IO[bytes]], None], suffix: str = ".zip") -> None:
-    """Calls ``write`` on an open binary file that takes its name only when complete; makes missing folders."""
-    if isinstance(path, io.BufferedIOBase):
-        return write(cast(IO[bytes], path))
-    target = Path(path)
-    target = target if target.suffix else target.with_name(target.name + suffix)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
-    try:
-        with open(temporary, "wb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _write_zip(file: IO[bytes], settings: dict[str, Any], weights: bytes) -> None:
-    with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr(SETTINGS, json.dumps(settings, indent=1))
-        archive.writestr(WEIGHTS, weights)
-
-
-def _existing(path: Path) -> Path:
-    for candidate in (path, path.with_name(path.name + ".zip")):
-        if candidate.is_file():
-            return candidate
-    raise FileNotFoundError(f"no checkpoint at {path}")
-
-
-def _name(path: PathOrFile) -> str:
-    return str(path) if isinstance(path, str | os.PathLike) else "the file"
-
-
-def _refuse(path: PathOrFile, error: Exception) -> NoReturn:
-    raise ValueError(f"{_name(path)} is not a Tiltyard checkpoint, or is damaged ({error})") from error
+            own, given = recursive_getattr(self, name), tensors[f"variables/{name}"]
+            if own.shape != given.shape or own.is_floating_point() != given.is_floating_point():
+                raise ValueError(f"its {name} is of another shape or type than the agent's")
+            recursive_setattr(self, f"{name}.data", given.to(self.device))
+        for name, value in counters.items():
+            setattr(self, name, value)
 
 
 def _flatten(parameters: Mapping[str, Any]) -> tuple[dict[str, th.Tensor], dict[str, Any]]:
@@ -294,6 +277,8 @@ def _flatten(parameters: Mapping[str, Any]) -> tuple[dict[str, th.Tensor], dict[
 
 
 def _unflatten(tensors: Mapping[str, th.Tensor], described: Mapping[str, Any]) -> dict[str, Any]:
+    """What :func:`_flatten` was given."""
+
     def walk(data: Any) -> Any:
         if isinstance(data, dict) and "$tensor" in data:
             return tensors[data["$tensor"]]
@@ -301,7 +286,7 @@ def _unflatten(tensors: Mapping[str, th.Tensor], described: Mapping[str, Any]) -
             return {key: walk(part) for key, part in data["$items"]}
         if isinstance(data, dict) and "$list" in data:
             return [walk(part) for part in data["$list"]]
-        return decode(data)
+        return decode(data, PLAIN)
 
     return {name: walk(state) for name, state in described.items()}
 

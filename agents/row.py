@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from ..envs.catalogue import Domain
+from ..envs.catalogue import Row as Env
 from ..envs.catalogue import find as find_env
 
 Settings = Mapping[str, Mapping[str, Any]]
@@ -41,9 +42,22 @@ class Row:
         """The name under which ``tiltyard.agents`` exports the class."""
         return self.entry_point.partition(":")[2]
 
+    @property
+    def speaks(self) -> bool:
+        """Whether the agent reads and writes strings, and so wants them as they are: one for text alone does."""
+        return self.domains == ("text",)
+
+    def trains_in(self, env: Env) -> bool:
+        """Whether its domains allow ``env``; of environments that are not ours their spaces decide, when it is made."""
+        return env.domain in (*self.domains, "other")
+
     def load(self) -> type[Any]:
-        """Imports and returns the class."""
+        """Imports and returns the class; one that is not ours gets safe checkpoints (:mod:`.foreign`)."""
         module, _, name = self.entry_point.partition(":")
+        if not module.startswith("tiltyard."):
+            from .foreign import load
+
+            return load(self.entry_point)
         loaded: type[Any] = getattr(import_module(module), name)
         return loaded
 

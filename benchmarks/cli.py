@@ -14,42 +14,22 @@ from pathlib import Path
 from typing import Annotated, Any, cast
 
 import tyro
+from gymnasium.error import DependencyNotInstalled
 
 from .. import MissingExtra, __version__, unknown
 from . import commands
 from .dataset_commands import Dataset
+from .list_command import List
+from .options import Whole, evaluation_size
 from .pretrain import Pretrain
 from .race import RaceIncomplete
-from .runs import FinishedRun, Run
+from .runs import RESUMED, FinishedRun, Run, is_finished
 
-MISTAKES = (KeyError, ValueError, TypeError, OSError, RuntimeError, MissingExtra)
+MISTAKES = (KeyError, ValueError, TypeError, OSError, RuntimeError, MissingExtra, DependencyNotInstalled)
 """What the library raises, in one sentence, for things a user can set right."""
-DESCRIPTION = "Environments, agents and honest statistics in four domains: text, GUI, driving, robotics."
+DESCRIPTION = """Environments, agents and honest statistics in four domains: text, GUI, driving, robotics.
 
-
-@dataclass
-class List:
-    """Shows the environments, agents, methods of language agents, curricula and the like, and suites there are."""
-
-    what: tyro.conf.Positional[str] = "all"
-    """envs, agents, methods, wrappers, suites, or all of them"""
-
-    def run(self) -> int:
-        """Prints the tables."""
-        from rich.console import Console
-
-        from .docs import TABLES
-
-        if self.what not in ("all", *TABLES):
-            raise ValueError(unknown("list", self.what, ["all", *TABLES]))
-        console = Console()
-        for name in TABLES if self.what == "all" else [self.what]:
-            title, columns, rows = TABLES[name]()
-            shown = commands.table(title, *columns)
-            for row in rows:
-                shown.add_row(*row)
-            console.print(shown)
-        return 0
+tiltyard COMMAND --help shows a command's options, tiltyard --version the version."""
 
 
 @dataclass
@@ -72,41 +52,61 @@ class Train:
     """Trains one agent in one environment, evaluating it on held-out problems; fills one run folder."""
 
     env: str
-    """environment id, such as tiltyard/Hopper-v5"""
+    """environment id, such as tiltyard/Hopper-v5; any of Gymnasium's, or another package's as module:id"""
     agent: str
-    """agent name, such as sac"""
+    """agent name, such as sac; any other Stable-Baselines3 class as module:Class"""
     seed: int = 0
-    """of everything random in training; from 10000 on it marks a tuning run, which no leaderboard shows"""
-    steps: int = 20_000
-    """environment steps of training (answers, for language agents); 0 to learn from a dataset alone"""
+    """seed of everything random in training; from 10000 on it marks a tuning run, which no leaderboard shows"""
+    steps: Whole = 20_000
+    """environment steps of training (of language agents: answers), such as 20000 or 1e6; 0: from a dataset alone"""
     settings: Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="KEY=VALUE")] = ()
-    """the agent's keywords, such as gamma=0.98 or policy_kwargs='{"net_arch": [64, 64]}'; also dataset=ID and
-    offline_steps=N, to learn from a Minari dataset first, and eval_sampled=true, to evaluate sampled actions"""
-    eval_episodes: int = 100
-    """held-out episodes of every evaluation"""
-    eval_points: int = 10
-    """evaluations along the run, the final one included"""
+    """keywords of the agent, such as gamma=0.98; also dataset=ID, offline_steps=N and eval_sampled=true"""
+    n_envs: Whole | None = None
+    """environments to train in at once; the agent's own number by default"""
+    device: str | None = None
+    """cpu, cuda or as torch writes them; the agent's own choice by default"""
+    eval_episodes: Whole | None = None
+    """held-out episodes of every evaluation; 100 by default, fewer in a short run"""
+    eval_points: Whole | None = None
+    """evaluations along the run, the final one included; 10 by default, fewer in a short run"""
+    resume: bool = False
+    """go on from where the same run was stopped, or from the end of a shorter one; what goes on is a run of its own"""
+    track: str | None = None
+    """also log to tensorboard, trackio or wandb (extras of those names)"""
     out: Path = Path("runs")
     """folder of run folders"""
 
     def run(self) -> int:
         """Executes the run and prints what came of it."""
-        run = Run(
-            self.env,
-            self.agent,
-            self.seed,
-            self.steps,
-            commands.parse_settings(self.settings),
-            eval_episodes=self.eval_episodes,
-            eval_points=self.eval_points,
-        )
+        from .session import Session, gone_on
+
+        run = self.asked_for()
         run.check()
+        source = None
+        if self.resume and not is_finished(run.folder(self.out)):
+            run, source = gone_on(run, self.out)
+        session = Session(self.track, keep=True, source=source)
         total = run.budget or run.params["offline_steps"]
         with commands.bar(f"{run.agent} in {run.env_id}", total) as progress:
-            finished = run.execute(self.out, progress=progress)
+            finished = run.execute(self.out, progress=progress, session=session)
         print(f"{finished.folder}: {finished.wall_seconds:.1f} s")
-        commands.print_evaluation(finished.scores, finished.successes, finished.run.env_id)
+        commands.print_evaluation(finished.scores, finished.successes, run.env_id, run.task)
         return 0
+
+    def asked_for(self) -> Run:
+        """The run that the options describe, as long as nothing is gone on from."""
+        params = commands.parse_settings(self.settings)
+        for name in ("n_envs", "device"):
+            if (value := getattr(self, name)) is not None:
+                if name in params:
+                    raise ValueError(f"give --{name.replace('_', '-')} or --set {name}, not both")
+                params[name] = value
+        if RESUMED in params:
+            raise ValueError(f"{RESUMED} is set by --resume, which goes on from a run's folder in --out")
+        updates = params.get("offline_steps", 0)
+        length = self.steps + (updates if isinstance(updates, int) else 0)
+        episodes, points = evaluation_size(self.env, length, self.eval_episodes, self.eval_points)
+        return Run(self.env, self.agent, self.seed, self.steps, params, eval_episodes=episodes, eval_points=points)
 
 
 @dataclass
@@ -116,17 +116,17 @@ class Evaluate:
     agent: tyro.conf.Positional[str]
     """a run folder, a checkpoint file, "expert" or "random\""""
     env: str | None = None
-    """environment id; a run folder knows its own"""
-    episodes: int = 100
-    """how many"""
+    """environment id; a run folder knows its own, with its keywords"""
+    episodes: Whole | None = None
+    """how many; as many as a run's own evaluation has, otherwise 100"""
+    trust: bool = False
+    """import what a run folder names as module:Class or module:id, which runs its code"""
 
     def run(self) -> int:
         """Plays the episodes and prints return and success with intervals."""
-        from .evaluation import evaluate
-
-        agent, env_id = _policy(self.agent, self.env)
-        found = evaluate(agent, env_id, episodes=self.episodes)
-        commands.print_evaluation(found.scores, found.successes, env_id)
+        policy = commands.find_policy(self.agent, self.env, trust=self.trust)
+        found = policy.evaluate(self.episodes)
+        commands.print_evaluation(found.scores, found.successes, policy.env_id, policy.task)
         return 0
 
 
@@ -140,31 +140,36 @@ class Play:
     """a run folder, a checkpoint file, "expert" or "random\""""
     video: Path = Path("play.mp4")
     """file to write, .mp4 or .gif"""
-    episodes: int = 3
+    episodes: Whole = 3
     """how many"""
-    steps: int = 1000
+    steps: Whole = 1000
     """stop after so many steps in all"""
     seed: int | None = None
     """play the problems of these seeds and the following, instead of the published evaluation problems"""
+    trust: bool = False
+    """import what a run folder names as module:Class or module:id, which runs its code"""
 
     def run(self) -> int:
         """Records, then prints what was played."""
+        from .evaluation import evaluation_seeds
         from .play import play
 
-        agent, env_id = _policy(self.agent, self.env)
-        with commands.bar(f"recording {env_id}", self.steps) as progress:
+        policy = commands.find_policy(self.agent, self.env, trust=self.trust)
+        with commands.bar(f"recording {policy.task}", self.steps) as progress:
             played = play(
-                env_id,
-                agent,
+                policy.env_id,
+                policy.agent,
                 video=self.video,
                 episodes=self.episodes,
                 steps=self.steps,
-                seed=self.seed,
+                seed=evaluation_seeds(policy.seed, 1)[0] if self.seed is None else self.seed,
+                deterministic=policy.deterministic,
                 progress=progress,
+                **policy.env_kwargs,
             )
         for i, episode in enumerate(played):
-            verdict = "success" if episode.success else "no success"
-            print(f"episode {i}: return {episode.score:.2f}, {episode.steps} steps, {verdict}")
+            verdict = {True: ", success", False: ", no success", None: ""}[episode.success]
+            print(f"episode {i}: return {episode.score:.2f}, {episode.steps} steps{verdict}")
         print(f"wrote {self.video}")
         return 0
 
@@ -174,11 +179,11 @@ class Race:
     """Runs every agent of a suite on its tasks over several seeds; finished runs are kept, so it can be resumed."""
 
     suite: tyro.conf.Positional[str]
-    """name of a suite, such as smoke"""
+    """name of a suite, such as smoke, or a .toml file that holds one"""
     agents: str | None = None
-    """race these alone: names with commas between"""
+    """comma-separated names of the suite's agents to race; all of them by default"""
     seeds: str | None = None
-    """instead of the suite's own: 0-9, or 0,2,5-7"""
+    """comma-separated seeds and ranges, such as 0-9 or 0,2,5-7; the suite's own by default"""
     engine: str = "local"
     """local (a process a core) or ray"""
     workers: int | None = None
@@ -324,7 +329,8 @@ def _parsed(arguments: list[str], known: dict[str, type[Any]] = COMMANDS, progra
         arguments.remove(name)
         return _parsed(arguments or ["--help"], inner, where)
     arguments = _spread_sets(arguments)
-    valid = ["--help", "-h", *(f"--{flag}" for flag in _flags(None if name is None else known[name]))]
+    own = ["version"] if name is None else _flags(known[name])
+    valid = ["--help", "-h", *(f"--{flag}" for flag in own)]
     for word in arguments:
         if word.startswith("--") and word.partition("=")[0].replace("_", "-") not in valid:
             raise ValueError(unknown(f"option of {where.removeprefix('tiltyard ')}", word.partition("=")[0], valid))
@@ -344,8 +350,8 @@ def _parsed(arguments: list[str], known: dict[str, type[Any]] = COMMANDS, progra
         raise
 
 
-def _flags(command: type[Any] | None) -> list[str]:
-    names = [] if command is None else [field.name.replace("_", "-") for field in fields(command)]
+def _flags(command: type[Any]) -> list[str]:
+    names = [field.name.replace("_", "-") for field in fields(command)]
     return ["set" if flag == "settings" else flag for flag in names]
 
 
@@ -366,19 +372,6 @@ def _flat(box: str) -> str:
     return re.sub(r"\s+", " ", parts[0 if framed or len(parts) == 1 else 1]).strip()
 
 
-def _policy(agent: str, env_id: str | None) -> tuple[Any, str]:
-    """The policy that ``agent`` names, and the environment to play it in."""
-    from ..envs.catalogue import find as find_env
-    from .evaluation import POLICIES
-
-    policy, own = (agent, None) if agent in POLICIES else commands.load_agent(agent)
-    env_id = env_id or own
-    if env_id is None:
-        raise ValueError("which environment? give --env ID (tiltyard list envs shows them)")
-    find_env(env_id)
-    return policy, env_id
-
-
 def _is_mistake(error: BaseException) -> bool:
     """Whether the user can set it right: raised by Tiltyard or the system; all else is a fault to be shown."""
     if isinstance(error, KeyError) and " " not in str(error.args[:1]):  # a bare key: some dict's, not a sentence
@@ -386,8 +379,8 @@ def _is_mistake(error: BaseException) -> bool:
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    module = trace.tb_frame.f_globals.get("__name__", "") if trace is not None else ""
-    return isinstance(error, OSError) or module.startswith("tiltyard.")
+    package = trace.tb_frame.f_globals.get("__package__") or "" if trace is not None else ""  # also where run by -m
+    return isinstance(error, OSError | MissingExtra | DependencyNotInstalled) or f"{package}.".startswith("tiltyard.")
 
 
 def _sentence(error: BaseException) -> str:

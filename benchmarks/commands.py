@@ -1,19 +1,24 @@
 """What the commands share: reading their arguments' small languages, finding agents, tables and progress bars."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from .. import unknown
+from ..agents.catalogue import find as find_agent
 from ..envs.catalogue import find as find_env
-from .runs import CHECKPOINT, is_finished, parse_value, read_run
+from ..envs.catalogue import resolve
+from .options import parse_whole
+from .runs import CHECKPOINT, SAMPLED, Run, parse_value, read_run
 
 if TYPE_CHECKING:
     from rich.table import Table
     from stable_baselines3.common.base_class import BaseAlgorithm
 
+    from .evaluation import Evaluation
     from .statistics import Interval
 
 
@@ -41,7 +46,7 @@ def parse_seeds(text: str | None) -> list[int] | None:
 
 
 def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
-    """``["gamma=0.9", "net_arch=[64,64]"]`` as keywords; values are JSON, or else strings.
+    """``["gamma=0.9", "net_arch=[64,64]"]`` as keywords; values are JSON, ``1e6`` a whole number, or else strings.
 
     Raises:
         ValueError: a pair without ``=``, or a key given twice.
@@ -53,51 +58,149 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
             raise ValueError(f"--set takes key=value, such as --set gamma=0.99; got {pair!r}")
         if key in settings:
             raise ValueError(f"--set {key} is given twice")
-        settings[key] = parse_value(value)
+        settings[key] = parse_whole(value) if re.fullmatch(r"\d[\d_]*[eE]\d+", value) else parse_value(value)
     return settings
 
 
-def load_agent(path: str | Path) -> "tuple[BaseAlgorithm, str | None]":
+def load_agent(path: str | Path, *, trust: bool = False) -> "tuple[BaseAlgorithm, str | None]":
     """The agent of a run folder or of a checkpoint file, and the environment it was trained in (None: not known).
+
+    Args:
+        path: of either.
+        trust: whether modules that it names may be imported, which runs their code.
 
     Raises:
         FileNotFoundError: neither is there.
-        ValueError: the file is no checkpoint of ours, or of an agent this version does not have.
+        ValueError: the file is no checkpoint of ours, of an agent this version does not have, or names a module that
+            would be imported without ``trust``.
     """
-    from ..agents.catalogue import ROWS
-    from ..agents.catalogue import find as find_agent
+    from ..agents.catalogue import rows
     from ..agents.checkpoint import read_checkpoint
 
     path = Path(path)
     if path.is_dir():
-        if not is_finished(path):
-            raise FileNotFoundError(f"{path} holds no finished run: give a run's folder or a checkpoint file")
         run = read_run(path).run
-        agent: BaseAlgorithm = find_agent(run.agent).load().load(path / CHECKPOINT)
-        return agent, run.env_id
+        return _agent_of(run, path, trust), run.env_id
     if not path.exists() and not path.with_name(f"{path.name}.zip").exists():
         raise FileNotFoundError(f"there is no run folder or checkpoint file {path}")
     name = read_checkpoint(path)[0]["class"]
-    classes = {row.class_name: row for row in ROWS}
+    classes = {key: row for row in reversed(rows()) for key in (row.entry_point, row.class_name)}
     if name not in classes:
-        raise ValueError(f"{path} holds an {unknown('agent class', name, classes)}")
-    return classes[name].load().load(path), None
+        if ":" not in name:
+            raise ValueError(f"{path} holds an {unknown('agent class', name, [row.class_name for row in rows()])}")
+        _check_trust(path, (name,), trust)
+    return (classes.get(name) or find_agent(name)).load().load(path), None
+
+
+def _check_trust(path: Path, names: Sequence[str], trust: bool) -> None:
+    """Refuses to import what a folder or file names, unless it is Stable-Baselines3's or the user trusts its maker."""
+    for name in names:
+        module, colon, _ = name.rpartition(":")
+        if colon and not trust and module not in ("tiltyard", "stable_baselines3", "sb3_contrib"):
+            raise ValueError(
+                f"{path} names {name}: using it imports the module {module!r} and runs its code; if you trust whoever "
+                "made it, add --trust"
+            )
+
+
+def _agent_of(run: Run, folder: Path, trust: bool) -> "BaseAlgorithm":
+    _check_trust(folder, (run.agent, run.env_id), trust)
+    agent: BaseAlgorithm = find_agent(run.agent).load().load(folder / CHECKPOINT)
+    return agent
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What is evaluated or played, and where.
+
+    Attributes:
+        agent: with SB3's ``predict``, or ``"expert"`` or ``"random"``.
+        env_id: of the environment.
+        task: the environment with its keywords, in words.
+        env_kwargs: the environment's keywords.
+        deterministic: whether the agent takes its best actions or samples.
+        episodes: of an evaluation.
+        seed: of training, which decides the problems; see :mod:`.evaluation`.
+    """
+
+    agent: Any
+    env_id: str
+    task: str
+    env_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    deterministic: bool = True
+    episodes: int = 100
+    seed: int = 0
+
+    def evaluate(self, episodes: int | None = None) -> "Evaluation":
+        """Plays the held-out episodes, as many as the run's own evaluation if not said otherwise."""
+        from .evaluation import MAX_LANES, evaluate, evaluation_seeds
+        from .threads import one_thread
+
+        count = self.episodes if episodes is None else episodes
+        seeds = evaluation_seeds(self.seed, min(count, MAX_LANES))
+        with one_thread():
+            return evaluate(
+                self.agent,
+                self.env_id,
+                episodes=count,
+                seeds=seeds,
+                deterministic=self.deterministic,
+                **self.env_kwargs,
+            )
+
+
+def find_policy(name: str, env_id: str | None, *, trust: bool = False) -> Policy:
+    """The policy that a command line names: a run's agent, a checkpoint's, ``"expert"`` or ``"random"``.
+
+    A run's agent is evaluated as the run was: with the run's keywords of the environment, its best or its sampled
+    actions, its number of episodes, its problems. Another environment, if ``env_id`` names one, has its own keywords.
+    ``trust`` is :func:`load_agent`'s.
+
+    Raises:
+        FileNotFoundError, ValueError: as :func:`load_agent`; or it is not said where to play.
+        KeyError: no such environment.
+    """
+    from .evaluation import POLICIES
+
+    if name in POLICIES or not Path(name).is_dir():
+        policy = name if name in POLICIES else load_agent(name, trust=trust)[0]
+        if env_id is None:
+            raise ValueError("which environment? give --env ID (tiltyard list envs shows them)")
+        return Policy(policy, resolve(env_id).id, env_id)
+    run = read_run(name).run
+    agent = _agent_of(run, Path(name), trust)
+    kept: dict[str, Any] = {"deterministic": not run.params.get(SAMPLED, False), "seed": run.seed}
+    kept["episodes"] = run.eval_episodes
+    if env_id not in (None, run.env_id):
+        return Policy(agent, resolve(env_id).id, env_id, **kept)
+    env_kwargs = {**find_agent(run.agent).env_kwargs_for(run.env_id), **run.params.get("env_kwargs", {})}
+    return Policy(agent, run.env_id, run.task, env_kwargs, **kept)
 
 
 def table(title: str, *columns: str) -> "Table":
     """A plain table; columns whose name ends in ``#`` are numbers, on the right."""
     from rich import box
     from rich.table import Table
+    from rich.text import Text
 
-    made = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    made = Table(title=Text(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     for i, column in enumerate(columns):
         justify: Literal["left", "right"] = "right" if column.endswith("#") else "left"
         made.add_column(column.rstrip("#"), justify=justify, overflow="fold", no_wrap=i == 0)
     return made
 
 
-def print_evaluation(scores: Sequence[float], successes: Sequence[bool], env_id: str) -> None:
-    """Prints mean return, normalised return (95% bootstrap intervals) and success rate (95% Wilson interval)."""
+def print_evaluation(scores: Sequence[float], successes: Sequence[bool], env_id: str, task: str = "") -> None:
+    """Prints mean return, normalised return (95% bootstrap intervals) and success rate (95% Wilson interval).
+
+    What an environment of another package does not tell is left out (no scores to normalise by) or "-" (no success).
+
+    Args:
+        scores: of each episode.
+        successes: of each episode.
+        env_id: whose scale the normalised return is on.
+        task: what the table is headed, if not by the environment's id.
+    """
     import numpy as np
     from rich.console import Console
 
@@ -105,16 +208,20 @@ def print_evaluation(scores: Sequence[float], successes: Sequence[bool], env_id:
     from .statistics import Interval, bootstrap_interval, mean
 
     row, n = find_env(env_id), len(scores)
-    shown = table(f"{env_id}, {n} held-out episodes", "", "mean#", "95% interval#")
-    for name, values in (
-        ("return", list(scores)),
-        ("normalised (0 random, 1 expert)", [row.normalise(score) for score in scores]),
-    ):
+    shown = table(f"{task or env_id}, {n} held-out episodes", "", "mean#", "95% interval#")
+    kinds = [("return", list(scores))]
+    if row.scored:
+        kinds.append(("normalised (0 random, 1 expert)", [row.normalise(score) for score in scores]))
+    for name, values in kinds:
         found = None
         if n >= 3:
             found = bootstrap_interval(np.array(values)[:, None], mean, rng=np.random.default_rng(0))
         shown.add_row(name, f"{sum(values) / n:.3f}", _ends(found))
-    shown.add_row("success", f"{sum(successes) / n:.3f}", _ends(Interval(sum(successes) / n, *wilson(successes))))
+    if successes:
+        rate = sum(successes) / n
+        shown.add_row("success", f"{rate:.3f}", _ends(Interval(rate, *wilson(successes))))
+    else:
+        shown.add_row("success", "-", "the environment does not say")
     Console().print(shown)
 
 
@@ -126,10 +233,11 @@ def _ends(found: "Interval | None") -> str:
 def bar(label: str, total: int) -> Iterator[Callable[[int], None]]:
     """A progress bar on stderr; call what it yields with the work done so far. The first call shows it."""
     from rich.console import Console
+    from rich.markup import escape
     from rich.progress import Progress
 
     progress = Progress(console=Console(stderr=True))
-    task = progress.add_task(label, total=total)
+    task = progress.add_task(escape(label), total=total)
 
     def show(done: int) -> None:
         progress.start()

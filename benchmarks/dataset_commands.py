@@ -8,6 +8,7 @@ import tyro
 
 from . import commands
 from .datasets.tq_saco import BINS
+from .options import Whole
 
 
 @dataclass
@@ -20,13 +21,13 @@ class Make:
     """random, medium, replay, expert, or several with commas between"""
     shares: str | None = None
     """of the episodes of each policy, adding up to 1, such as 0.95,0.05; equal by default"""
-    episodes: int | None = None
+    episodes: Whole | None = None
     """in all, 200 by default; of replay, so many evenly spread over the training, and by default all"""
     seed: int = 0
     """of everything random, the medium agent's training included"""
     agent: str = "sac"
     """which agent becomes the medium one: trained to a third of the way from random to expert"""
-    train_steps: int = 200_000
+    train_steps: Whole = 200_000
     """environment steps it may take for that, at most"""
     settings: Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="KEY=VALUE")] = ()
     """the medium agent's keywords, such as gamma=0.98; env_kwargs='{...}' holds for every policy"""

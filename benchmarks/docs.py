@@ -31,15 +31,16 @@ RESULTS = README.parent / "docs" / "results"
 
 def envs() -> Content:
     """Environments."""
-    columns = ("id", "domain", "what it is", "random#", "expert#", "expert success#", "steps#")
+    columns = ("id", "domain", "what it is", "random#", "blind#", "expert#", "blind / expert success#", "steps#")
     rows: Rows = [
         (
             row.id,
             row.domain,
             row.summary,
             _number(row.random_score),
+            "-" if row.blind_score is None else _number(row.blind_score),
             _number(row.expert_score),
-            f"{row.expert_success:.0%}",
+            f"{'-' if row.blind_success is None else f'{row.blind_success:.0%}'} / {row.expert_success:.0%}",
             str(row.max_episode_steps),
         )
         for row in ENVS

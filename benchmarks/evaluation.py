@@ -8,18 +8,22 @@ Seeds are partitioned once, here, and the partition is checked wherever it matte
 1,000,000,000 + i            evaluation lane i of reported runs
 1,500,000,000 + i            evaluation lane i of tuning runs, so that tuning never sees reported problems
 ===========================  =====================================================================
+
+Environments of other packages take no ``split``: there, held out means these seeds alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from math import nan
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from gymnasium.spaces import Text
 
 from .. import unknown
-from ..agents.catalogue import ROWS
+from ..agents.catalogue import find as find_agent
+from ..agents.catalogue import rows as agent_rows
 from ..envs.catalogue import find as find_env
 from ..envs.seeding import Split
 
@@ -42,7 +46,8 @@ class Evaluation:
 
     Attributes:
         scores: raw (undiscounted) returns.
-        successes: whether each episode ended in ``info["success"]``.
+        successes: whether each episode ended in ``info["success"]`` (or ``"is_success"``); () where the environment
+            does not say.
         lengths: steps.
     """
 
@@ -57,8 +62,8 @@ class Evaluation:
 
     @property
     def success_rate(self) -> float:
-        """Share of successful episodes."""
-        return sum(self.successes) / len(self.successes)
+        """Share of successful episodes; NaN where the environment does not say."""
+        return sum(self.successes) / len(self.successes) if self.successes else nan
 
 
 def wilson(successes: Sequence[bool]) -> tuple[float, float]:
@@ -84,12 +89,23 @@ def evaluation_seeds(seed: int, lanes: int) -> list[int]:
     return list(range(base, base + lanes))
 
 
-def check_held_out(training: "VecEnv", evaluation: "VecEnv") -> None:
+def check_held_out(training: "VecEnv", evaluation: "VecEnv", *, splits: bool = True) -> None:
     """Looks at both environments as built, and refuses an evaluation on anything but held-out problems.
 
+    Args:
+        training: where the agent learns, about to be reset for the first time.
+        evaluation: where it is evaluated.
+        splits: whether they take a split; of those that do not, the training seeds are looked at.
+
     Raises:
-        ValueError: the training environment makes test problems, or the evaluation environment training problems.
+        ValueError: the training environment makes test problems, the evaluation environment training problems, or
+            training begins at seeds of evaluations.
     """
+    if not splits:
+        highest = max(seed or 0 for seed in training.unwrapped._seeds)  # type: ignore[attr-defined]
+        if highest >= REPORTED_EVALUATION:
+            raise ValueError(f"training seeds end below {REPORTED_EVALUATION:,}, where evaluation's begin: {highest:,}")
+        return
     for env, wanted, use in ((training, "train", "training"), (evaluation, "test", "evaluation")):
         split = split_of(env)
         if split != wanted:
@@ -114,32 +130,38 @@ class View:
 
 
 def view_of(agent: Any, env_id: str) -> View:
-    """How ``agent`` (a row's name, ``"expert"``, ``"random"``, or an agent with ``predict``) sees ``env_id``.
+    """How ``agent`` (an agent's name, ``"expert"``, ``"random"``, or an agent with ``predict``) sees ``env_id``.
 
     Experts and random policies act in the environment's own spaces. An agent sees what its row says; one of a class
     that no row names sees the environment's own keywords, and text as text if its action space is.
 
     Raises:
         KeyError: no such environment.
-        ValueError: a string that names neither a row nor a policy.
+        ValueError: a string that names neither an agent nor a policy.
     """
-    text = find_env(env_id).domain == "text"
+    find_env(env_id)
     if isinstance(agent, str):
         if agent in POLICIES:
             return View({}, True)
-        rows = [row for row in ROWS if row.name == agent]
-        if not rows:
-            raise ValueError(unknown("policy", agent, [*POLICIES, *(row.name for row in ROWS)]))
-        return View(rows[0].env_kwargs_for(env_id), text)
-    rows = [row for row in ROWS if row.class_name == type(agent).__name__]
+        try:
+            row = find_agent(agent)
+        except KeyError as error:
+            raise ValueError(unknown("policy", agent, [*POLICIES, *(row.name for row in agent_rows())])) from error
+        return View(row.env_kwargs_for(env_id), row.speaks)
+    rows = [row for row in agent_rows() if type(agent).__name__ in (row.class_name, row.entry_point)]
     return View(rows[0].env_kwargs_for(env_id) if rows else {}, isinstance(getattr(agent, "action_space", None), Text))
 
 
 def evaluation_env(env_id: str, agent: Any, episodes: int, *, split: Split = "test", **env_kwargs: Any) -> "VecEnv":
-    """A ``VecEnv`` of up to :data:`MAX_LANES` lanes for ``episodes`` episodes, as ``agent`` sees it."""
+    """A ``VecEnv`` of up to :data:`MAX_LANES` lanes for ``episodes`` episodes, as ``agent`` sees it.
+
+    One that takes no split is held out by its seeds alone.
+    """
     from ..wrappers.spaces import sb3_env
 
     view = view_of(agent, env_id)
+    if not find_env(env_id).splits:
+        split = "train"
     if episodes < 1:
         raise ValueError(f"an evaluation needs at least 1 episode, got {episodes}")
     lanes = min(episodes, MAX_LANES)
@@ -187,12 +209,12 @@ def play_episodes(
 
     seeds = evaluation_seeds(0, env.num_envs) if seeds is None else seeds
     env.unwrapped.seed_lanes(seeds)  # type: ignore[attr-defined]
-    ended: list[tuple[int, int, bool]] = []
+    ended: list[tuple[int, int, bool | None]] = []
 
     def note(scope: dict[str, Any], _: dict[str, Any]) -> None:
         if scope["done"]:
             lane = scope["i"]
-            ended.append((lane, int(scope["episode_counts"][lane]), bool(scope["info"]["success"])))
+            ended.append((lane, int(scope["episode_counts"][lane]), success_of(scope["info"])))
 
     scores, lengths = cast(
         tuple[list[float], list[int]],
@@ -201,9 +223,15 @@ def play_episodes(
     order = sorted(range(len(ended)), key=lambda j: ended[j][1::-1])
     return Evaluation(
         tuple(float(scores[j]) for j in order),
-        tuple(ended[j][2] for j in order),
+        () if all(success is None for _, _, success in ended) else tuple(bool(ended[j][2]) for j in order),
         tuple(int(lengths[j]) for j in order),
     )
+
+
+def success_of(info: Mapping[str, Any]) -> bool | None:
+    """Whether an episode with this last ``info`` succeeded; None where the environment does not say."""
+    said = info.get("success", info.get("is_success"))
+    return None if said is None else bool(said)
 
 
 class RandomPolicy:
@@ -226,11 +254,15 @@ def policy_for(agent: Any, env: "VecEnv") -> Any:
 
     Raises:
         TypeError: an agent whose actions are not those of ``env``.
+        ValueError: an expert where there is none.
     """
     if agent == "random":
         return RandomPolicy(env)
     if agent == "expert":
-        return env.unwrapped.env.unwrapped.expert()  # type: ignore[attr-defined]
+        base = env.unwrapped.env.unwrapped  # type: ignore[attr-defined]
+        if not hasattr(base, "expert"):
+            raise ValueError(f"{base.spec.id} has no expert: evaluate an agent, or random")
+        return base.expert()
     own = getattr(agent, "action_space", env.action_space)
     if own != env.action_space:
         raise TypeError(f"this agent's actions are {own}; those of the environment are {env.action_space}")

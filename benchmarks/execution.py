@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback, EvalCallback
-from stable_baselines3.common.logger import configure
+from stable_baselines3.common.logger import Logger, configure
 
 from .. import agents
 from ..agents.catalogue import ROWS, Row
 from ..agents.checkpoint import check_keywords
+from ..agents.settings import check_setting, check_settings
 from ..envs.catalogue import find as find_env
 from .evaluation import Evaluation, check_held_out, evaluation_env, evaluation_seeds, play_episodes
-from .runs import CHECKPOINT, CURVE, DATA, FINAL, SAMPLED, STEPS, Run
+from .runs import CHECKPOINT, CURVE, DATA, FINAL, RESUMED, SAMPLED, STEPS, Run
+from .session import Session, earlier_points, keep, restored
 from .threads import one_thread
 
 if TYPE_CHECKING:
@@ -24,15 +26,24 @@ if TYPE_CHECKING:
 
 OWN = ("env", "seed")
 """Constructor keywords that a run sets itself."""
+OF_RUN = (*DATA, SAMPLED, RESUMED)
+"""Params that are the run's, and no keywords of the agent."""
 
 
 def check_params(agent: Row, params: Mapping[str, Any]) -> None:
-    """Raises ``TypeError`` for a keyword that the agent's constructor does not have, or that is the run's own.
+    """Refuses what the agent's constructor does not have or could not mean, and what is the run's own.
 
     As in :func:`tiltyard.agents.make`, ``n_envs`` and ``env_kwargs`` may stand among them, and ``dataset`` with
     ``offline_steps`` for agents that can learn from data, and ``eval_sampled``.
+
+    Raises:
+        TypeError: such a keyword, or a value of another kind than its own.
+        ValueError: a number outside its range.
     """
-    check_keywords(agent.load(), params.keys() - {"n_envs", "env_kwargs", SAMPLED, *DATA})
+    check_keywords(agent.load(), params.keys() - {"n_envs", "env_kwargs", *OF_RUN})
+    check_settings(agent.load(), params)
+    check_setting("n_envs", params.get("n_envs"), int | None, of=agent.name)
+    check_setting("env_kwargs", params.get("env_kwargs", {}), dict, of=agent.name)
     if not isinstance(params.get(SAMPLED, False), bool):
         raise TypeError(f"{SAMPLED} is true or false, got {params[SAMPLED]!r}")
     for name in OWN:
@@ -55,30 +66,39 @@ def _check_data(agent: Row, params: Mapping[str, Any]) -> None:
         raise TypeError(f"offline_steps is a number of updates of at least 0, got {steps!r}")
 
 
-def train(run: Run, folder: Path, progress: Callable[[int], None] | None = None) -> None:
+def train(
+    run: Run, folder: Path, progress: Callable[[int], None] | None = None, session: Session | None = None
+) -> None:
     """Executes ``run`` on one thread and leaves its files (all but ``run.json``) in ``folder``."""
-    with one_thread():
-        _train(run, folder, progress)
+    session = session or Session()
+    if (RESUMED in run.params) != (session.source is not None):
+        raise ValueError(f"{RESUMED} is set by --resume alone: a run goes on from what it finds there")
+    with one_thread(), session.tracked(run, folder) as writers:
+        logger = configure(str(folder), ["csv"])
+        logger.output_formats += writers
+        _train(run, folder, session, logger, _Steps(folder / STEPS, progress))
 
 
-def _train(run: Run, folder: Path, progress: Callable[[int], None] | None) -> None:
+def _train(run: Run, folder: Path, session: Session, logger: Logger, steps: "_Steps") -> None:
     start = time.perf_counter()
-    params = {name: value for name, value in deepcopy(dict(run.params)).items() if name not in (*DATA, SAMPLED)}
-    agent: Any = agents.make(run.agent, run.env_id, seed=run.seed, **params)  # SB3 writes into dicts
+    agent = _agent(run, session)
     training = agent.get_env()
     assert training is not None
     evaluation = evaluation_env(run.env_id, run.agent, run.eval_episodes, **run.params.get("env_kwargs", {}))
     try:
-        check_held_out(training, evaluation)
-        agent.set_logger(configure(str(folder), ["csv"]))
-        curve = HeldOutEvaluation(evaluation, run, folder)
-        steps = _Steps(folder / STEPS, progress)
+        check_held_out(training, evaluation, splits=find_env(run.env_id).splits)
+        agent.set_logger(logger)
+        curve = HeldOutEvaluation(evaluation, run, folder, session)
         if "dataset" in run.params:
             _learn_offline(agent, run, curve, steps)
         if run.budget:
-            agent.learn(run.budget, callback=[curve, steps])
+            done = agent.num_timesteps
+            agent.learn(run.budget - done, callback=[curve, steps], reset_num_timesteps=not done)
         final = curve.evaluate(None if run.budget else int(run.params["offline_steps"]))
-        agent.save(folder / CHECKPOINT)
+        if session.keep and run.budget:
+            keep(agent, folder)
+        else:
+            agent.save(folder / CHECKPOINT)
     finally:
         training.close()
         evaluation.close()
@@ -92,8 +112,18 @@ def _train(run: Run, folder: Path, progress: Callable[[int], None] | None) -> No
     (folder / FINAL).write_text(json.dumps(record, indent=1) + "\n")
 
 
+def _agent(run: Run, session: Session) -> Any:
+    """A new agent, or the one to go on with."""
+    params = {name: value for name, value in deepcopy(dict(run.params)).items() if name not in OF_RUN}
+    agent = agents.make(run.agent, run.env_id, seed=run.seed, **params)  # SB3 writes into dicts
+    return agent if session.source is None else restored(agent, session.source, run.seed)
+
+
 def _learn_offline(agent: Any, run: Run, curve: "HeldOutEvaluation", steps: "_Steps") -> None:
     """Learns from the run's dataset; a run that goes on in the environment starts its curve with what that gave."""
+    if RESUMED in run.params:  # the agent has learnt from it: it is only taken in again
+        agent.learn_offline(run.params["dataset"], 0)
+        return
     updates = int(run.params.get("offline_steps", 0))
     agent.learn_offline(run.params["dataset"], updates, callback=[steps] if run.budget else [curve, steps])
     if run.budget:
@@ -109,18 +139,25 @@ class HeldOutEvaluation(EvalCallback):
     their last step.
     """
 
-    def __init__(self, env: "VecEnv", run: Run, folder: Path) -> None:
+    def __init__(self, env: "VecEnv", run: Run, folder: Path, session: Session) -> None:
         super().__init__(env, n_eval_episodes=run.eval_episodes, verbose=0)
         self.path = folder / CURVE
+        self._keep = session.keep and run.budget > 0
+        begin = run.params.get(RESUMED, 0)
+        for name, values in earlier_points(session.source, run.eval_episodes, begin).items():
+            setattr(self, {"ep_lengths": "evaluations_length"}.get(name, f"evaluations_{name}"), values)
         self._seeds = evaluation_seeds(run.seed, env.num_envs)
         self.deterministic = not run.params.get(SAMPLED, False)
         length = run.budget or int(run.params["offline_steps"])
-        self._due = [length * i // run.eval_points for i in range(1, run.eval_points)]
+        points = (length * i // run.eval_points for i in range(1, run.eval_points))
+        self._due = [step for step in points if step > begin]
 
     def _on_step(self) -> bool:
         if self._due and self.num_timesteps >= self._due[0]:
             self._due = [step for step in self._due if step > self.num_timesteps]
             self.evaluate()
+            if self._keep:
+                keep(self.model, self.path.parent)
         return True
 
     def evaluate(self, at: int | None = None) -> Evaluation:
@@ -139,15 +176,17 @@ class HeldOutEvaluation(EvalCallback):
         self.evaluations_results.append(list(found.scores))
         self.evaluations_length.append(list(found.lengths))
         self.evaluations_successes.append(list(found.successes))
+        told: Any = {"successes": self.evaluations_successes} if found.successes else {}  # else left out, as SB3 does
         np.savez(
             self.path,
             timesteps=self.evaluations_timesteps,
             results=self.evaluations_results,
             ep_lengths=self.evaluations_length,
-            successes=self.evaluations_successes,
+            **told,
         )
         self.logger.record("eval/mean_reward", found.mean)
-        self.logger.record("eval/success_rate", found.success_rate)
+        if found.successes:
+            self.logger.record("eval/success_rate", found.success_rate)
         self.logger.record("time/total_timesteps", at)
         self.logger.dump(at)
         return found

@@ -197,7 +197,8 @@ def _claim(handle: str) -> list[str]:
         "",
         "claim",
         *_field("sentence", verdict.sentence),
-        *_field("verdict", f"{verdict.judgement}, {verdict.effect}: {verdict.interval:.2f}"),
+        *_field("verdict", f"{verdict.standing}, {verdict.effect}: {verdict.interval:.2f}"),
+        *_field("withdrawn", verdict.withdrawn),
         *_field("source", f"benchmarks/claims/{handle.replace('-', '_')}.py"),
         *_field("command", verdict.command),
     ]

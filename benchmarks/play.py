@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import unknown
-from ..envs.catalogue import find as find_env
+from ..envs.catalogue import resolve
 from ..envs.seeding import Split
-from .evaluation import evaluation_seeds, view_of
+from .evaluation import evaluation_seeds, success_of, view_of
 
 Frame = npt.NDArray[np.uint8]
 FORMATS = (".gif", ".mp4")
@@ -25,10 +25,10 @@ MAX_FPS = 30  # of environments with more steps a second, every k-th is shown
 
 @dataclass(frozen=True)
 class Episode:
-    """What was played: undiscounted return, success, steps taken."""
+    """What was played: undiscounted return, success (None: the environment does not say), steps taken."""
 
     score: float
-    success: bool
+    success: bool | None
     steps: int
 
 
@@ -41,6 +41,7 @@ def play(
     steps: int = 1000,
     seed: int | None = None,
     split: Split = "test",
+    deterministic: bool = True,
     progress: Callable[[int], None] | None = None,
     **env_kwargs: Any,
 ) -> list[Episode]:
@@ -54,6 +55,7 @@ def play(
         steps: stop after this many in all, even within an episode.
         seed: episode i plays ``reset(seed=seed + i)``; the published evaluation seeds by default.
         split: "test" problems, or "train".
+        deterministic: whether the agent takes its best actions or samples.
         progress: called with the steps played.
         **env_kwargs: the environment's own.
 
@@ -66,7 +68,7 @@ def play(
     if min(steps, episodes) < 1:
         raise ValueError(f"a video needs at least 1 step and 1 episode, got steps={steps}, episodes={episodes}")
     first = evaluation_seeds(0, 1)[0] if seed is None else seed
-    player = _Player(env_id, agent, split, env_kwargs)
+    player = _Player(env_id, agent, split, deterministic, env_kwargs)
     try:
         _write(video, player.frames(range(first, first + episodes), steps, progress), player.fps)
     finally:
@@ -77,13 +79,15 @@ def play(
 class _Player:
     """One environment, stepped by a policy, yielding captioned frames and noting what each episode came to."""
 
-    def __init__(self, env_id: str, agent: Any, split: Split, env_kwargs: dict[str, Any]) -> None:
+    def __init__(self, env_id: str, agent: Any, split: Split, deterministic: bool, env_kwargs: dict[str, Any]) -> None:
         import gymnasium
 
         from ..wrappers.spaces import sb3_spaces
 
-        view = view_of(agent, find_env(env_id).id)
-        kwargs = {**view.env_kwargs, **env_kwargs, "split": split}
+        view = view_of(agent, env_id)
+        kwargs = {**view.env_kwargs, **env_kwargs, **({"split": split} if resolve(env_id).splits else {})}
+        if "rgb_array" not in _render_modes(env_id):
+            raise ValueError(f"{env_id} cannot be shown: its class names no render mode 'rgb_array' in its metadata")
         self.env = gymnasium.make(env_id, render_mode="rgb_array", **kwargs)
         if not view.strings:
             self.env = sb3_spaces(self.env)
@@ -91,7 +95,7 @@ class _Player:
         self.every = max(1, ceil(native / MAX_FPS))
         self.fps = native / self.every
         self.title = f"{env_id.rpartition('/')[2]}, {agent if isinstance(agent, str) else type(agent).__name__}"
-        self.policy = _single_policy(agent, self.env)
+        self.policy = _single_policy(agent, self.env, deterministic)
         self.episodes: list[Episode] = []
 
     def frames(self, seeds: range, steps: int, progress: Callable[[int], None] | None) -> Iterator[Frame]:
@@ -111,14 +115,15 @@ class _Player:
                     yield self._frame(goal, action, count, score)
                 if progress is not None:
                     progress(played)
-            yield from [self._frame(goal, action, count, score, info["success"] if over else None)] * hold
-            self.episodes.append(Episode(score, bool(info["success"]), count))
+            yield from [self._frame(goal, action, count, score, success_of(info) if over else None)] * hold
+            self.episodes.append(Episode(score, success_of(info), count))
             if played == steps:
                 return
 
     def _goal(self) -> str:
         """What a GUI environment asks for, in its own words (an agent may see it encoded)."""
-        raw = self.env.unwrapped.lanes.observe()  # type: ignore[attr-defined]
+        lanes = getattr(self.env.unwrapped, "lanes", None)  # ours alone have them
+        raw = None if lanes is None else lanes.observe()
         return str(raw["goal"][0]) if isinstance(raw, dict) and "goal" in raw else ""
 
     def _frame(self, goal: str, action: Any, step: int, score: float, success: bool | None = None) -> Frame:
@@ -130,11 +135,22 @@ class _Player:
         return captioned(np.asarray(self.env.render(), np.uint8), lines)
 
 
-def _single_policy(agent: Any, env: Any) -> Callable[[Any, bool], Any]:
+def _render_modes(env_id: str) -> list[str]:
+    """The render modes that an environment's class names, as ``gymnasium.make`` reads them."""
+    import gymnasium
+
+    entry_point: Any = gymnasium.spec(env_id).entry_point
+    made = gymnasium.envs.registration.load_env_creator(entry_point) if isinstance(entry_point, str) else entry_point
+    return list(getattr(made, "metadata", {}).get("render_modes", ()))
+
+
+def _single_policy(agent: Any, env: Any, deterministic: bool) -> Callable[[Any, bool], Any]:
     """What acts on an observation, told whether it is an episode's first."""
     if agent == "random":
         return lambda observation, begins: env.action_space.sample()
     if agent == "expert":
+        if not hasattr(env.unwrapped, "expert"):
+            raise ValueError(f"{env.spec.id} has no expert: play an agent, or random")
         expert = env.unwrapped.expert()
         return lambda observation, begins: expert.predict(observation)[0]
     state: Any = None  # of agents that remember, such as what has been said
@@ -142,7 +158,7 @@ def _single_policy(agent: Any, env: Any) -> Callable[[Any, bool], Any]:
     def act(observation: Any, begins: bool) -> Any:
         nonlocal state
         batch, start = _batch_of_one(observation), np.array([begins])
-        actions, state = agent.predict(batch, state=state, episode_start=start, deterministic=True)
+        actions, state = agent.predict(batch, state=state, episode_start=start, deterministic=deterministic)
         return actions[0]
 
     return act

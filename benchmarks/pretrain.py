@@ -18,6 +18,7 @@ import tyro
 from ..envs.catalogue import find as find_env
 from . import commands
 from .evaluation import TUNING_FROM, evaluation_seeds, play_episodes, wilson
+from .options import Whole
 from .provenance import versions
 from .threads import one_thread
 
@@ -46,7 +47,7 @@ class Pretrain:
     """of the environment's problems; the environment's own default if not given"""
     policy: str = "transformer-300k"
     """size of the network, or a base checkpoint to go on from"""
-    steps: int = 1000
+    steps: Whole = 1000
     """gradient steps"""
     noise: float = 0.3
     """share of demonstrations that mislead: they look like the expert's, and end in a wrong answer"""
@@ -64,7 +65,7 @@ class Pretrain:
     """longest answer in the report; the expert's must not be longer"""
     context_length: int = 4096
     """tokens that a demonstration may have"""
-    episodes: int = 256
+    episodes: Whole = 256
     """held-out problems in the report"""
     force: bool = False
     """overwrite a file of that name"""

@@ -1,22 +1,30 @@
 """A race: agents x tasks x seeds of a suite, executed by an engine, resumed where it was broken off."""
 
 import shlex
+import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any
 
 from . import provenance
+from .engines import BUSY, Engine
 from .engines import find as find_engine
 from .evaluation import TUNING_FROM, is_tuning
-from .runs import STEPS, FinishedRun, Run, VersionWarning, is_finished, read_run
+from .folders import Busy, claimed, is_claimed
+from .runs import STEPS, FinishedRun, Run, VersionWarning, read_run
 from .suites import Suite
 from .suites import find as find_suite
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
+
+DATASETS = "datasets.partial"
+"""Folder that the race which makes datasets holds, empty."""
+POLL = 0.5
+"""Seconds between looks at what others are doing."""
 
 
 class RaceIncomplete(RuntimeError):
@@ -43,8 +51,11 @@ def race(
 ) -> list[FinishedRun]:
     """Executes every run of a suite that is not finished yet, and returns them all in the suite's order.
 
+    A damaged run is named in a warning and executed anew, in its place. Races in one folder share the work: each leaves
+    alone what another is executing, and waits for it when it has nothing else to do.
+
     Args:
-        suite: a suite, or the name of one.
+        suite: a suite, the name of one, or the path of a ``.toml`` file that holds one.
         agents: race these alone.
         seeds: instead of the suite's own; below 10,000 (seeds from there on are for tuning).
         root: folder of run folders. Finished runs found there are kept, unfinished ones start again.
@@ -56,23 +67,52 @@ def race(
         ValueError: a tuning seed, or fewer than 1 worker.
         RaceIncomplete: when all others are done, if a run failed, was killed, or is there under other versions.
     """
-    suite = find_suite(suite) if isinstance(suite, str) else suite
+    name, suite = (suite, find_suite(suite)) if isinstance(suite, str) else (suite.name, suite)
     runs, execute, root = suite.runs(agents=agents, seeds=seeds), find_engine(engine), Path(root)
     _check(runs, workers)
     root.mkdir(parents=True, exist_ok=True)
-    _make_datasets(suite, [run for run in runs if not is_finished(run.folder(root))])
-    failures = {run.name: reason for run in runs if (reason := _of_other_versions(run.folder(root)))}
-    pending = [run for run in runs if not is_finished(run.folder(root))]
+    found = {run.name: _found(run.folder(root)) for run in runs}
+    pending = [run for run in runs if found[run.name] is None]
+    _make_datasets(suite, pending, root)
+    failures = {name: reason for name, run in found.items() if run and (reason := _of_other_versions(run))}
     if pending:
-        with _shown(suite.name, runs, pending, root) as board, closing(execute(pending, root, workers)) as outcomes:
-            for run, error in outcomes:
-                board.ended(run, error)
-                failures |= {} if error is None else {run.name: error}
+        with _shown(suite.name, runs, pending, root) as board:
+            failures |= _executed(pending, root, execute, workers, board)
     finished = [read_run(run.folder(root)) for run in runs if run.name not in failures]
     if failures:
-        command = _command(suite.name, agents, seeds, root, engine, workers)
+        command = _command(name, agents, seeds, root, engine, workers)
         raise RaceIncomplete(_message(failures, len(finished), root, command), failures, finished)
     return finished
+
+
+def _executed(
+    pending: Sequence[Run], root: Path, execute: Engine, workers: int | None, board: "_Board"
+) -> dict[str, str]:
+    """Executes ``pending``, what other processes are at last; returns an error sentence for each that failed."""
+    failures: dict[str, str] = {}
+    elsewhere: list[Run] = []
+    while pending:
+        with closing(execute(pending, root, workers)) as outcomes:
+            for run, error in outcomes:
+                if error == BUSY:
+                    elsewhere.append(run)
+                    continue
+                board.ended(run, error)
+                failures |= {} if error is None else {run.name: error}
+        pending = _awaited(elsewhere, root, board)
+        elsewhere = [run for run in elsewhere if run not in pending]
+    return failures
+
+
+def _awaited(elsewhere: Sequence[Run], root: Path, board: "_Board") -> list[Run]:
+    """Those runs that no other process is at any more, as soon as there are any: finished there, or left to us."""
+    if elsewhere:
+        board.say(f"waiting for another process that executes {', '.join(run.name for run in elsewhere)}")
+    while elsewhere:
+        if free := [run for run in elsewhere if not is_claimed(run.partial(root))]:
+            return free
+        time.sleep(POLL)
+    return []
 
 
 def _check(runs: Sequence[Run], workers: int | None) -> None:
@@ -84,32 +124,57 @@ def _check(runs: Sequence[Run], workers: int | None) -> None:
         raise ValueError(f"a race needs at least 1 worker, got {workers}")
 
 
-def _make_datasets(suite: Suite, pending: Sequence[Run]) -> None:
-    """Makes those of the suite's datasets that pending runs learn from and that are not there yet."""
+def _make_datasets(suite: Suite, pending: Sequence[Run], root: Path) -> None:
+    """Makes those of the suite's datasets that pending runs learn from and that are not there yet; one race at a time.
+
+    Raises:
+        FileNotFoundError: a dataset that is not there, and that the suite does not say how to make.
+    """
+    wanted = sorted({run.params["dataset"] for run in pending if "dataset" in run.params})
+    while wanted:
+        try:
+            with claimed(root / DATASETS):
+                for dataset_id in wanted:
+                    _make_dataset(suite, dataset_id)
+                return
+        except Busy:
+            time.sleep(POLL)
+
+
+def _make_dataset(suite: Suite, dataset_id: str) -> None:
     from .commands import bar
     from .datasets import load_dataset, make_dataset
 
-    for dataset_id in sorted({run.params["dataset"] for run in pending if "dataset" in run.params}):
-        try:
-            load_dataset(dataset_id)
-        except FileNotFoundError:
-            if dataset_id not in suite.datasets:
-                raise
-            recipe = suite.datasets[dataset_id]
-            made: dict[str, Any] = {"dataset_id": dataset_id, "bar": bar, **recipe.settings}
-            make_dataset(recipe.env_id, recipe.policy, **made)
+    try:
+        load_dataset(dataset_id)
+    except FileNotFoundError:
+        if dataset_id not in suite.datasets:
+            raise
+        recipe = suite.datasets[dataset_id]
+        made: dict[str, Any] = {"dataset_id": dataset_id, "bar": bar, **recipe.settings}
+        make_dataset(recipe.env_id, recipe.policy, **made)
 
 
-def _of_other_versions(folder: Path) -> str | None:
-    """Why a finished run found in ``folder`` cannot stand beside today's; None where it can, or there is none."""
-    if not is_finished(folder):
-        return None
+def _found(folder: Path) -> FinishedRun | None:
+    """The finished run in ``folder``, under whatever versions; None where there is none, with a warning if damaged."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", VersionWarning)
-        changed = provenance.differences(read_run(folder).versions)
+        try:
+            return read_run(folder)
+        except FileNotFoundError:
+            return None
+        except ValueError as error:
+            reason = str(error).removesuffix(": move it away")
+    warnings.warn(f"executed anew: {reason}", UserWarning, 3)
+    return None
+
+
+def _of_other_versions(run: FinishedRun) -> str | None:
+    """Why a finished run that was found cannot stand beside today's; None where it can."""
+    changed = provenance.differences(run.versions)
     if not changed:
         return None
-    return f"was run with {', '.join(changed)}; move {folder} away to run it again, or race into another folder"
+    return f"was run with {', '.join(changed)}; move {run.folder} away to run it again, or race into another folder"
 
 
 def _command(
@@ -149,7 +214,7 @@ def _shown(title: str, runs: Sequence[Run], pending: Sequence[Run], root: Path) 
     )
 
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
@@ -177,39 +242,53 @@ class _Board:
         self._progress, self._root = progress, root
         self._pending = {run.name: run for run in pending}
         self._bars: dict[str, TaskID] = {}
-        self._total = progress.add_task(f"[bold]{title}", total=len(runs), completed=len(runs) - len(pending))
+        self._drawing = Lock()
+        self._total = progress.add_task(title, total=len(runs), completed=len(runs) - len(pending))
 
     def watch(self, stop: Event) -> None:
         """Moves the bars until ``stop``, reading the steps that each run notes in its partial folder."""
-        while not stop.wait(0.5):
-            for name, run in list(self._pending.items()):
-                steps = _steps(run.partial(self._root) / STEPS)
-                if steps is not None and name in self._pending:
-                    bar = self._bars.get(name)
-                    if bar is None:
-                        label = f"{_short(run)} seed {run.seed}"
-                        bar = self._bars[name] = self._progress.add_task(label, total=run.budget)
-                    self._progress.update(bar, completed=min(steps, run.budget))
+        while not stop.wait(POLL):
+            with self._drawing:
+                for name, run in self._pending.items():
+                    steps = _steps(run.partial(self._root) / STEPS)
+                    if steps is not None:
+                        self._move(name, run, steps)
+
+    def _move(self, name: str, run: Run, steps: int) -> None:
+        length = run.budget or int(run.params["offline_steps"])
+        if name not in self._bars:
+            self._bars[name] = self._progress.add_task(f"{_short(run)} seed {run.seed}", total=length)
+        self._progress.update(self._bars[name], completed=min(steps, length))
 
     def ended(self, run: Run, error: str | None) -> None:
         """Takes the run's bar away and leaves one line in its place."""
-        self._pending.pop(run.name)
-        if run.name in self._bars:
-            self._progress.remove_task(self._bars.pop(run.name))
-        self._progress.advance(self._total)
+        with self._drawing:
+            self._pending.pop(run.name)
+            if run.name in self._bars:
+                self._progress.remove_task(self._bars.pop(run.name))
+            self._progress.advance(self._total)
         if error is not None:
-            self._progress.print(f"[red]failed[/] {run.name}: {error}", highlight=False)
+            self.say(f"failed {run.name}: {error}", "red")
             return
         result = read_run(run.folder(self._root))
-        self._progress.print(
+        self.say(
             f"{_short(run):<28} seed {run.seed:<4} score {result.normalised:6.3f}   "
-            f"success {sum(result.successes) / len(result.successes):6.1%}   {result.wall_seconds:6.1f} s",
-            highlight=False,
+            f"success {_share(result.successes):>6}   {result.wall_seconds:6.1f} s"
         )
+
+    def say(self, line: str, style: str = "") -> None:
+        """Prints a line above the bars, as it is: an error's own words may look like markup."""
+        from rich.text import Text
+
+        self._progress.print(Text(line, style))
 
 
 def _short(run: Run) -> str:
     return f"{run.env_id.rpartition('/')[2]} {run.agent}"
+
+
+def _share(successes: Sequence[bool]) -> str:
+    return f"{sum(successes) / len(successes):.1%}" if successes else "-"
 
 
 def _steps(path: Path) -> int | None:

@@ -15,25 +15,28 @@ command reproduces.
 ==================  ==============================================================================================
 """
 
-import fcntl
 import json
 import os
+import re
 import shlex
-import shutil
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
-from zipfile import BadZipFile
+from typing import TYPE_CHECKING, Any
 
 from ..agents.catalogue import find as find_agent
 from ..envs.catalogue import find as find_env
+from ..envs.catalogue import resolve
 from . import provenance
 from .evaluation import SEED_LIMIT
+from .folders import claimed, publish
+from .records import Points, episodes_of, part, printable, read_points, read_record, words
+
+if TYPE_CHECKING:
+    from .session import Session
 
 RUN, FINAL, CURVE = "run.json", "final.json", "evaluations.npz"
 CHECKPOINT, STEPS = "checkpoint.zip", "steps"
@@ -41,6 +44,12 @@ DATA = ("dataset", "offline_steps")
 """Params that speak of data, not of the agent's constructor."""
 SAMPLED = "eval_sampled"
 """A param that says to evaluate the agent's sampled actions instead of its best ones; for language models the usual."""
+RESUMED = "resumed_at"
+"""A param that says at which step the run went on from another one's checkpoint; see :mod:`.session`."""
+MOST_EPISODES, MOST_BYTES = 1_000_000, 1 << 20
+"""Of one evaluation, and of ``run.json``, in a folder that is still read."""
+_PARAMS = {"dataset": str, "offline_steps": int, "env_kwargs": dict, SAMPLED: bool, RESUMED: int}
+_NAME = re.compile(r".+-s\d+-[0-9a-f]{8}")
 
 
 class VersionWarning(UserWarning):
@@ -52,8 +61,8 @@ class Run:
     """One agent trained once on one environment.
 
     Attributes:
-        env_id: a Gymnasium id of the environments' catalogue.
-        agent: a name of the agents' catalogue.
+        env_id: a Gymnasium id: of the environments' catalogue, or of another package, also as ``module:id``.
+        agent: a name of the agents' catalogue, or ``module:Class``.
         seed: of everything random in training; from 10,000 on it marks a tuning run (see :mod:`.evaluation`).
         budget: environment steps of training (agents that collect whole batches may overshoot by less than one batch);
             0 for a run that learns from a dataset alone.
@@ -72,6 +81,14 @@ class Run:
     eval_points: int = 10
 
     def __post_init__(self) -> None:
+        kinds: tuple[tuple[str, type[Any], str], ...] = (
+            ("env_id", str, "text"),
+            ("agent", str, "text"),
+            ("params", Mapping, "a mapping"),
+        )
+        for name, kind, said in kinds:
+            if not isinstance(getattr(self, name), kind):
+                raise ValueError(f"a run's {name} must be {said}, got {getattr(self, name)!r}")
         least_budget = 0 if dict(self.params).get("offline_steps") else 1
         for name, least in (("seed", 0), ("budget", least_budget), ("eval_episodes", 1), ("eval_points", 1)):
             value = getattr(self, name)
@@ -88,7 +105,7 @@ class Run:
     def name(self) -> str:
         """Readable, and different for every different run: ``Hopper-v5-sac-s0-1f3a5c7e``."""
         digest = sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:8]
-        return f"{self.env_id.rpartition('/')[2]}-{self.agent}-s{self.seed}-{digest}"
+        return f"{self.env_id.rpartition('/')[2]}-{self.agent}-s{self.seed}-{digest}".replace(":", ".")
 
     @property
     def track(self) -> str:
@@ -98,11 +115,12 @@ class Run:
     @property
     def task(self) -> str:
         """What is to be learnt, from what: the environment's id and keywords, and the dataset if there is one."""
-        words = ", ".join(f"{key}={value}" for key, value in sorted(self.params.get("env_kwargs", {}).items()))
-        where = f"{self.env_id} with {words}" if words else self.env_id
+        settings = ", ".join(f"{key}={value}" for key, value in sorted(self.params.get("env_kwargs", {}).items()))
+        where = printable(f"{self.env_id} with {settings}" if settings else self.env_id)
         if self.track == "online":
             return where
-        return f"{where} from {self.params['dataset'].rpartition('/')[2]}" + ", then online" * (self.budget > 0)
+        data = printable(self.params["dataset"].rpartition("/")[2])
+        return f"{where} from {data}" + ", then online" * (self.budget > 0)
 
     @property
     def length(self) -> str:
@@ -124,9 +142,7 @@ class Run:
         """The command line that reproduces this run."""
         words = ["tiltyard", "train", "--env", self.env_id, "--agent", self.agent, "--seed", str(self.seed)]
         words += ["--steps", str(self.budget)]
-        for name, default in (("eval_episodes", 100), ("eval_points", 10)):
-            if getattr(self, name) != default:
-                words += [f"--{name.replace('_', '-')}", str(getattr(self, name))]
+        words += ["--eval-episodes", str(self.eval_episodes), "--eval-points", str(self.eval_points)]
         for key, value in self.params.items():
             words += ["--set", f"{key}={value if is_plain(value) else json.dumps(value)}"]
         return shlex.join(words)
@@ -141,34 +157,44 @@ class Run:
         """
         from .execution import check_params
 
-        env, agent = find_env(self.env_id), find_agent(self.agent)
-        if env.domain not in agent.domains:
+        env, agent = resolve(self.env_id), find_agent(self.agent)
+        if not agent.trains_in(env):
             raise ValueError(
                 f"agent {agent.name!r} trains in {', '.join(agent.domains)} environments; {env.id} is {env.domain}"
             )
         check_params(agent, self.params)
 
-    def execute(self, root: str | Path = "runs", *, progress: Callable[[int], None] | None = None) -> "FinishedRun":
+    def execute(
+        self,
+        root: str | Path = "runs",
+        *,
+        progress: Callable[[int], None] | None = None,
+        session: "Session | None" = None,
+    ) -> "FinishedRun":
         """Trains, evaluates and publishes the run's folder under ``root``; a finished run is only read.
+
+        What lies there under the run's name and is no finished run is replaced.
 
         Args:
             root: folder of run folders; made where missing.
             progress: called now and then with the environment steps done.
+            session: who is told of it, and what it goes on from.
 
         Raises:
             KeyError, ValueError, TypeError: as :meth:`check`.
-            RuntimeError: another process is executing the same run.
+            Busy: another process is executing the same run.
             OSError: the disk is full or not writable; the message names the run.
         """
         from .execution import train
 
         self.check()
         try:
-            with _claimed(self.partial(root)) as partial:
+            with claimed(self.partial(root)) as partial:
                 if not is_finished(self.folder(root)):
                     _write_json(partial / RUN, _record(self))
-                    train(self, partial, progress)
-                    _publish(partial, self.folder(root))
+                    train(self, partial, progress, session)
+                    (partial / STEPS).unlink(missing_ok=True)
+                    publish(partial, self.folder(root))
         except OSError as error:
             if error.errno is None:  # a sentence of ours, such as one on a missing dataset
                 raise
@@ -183,8 +209,9 @@ class FinishedRun:
     Attributes:
         run: what was run.
         scores: raw (undiscounted) return of each final evaluation episode, on the test split.
-        successes: whether each of these episodes succeeded.
-        normalised: mean score on the scale where 0 is a random policy and 1 the environment's expert.
+        successes: whether each of these episodes succeeded; () where the environment does not say.
+        normalised: mean score on the scale where 0 is a random policy and 1 the environment's expert; the raw mean
+            where these are not known.
         curve: (environment steps, mean raw return, success rate) of every evaluation, the final one last.
         versions: of what was installed.
         wall_seconds: training and evaluations together.
@@ -219,47 +246,104 @@ def parse_value(text: str) -> Any:
 
 
 def is_finished(folder: Path) -> bool:
-    """Whether ``folder`` holds a whole run: its records are there and can be read."""
+    """Whether ``folder`` holds a whole run that passes every check of :func:`read_run`, under whatever versions."""
     try:
-        return bool(_read_json(folder / RUN)) and bool(_read_json(folder / FINAL)) and (folder / CURVE).is_file()
-    except (OSError, ValueError):
+        _read(folder)
+    except (FileNotFoundError, ValueError):
         return False
+    return True
 
 
 def read_run(folder: str | Path) -> FinishedRun:
     """Reads one finished run, warning (:class:`VersionWarning`) where it was written under other versions.
 
+    The folder's name must be that of the run in ``run.json`` (whose digest it holds), ``final.json`` must agree with
+    the last evaluation in ``evaluations.npz``, and every value must have its type, its size and a finite value. That
+    finds what disks, copies and hands damage; it does not find a folder whose files were all changed consistently,
+    which takes evaluating the checkpoint again.
+
     Raises:
         FileNotFoundError: no finished run lies there.
-        ValueError: what lies there is damaged, or of an environment this version does not have.
+        ValueError: what lies there is damaged, or of an environment or agent this version does not have.
     """
-    folder = Path(folder)
-    if not is_finished(folder):
-        raise FileNotFoundError(f"{folder} holds no finished run (a finished run has {RUN}, {FINAL} and {CURVE})")
-    record, final = _read_json(folder / RUN), _read_json(folder / FINAL)
-    try:
-        run, versions = Run(**record["run"]), dict(record["versions"])
-        finished = FinishedRun(
-            run=run,
-            scores=tuple(final["scores"]),
-            successes=tuple(final["successes"]),
-            normalised=find_env(run.env_id).normalise(sum(final["scores"]) / len(final["scores"])),
-            curve=_read_curve(folder / CURVE),
-            versions=versions,
-            wall_seconds=final["wall_seconds"],
-            commit=record["commit"],
-            hardware=record["hardware"],
-            folder=folder,
-        )
-    except (KeyError, TypeError, ValueError, BadZipFile) as error:
-        raise ValueError(f"{folder} is damaged or from an incompatible version ({error}): move it away") from error
-    if changed := provenance.differences(versions):
+    finished = _read(Path(folder))
+    if changed := provenance.differences(finished.versions):
         warnings.warn(f"{folder} was run with {', '.join(changed)}: its numbers may differ", VersionWarning, 2)
     return finished
 
 
+def _read(folder: Path) -> FinishedRun:
+    if not all(os.path.exists(folder / name) for name in (RUN, FINAL, CURVE)):  # False also where nobody may look
+        raise FileNotFoundError(f"{folder} holds no finished run (a finished run has {RUN}, {FINAL} and {CURVE})")
+    try:
+        return _checked(folder)
+    except (KeyError, TypeError, ValueError, OSError) as error:
+        reason = " ".join(printable(str(error.args[0] if isinstance(error, KeyError) else error)).split())
+        short = reason if len(reason) <= 200 else reason[:197] + "..."
+        raise ValueError(f"{folder} is damaged or from an incompatible version ({short}): move it away") from error
+
+
+def _checked(folder: Path) -> FinishedRun:
+    record = read_record(folder / RUN, MOST_BYTES)
+    run = _stored_run(part(record, "run", dict))
+    name = folder.absolute().name
+    if run.name != (name if _NAME.fullmatch(name) else folder.resolve().name):  # ".", and links called otherwise
+        raise ValueError(f"its {RUN} is of another run, {run.name}")
+    final = read_record(folder / FINAL, MOST_BYTES + 64 * run.eval_episodes)
+    scores, successes = episodes_of(final, run.eval_episodes)
+    most = MOST_EPISODES if RESUMED in run.params else run.eval_points + 1  # one more: after the data
+    points = read_points(folder / CURVE, run.eval_episodes, most)  # a resumed run has those of the runs before it too
+    if points.results[-1].tolist() != list(scores) or points.successes[-1].tolist() != list(successes):
+        raise ValueError(f"{FINAL} and the last evaluation in {CURVE} are not the same")
+    _check_steps(run, part(final, "timesteps", int), points)
+    versions = part(record, "versions", dict)
+    part(final, "normalised", float)
+    return FinishedRun(
+        run=run,
+        scores=scores,
+        successes=successes,
+        normalised=find_env(run.env_id).normalise(sum(scores) / len(scores)),
+        curve=points.curve,
+        versions={printable(name): words(versions, name) for name in versions},
+        wall_seconds=_seconds(final),
+        commit=words(record, "commit"),
+        hardware=words(record, "hardware"),
+        folder=folder,
+    )
+
+
+def _stored_run(fields: Mapping[str, Any]) -> Run:
+    """The run that ``run.json`` names, if it is of an environment and an agent that there are."""
+    run = Run(**fields)
+    find_env(run.env_id), find_agent(run.agent)
+    for name, kind in _PARAMS.items():
+        if name in run.params:
+            part(run.params, name, kind)
+    if run.params.get("offline_steps", 0) < 0 or "split" in run.params.get("env_kwargs", {}):
+        raise ValueError("no run could have been trained with these params")
+    if max(run.eval_episodes, run.eval_points) > MOST_EPISODES:
+        raise ValueError(f"a run has at most {MOST_EPISODES:,} episodes an evaluation and as many evaluations")
+    return run
+
+
+def _check_steps(run: Run, trained: int, points: Points) -> None:
+    """The last evaluation came when the agent had trained for as long as the run says."""
+    last, updates = points.timesteps[-1], run.params.get("offline_steps", 0)
+    if trained < run.budget or last != (trained if run.budget else updates):
+        raise ValueError(f"it was evaluated last after {last} steps, and trained for {trained} of {run.length}")
+
+
+def _seconds(final: Mapping[str, Any]) -> float:
+    seconds: float = part(final, "wall_seconds", float)
+    if seconds < 0:
+        raise ValueError(f"'wall_seconds' cannot be {seconds}")
+    return seconds
+
+
 def load_runs(root: str | Path) -> list[FinishedRun]:
     """Every finished run under ``root``, by name; partial folders do not count, damaged ones are named in a warning.
+
+    What is neither named like a run nor holds a ``run.json`` is passed over.
 
     A folder written under other versions is returned as well, and said so (:class:`VersionWarning`); use
     :func:`one_version` before pooling.
@@ -272,10 +356,10 @@ def load_runs(root: str | Path) -> list[FinishedRun]:
         raise FileNotFoundError(f"there is no folder {root}: give the folder of a race (its --out)")
     runs = []
     for folder in sorted(root.iterdir()):
-        if folder.suffix != ".partial" and is_finished(folder):
+        if folder.suffix != ".partial" and (_NAME.fullmatch(folder.name) or os.path.lexists(folder / RUN)):
             try:
                 runs.append(read_run(folder))
-            except ValueError as error:
+            except (FileNotFoundError, ValueError) as error:
                 warnings.warn(f"left out: {error}", UserWarning, 2)
     return runs
 
@@ -292,15 +376,6 @@ def one_version(runs: Iterable[FinishedRun]) -> tuple[list[FinishedRun], list[Fi
     return kept, [run for group in groups.values() if group is not kept for run in group]
 
 
-def _read_curve(path: Path) -> tuple[tuple[int, float, float], ...]:
-    import numpy as np
-
-    with np.load(path) as points:
-        scores, successes = points["results"].mean(axis=1), points["successes"].mean(axis=1)
-        steps = points["timesteps"]
-    return tuple((int(t), float(x), float(y)) for t, x, y in zip(steps, scores, successes, strict=True))
-
-
 def _record(run: Run) -> dict[str, Any]:
     return {
         "run": asdict(run),
@@ -310,46 +385,6 @@ def _record(run: Run) -> dict[str, Any]:
         "hardware": provenance.hardware(),
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
-
-
-@contextmanager
-def _claimed(partial: Path) -> Iterator[Path]:
-    """An empty ``partial`` folder that no other process holds; the claim ends with the process, however it ends."""
-    partial.mkdir(parents=True, exist_ok=True)
-    with (partial / "lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise RuntimeError(f"{partial.stem} is being run by another process") from error
-        for leftover in partial.iterdir():
-            if leftover.name != "lock":
-                shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
-        yield partial
-
-
-def _publish(partial: Path, folder: Path) -> None:
-    """Makes ``partial`` the finished ``folder`` in one step, its files on the disk before its name."""
-    (partial / STEPS).unlink(missing_ok=True)
-    for path in (*partial.iterdir(), partial):
-        _sync(path)
-    if folder.exists():  # damaged: is_finished() was false
-        shutil.rmtree(folder)
-    os.replace(partial, folder)
-    _sync(folder.parent)
-    (folder / "lock").unlink()
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    record: dict[str, Any] = json.loads(path.read_text())
-    return record
 
 
 def _write_json(path: Path, record: Mapping[str, Any]) -> None:

@@ -5,4 +5,4 @@ from .errors import InvalidAction
 
 __all__ = ["InvalidAction"]
 
-register_all()  # the wheel does this as soon as Gymnasium is imported; a source tree on the path does it here
+register_all()  # `import tiltyard` comes here: strings alone

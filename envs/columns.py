@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from gymnasium.spaces import Dict, Space
 
 Bools = npt.NDArray[np.bool_]
 Info = dict[str, Any]
@@ -42,3 +43,22 @@ def merged(first: Info, second: Info) -> Info:
             both[key] = first[key].copy()
             both[key][second[f"_{key}"]] = second[key][second[f"_{key}"]]
     return both
+
+
+def lane_info(columns: Mapping[str, Any], lane: int) -> Info:
+    """One lane's row of an info of columns, with Python scalars."""
+    row: Info = {}
+    for key, column in columns.items():
+        if isinstance(column, dict):
+            row[key] = lane_info(column, lane)
+        else:
+            value = column[lane]
+            row[key] = value.item() if isinstance(value, np.generic) else value
+    return row
+
+
+def is_batch(observation: Any, space: Space[Any]) -> bool:
+    """Whether ``observation`` has one dimension more than ``space``, as SB3's evaluations hand it to ``predict``."""
+    if isinstance(observation, Mapping) and isinstance(space, Dict):
+        return any(is_batch(part, space[key]) for key, part in observation.items())
+    return not isinstance(observation, str) and np.ndim(observation) > len(space.shape or ())

@@ -25,7 +25,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from .. import unknown
-from .columns import masked, merged
+from .columns import is_batch, lane_info, masked, merged
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
@@ -101,7 +101,7 @@ class Lanes(ABC):
         """
         self._need_lane_state()
         own = {name: getattr(self, name) for name in self.lane_state}
-        if state.keys() != own.keys() or any(np.shape(state[name]) != np.shape(own[name][lane]) for name in own):
+        if state.keys() != own.keys() or not all(_fits(state[name], column, lane) for name, column in own.items()):
             raise ValueError(f"this is no state of {type(self).__name__}: restore what its own snapshot() returned")
         for name, column in own.items():
             column[lane] = deepcopy(state[name])
@@ -119,7 +119,7 @@ class Lanes(ABC):
 
 
 class Expert:
-    """The scripted expert of an environment with SB3's ``predict``, so that every evaluation tool accepts it."""
+    """The scripted expert with SB3's ``predict``, for every evaluation tool (text: by ``sb3_env(strings=True)``)."""
 
     def __init__(self, lanes: Lanes, *, single: bool) -> None:
         self._lanes, self._single = lanes, single
@@ -127,14 +127,20 @@ class Expert:
     def predict(
         self, observation: Any, state: Any = None, episode_start: Any = None, deterministic: bool = True
     ) -> tuple[Any, Any]:
-        """Returns the expert's action(s) for the environment's *current* state, and ``state`` unchanged."""
+        """The expert's action(s) for the *current* state (a batch, if that is what is observed), and ``state``."""
         actions = self._lanes.expert_actions()
-        return (lane_of(actions, 0) if self._single else actions), state
+        single = self._single and not is_batch(observation, self._lanes.observation_space)
+        return (lane_of(actions, 0) if single else actions), state
 
 
 def lane_of(batch: Any, lane: int) -> Any:
     """One lane's part of a batch of observations or actions (arrays, lists or dicts of them)."""
     return {key: lane_of(part, lane) for key, part in batch.items()} if isinstance(batch, Mapping) else batch[lane]
+
+
+def _fits(value: Any, column: Any, lane: int) -> bool:
+    """Whether a value may stand in a lane's place of an array; lists take what they are given."""
+    return not isinstance(column, np.ndarray) or np.shape(value) == np.shape(column[lane])
 
 
 def _keywords(lanes_class: type[Lanes]) -> list[str]:
@@ -153,7 +159,9 @@ def _build(lanes_class: type[Lanes], num_envs: int, kwargs: dict[str, Any]) -> L
     valid = _keywords(lanes_class)
     for name in kwargs:
         if name not in valid:
-            raise TypeError(f"{lanes_class.__name__}: {unknown('keyword', name, valid)}")
+            # Python's own words come first, as TorchRL and Gymnasium look for them.
+            near = unknown("keyword", name, valid).partition("; ")[2]
+            raise TypeError(f"{lanes_class.__name__}() got an unexpected keyword argument {name!r}; {near}")
     return lanes_class(num_envs, **kwargs)
 
 
@@ -165,18 +173,6 @@ def _check_seed(seed: object) -> int:
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
         raise gymnasium.error.Error(f"a seed is a non-negative integer below 2**63, got {seed!r}")
     return int(seed)
-
-
-def lane_info(columns: Mapping[str, Any], lane: int) -> Info:
-    """One lane's row of an info of columns, with Python scalars."""
-    row: Info = {}
-    for key, column in columns.items():
-        if isinstance(column, dict):
-            row[key] = lane_info(column, lane)
-        else:
-            value = column[lane]
-            row[key] = value.item() if isinstance(value, np.generic) else value
-    return row
 
 
 class SingleEnv(gymnasium.Env[Any, Any]):
@@ -378,6 +374,7 @@ class BatchedVectorEnv(VectorEnv[Any, Any, Any]):
             return [None] * self.num_envs
         if not isinstance(seed, Sequence | np.ndarray) or isinstance(seed, str):
             first = _check_seed(seed)
+            _check_seed(first + self.num_envs - 1)
             return [first + i for i in range(self.num_envs)]
         if len(seed) != self.num_envs:
             raise ValueError(f"a list of seeds needs one entry a lane: expected {self.num_envs}, got {len(seed)}")

@@ -1,9 +1,10 @@
 """What a row of the catalogue of environments holds."""
 
 from dataclasses import dataclass, field
+from math import isfinite, nan
 from typing import Any, Literal
 
-Domain = Literal["text", "gui", "driving", "robotics"]
+Domain = Literal["text", "gui", "driving", "robotics", "other"]
 
 
 @dataclass(frozen=True)
@@ -13,27 +14,43 @@ class Row:
     Attributes:
         id: the Gymnasium id.
         entry_point: ``"module:Class"`` of the single environment.
-        vector_entry_point: ``"module:Class"`` of the native vector environment.
-        domain: which of the four worlds it belongs to.
+        vector_entry_point: ``"module:Class"`` of the native vector environment; ``None`` where there is none.
+        domain: which of the four worlds it belongs to, or "other": that of environments that are not ours.
         summary: one sentence for tables.
-        max_episode_steps: Gymnasium's time limit.
-        random_score: mean episode return of a random policy on the test split (normalised score 0).
-        expert_score: mean episode return of the scripted expert on the test split (normalised score 1).
+        max_episode_steps: Gymnasium's time limit (0: none).
+        random_score: mean episode return of a random policy on the test split (normalised score 0); NaN: not measured.
+        expert_score: mean episode return of the scripted expert on the test split (normalised score 1), or NaN.
         expert_success: share of test episodes the expert solves; the audit checks it.
         kwargs: default keywords.
+        blind_score: mean episode return on the test split of the best policy found that solves nothing: one that sees
+            nothing (:mod:`tiltyard.benchmarks.blind`), or answers in a fixed form; ``None`` where nobody has looked.
+        blind_success: share of test episodes that the most successful of them solves.
+        blind_policy: the best one's name, which says all that it does.
+        splits: whether it takes ``split="train" | "test"``. One that does not is evaluated at seeds of their own.
     """
 
     id: str
     entry_point: str
-    vector_entry_point: str
+    vector_entry_point: str | None
     domain: Domain
     summary: str
-    max_episode_steps: int
-    random_score: float
-    expert_score: float
-    expert_success: float
+    max_episode_steps: int = 0
+    random_score: float = nan
+    expert_score: float = nan
+    expert_success: float = nan
     kwargs: dict[str, Any] = field(default_factory=dict)
+    blind_score: float | None = None
+    blind_success: float | None = None
+    blind_policy: str = ""
+    splits: bool = True
+
+    @property
+    def scored(self) -> bool:
+        """Whether the scores of a random policy and of the expert are known, so that returns can be normalised."""
+        return isfinite(self.random_score) and isfinite(self.expert_score)
 
     def normalise(self, score: float) -> float:
-        """A raw mean return on the scale where 0 is a random policy and 1 the expert."""
+        """A raw mean return on the scale where 0 is a random policy and 1 the expert; itself if not :attr:`scored`."""
+        if not self.scored:
+            return score
         return (score - self.random_score) / (self.expert_score - self.random_score)

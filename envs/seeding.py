@@ -35,7 +35,19 @@ def check_split(split: str) -> Split:
 
 def problem_rng(split: Split, seed: int, episode: int = 0) -> np.random.Generator:
     """The generator that decides one problem: the ``episode``-th after ``reset(seed=seed)`` in ``split``."""
-    return np.random.default_rng([SPLITS.index(split), seed, episode])
+    return generator(SPLITS.index(split), seed, episode)
+
+
+def generator(*entries: int) -> np.random.Generator:
+    """``np.random.default_rng(entries)``, but for entries of 2^32 and more, which NumPy splits into words.
+
+    Its high word would stand where the next entry belongs: to NumPy ``[5 + 3 * 2**32, 0]`` is ``[5, 3]``. Here
+    all low words come first, then all high ones and a 1, as NumPy ignores zeros at the end: lists of one length differ
+    unless all their entries are equal.
+    """
+    if max(entries) < 2**32:
+        return np.random.default_rng(entries)
+    return np.random.default_rng([*(one % 2**32 for one in entries), *(one >> 32 for one in entries), 1])
 
 
 def mix(x: UInts) -> UInts:

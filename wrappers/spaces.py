@@ -25,7 +25,7 @@ from stable_baselines3.common.env_util import is_wrapped
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
 
-from ..envs.catalogue import register_all
+from ..envs.catalogue import resolve
 from ..envs.core import lane_of
 from ..envs.seeding import Split, check_split
 from .checks import step_lanes
@@ -195,22 +195,24 @@ def sb3_env(
     """A ready ``VecEnv`` of any Gymnasium id: native vector (ours), domain adapter, :func:`to_sb3`, ``VecMonitor``.
 
     Args:
-        env_id: a Tiltyard id, or any other registered with Gymnasium (stepped one lane after the other).
+        env_id: a Tiltyard id, or any other that Gymnasium can make (stepped one lane after the other).
         n_envs: number of lanes.
         seed: of the next reset; lane i gets ``seed + i``.
-        split: "train" or "test" problems; only Tiltyard's environments have a test split.
+        split: "train" or "test" problems; ids that are in no catalogue have no test split.
         strings: True leaves text as strings (object arrays) for language agents.
         **env_kwargs: the environment's own keywords.
     """
-    register_all()
+    row = resolve(env_id)
     check_split(split)
-    if env_id.startswith("tiltyard/"):
-        env = gymnasium.make_vec(env_id, n_envs, "vector_entry_point", split=split, **env_kwargs)
+    if row.splits:
+        env_kwargs["split"] = split
     elif split == "test":
-        raise ValueError(f"{env_id} has no test split: only tiltyard/ environments do")
+        raise ValueError(f"{env_id} has no test split: it takes other problems by other seeds alone")
+    if row.vector_entry_point is not None:
+        env = gymnasium.make_vec(row.id, n_envs, "vector_entry_point", **env_kwargs)
     else:
         same_step = {"autoreset_mode": AutoresetMode.SAME_STEP}
-        env = gymnasium.make_vec(env_id, n_envs, "sync", vector_kwargs=same_step, **env_kwargs)
+        env = gymnasium.make_vec(row.id, n_envs, "sync", vector_kwargs=same_step, **env_kwargs)
     adapter = None if strings else adapter_for(env.single_observation_space, env.single_action_space)
     venv = VecMonitor(to_sb3(env if adapter is None else AdaptedVectorEnv(env, adapter)))
     venv.seed(seed)

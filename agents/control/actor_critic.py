@@ -136,8 +136,6 @@ class ActorCritic(DataAgent):
             sde_support=False,
             supported_action_spaces=(Box,),
         )
-        if offline_ratio is not None and not 0 <= offline_ratio <= 1:
-            raise ValueError(f"offline_ratio is a share between 0 and 1, or None, got {offline_ratio}")
         check_sampler(sampler, sampler_temperature)
         self.offline_ratio = offline_ratio
         self.sampler = sampler

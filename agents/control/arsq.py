@@ -7,6 +7,7 @@ the authors' code.
 from typing import Any, ClassVar
 
 import torch as th
+from stable_baselines3.common.noise import ActionNoise
 from stable_baselines3.common.policies import BasePolicy
 from torch import Tensor
 
@@ -123,17 +124,13 @@ class ARSQ(ActorCritic):
         imitation_weight: float = 0.1,
         imitation_margin: float = 1.0,
         imitation_ratio: float = 0.5,
-        action_noise: Any = None,
+        action_noise: ActionNoise | float | None = None,
         batch_size: int = 512,
         policy_kwargs: dict[str, Any] | None = None,
         **settings: Any,
     ) -> None:
         if not ent_coef > 0:
             raise ValueError(f"ent_coef must be above 0, got {ent_coef}")
-        if not imitation_weight >= 0:
-            raise ValueError(f"imitation_weight is at least 0, got {imitation_weight}")
-        if not 0 <= imitation_ratio <= 1:
-            raise ValueError(f"imitation_ratio is a share between 0 and 1, got {imitation_ratio}")
         self.levels, self.bins, self.ent_coef, self.decomposition = levels, bins, ent_coef, decomposition
         self.imitation_weight, self.imitation_margin = imitation_weight, imitation_margin
         self.imitation_ratio = imitation_ratio

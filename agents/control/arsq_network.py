@@ -101,11 +101,8 @@ class CoarseToFine(Network):
         super().__init__(observation_space, action_space, extractor, normalize_images=normalize_images)
         if decomposition not in DECOMPOSITIONS:
             raise ValueError(unknown("decomposition", decomposition, DECOMPOSITIONS))
-        if bins < 2 or levels < 1 or bins**levels > MOST_CELLS:
-            raise ValueError(
-                f"bins is at least 2, levels at least 1 and bins ** levels at most {MOST_CELLS}, got {bins} bins and "
-                f"{levels} levels"
-            )
+        if bins**levels > MOST_CELLS:
+            raise ValueError(f"bins ** levels is at most {MOST_CELLS}, got {bins} bins and {levels} levels")
         if not net_arch:
             raise ValueError("net_arch needs at least one hidden layer")
         self.levels, self.bins, self.decomposition, self.ent_coef = levels, bins, decomposition, ent_coef

@@ -135,12 +135,8 @@ class AWR(ActorCritic):
         gradient_steps: int = 1000,
         **settings: Any,
     ) -> None:
-        if not 0 <= td_lambda <= 1:
-            raise ValueError(f"td_lambda lies between 0 and 1, got {td_lambda}")
-        if refresh_interval < 1:
-            raise ValueError(f"refresh_interval must be at least 1, got {refresh_interval}")
-        if not (temperature > 0 and action_std > 0):
-            raise ValueError(f"temperature and action_std must be above 0, got {temperature} and {action_std}")
+        if not temperature > 0:
+            raise ValueError(f"temperature must be above 0, got {temperature}")
         self.temperature = temperature
         self.td_lambda = td_lambda
         self.weight_limit = weight_limit

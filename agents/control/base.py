@@ -1,6 +1,7 @@
 """What every control agent adds to its SB3 class: safe checkpoints, and environments of any kind."""
 
 import io
+import zipfile
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,11 +14,15 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.buffers import DictReplayBuffer, ReplayBuffer
 from stable_baselines3.common.noise import NormalActionNoise
 from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
+from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.preprocessing import get_action_dim
 from stable_baselines3.common.vec_env import VecEnv
 
+from ... import unknown
 from ...wrappers.spaces import sb3_spaces, to_sb3
-from ..checkpoint import PathOrFile, SafeCheckpoint, write_atomically
+from ..archive import one_line
+from ..checkpoint import PathOrFile, SafeCheckpoint, check_keywords, write_atomically
+from ..settings import check_settings
 
 Arrays = dict[str, npt.NDArray[Any]]
 REWARD_LIMIT = 1e8
@@ -39,6 +44,18 @@ class ControlAgent(SafeCheckpoint):
             env = sb3_spaces(env)
         return BaseAlgorithm._wrap_env(env, verbose, monitor_wrapper)
 
+    def _get_policy_from_name(self, policy_name: str) -> type[BasePolicy]:
+        if policy_name not in self.policy_aliases:
+            raise ValueError(unknown("policy", policy_name, self.policy_aliases))
+        return super()._get_policy_from_name(policy_name)
+
+    def _setup_model(self) -> None:
+        """As in SB3, once the policy's keywords are known to be some."""
+        given = self._given.get("policy_kwargs") or {}
+        check_keywords(self.policy_class, given)
+        check_settings(self.policy_class, given)
+        super()._setup_model()  # type: ignore[safe-super]
+
     def set_random_seed(self, seed: int | None = None) -> None:
         """As in SB3, but lane i starts from ``seed * n_envs + i``.
 
@@ -56,9 +73,11 @@ class OffPolicyAgent(ControlAgent, OffPolicyAlgorithm):
     """
 
     def _setup_model(self) -> None:
-        if isinstance(self.action_noise, float):
+        if isinstance(self.action_noise, int | float):
             size = get_action_dim(self.action_space)
-            self.action_noise = NormalActionNoise(np.zeros(size), np.full(size, self.action_noise))
+            self.action_noise = NormalActionNoise(np.zeros(size), np.full(size, float(self.action_noise)))
+        if isinstance(self.train_freq, list):  # as JSON has pairs
+            self.train_freq = (self.train_freq[0], self.train_freq[1])
         super()._setup_model()
 
     def _store_transition(self, replay_buffer: Any, buffer_action: Any, new_obs: Any, reward: Any, *rest: Any) -> None:
@@ -94,19 +113,15 @@ class OffPolicyAgent(ControlAgent, OffPolicyAlgorithm):
         source: Any = path if isinstance(path, io.BufferedIOBase) else _with_suffix(Path(path))
         try:
             with np.load(source, allow_pickle=False) as file:
-                stored: Arrays = {name: file[name] for name in file.files}
-        except (ValueError, EOFError, OSError) as error:
-            raise ValueError(f"{path} is not a replay buffer saved by Tiltyard ({error})") from error
-        if stored.keys() != own.keys():
-            raise ValueError(f"{path} holds {sorted(stored)}, but this agent's replay buffer has {sorted(own)}")
-        for name, array in stored.items():
-            if array.shape[1:] != own[name].shape[1:] or len(array) > len(own[name]):
-                raise ValueError(
-                    f"{path} holds {name} of shape {array.shape}, which does not fit this agent's {own[name].shape}: "
-                    "spaces and number of lanes must be equal, buffer_size at least as large"
-                )
-            own[name][: len(array)] = array
+                _check_fits(file.zip, own)
+                stored: Arrays = {name: file[name] for name in own}
+        except Exception as error:  # zip, zlib and NumPy have many kinds of errors for broken files
+            raise ValueError(
+                f"{path} is not a replay buffer saved by Tiltyard that fits here ({one_line(error)})"
+            ) from error
         filled = len(stored["rewards"])
+        for name, array in stored.items():
+            own[name][:filled] = array
         self._buffer.full = filled == len(own["rewards"])
         self._buffer.pos = filled % len(own["rewards"])
 
@@ -139,6 +154,26 @@ def _arrays(buffer: ReplayBuffer) -> Arrays:
 
 def _oldest_first(buffer: ReplayBuffer, stored: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return np.roll(stored, -buffer.pos, axis=0) if buffer.full else stored[: buffer.pos]
+
+
+def _check_fits(archive: zipfile.ZipFile, own: Arrays) -> None:
+    """Reads the sizes of stored arrays and nothing else, and refuses those that are not of ``own`` sizes, or longer."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    for info in archive.infolist():
+        with archive.open(info) as member:
+            if np.lib.format.read_magic(member) != (1, 0):
+                raise ValueError(f"its {info.filename} is no plain array")
+            shapes[info.filename.removesuffix(".npy")], _, dtype = np.lib.format.read_array_header_1_0(member)
+        if dtype.kind not in "biuf":
+            raise ValueError(f"its {info.filename} holds {dtype}, which are no numbers")
+    if shapes.keys() != own.keys():
+        raise ValueError(f"it holds {sorted(shapes)}, but this agent's replay buffer has {sorted(own)}")
+    for name, shape in shapes.items():
+        if shape[1:] != own[name].shape[1:] or shape[:1] != shapes["rewards"][:1] or shape[0] > len(own[name]):
+            raise ValueError(
+                f"it holds {name} of shape {shape}, which does not fit this agent's {own[name].shape}: spaces and "
+                "number of lanes must be equal, buffer_size at least as large"
+            )
 
 
 def _with_suffix(path: Path) -> Path:

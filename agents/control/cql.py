@@ -89,12 +89,8 @@ class CQL(SAC):
         target_action_gap: float | None = None,
         **settings: Any,
     ) -> None:
-        if n_actions < 1:
-            raise ValueError(f"n_actions must be at least 1, got {n_actions}")
-        if not (min_q_weight >= 0 and temperature > 0):
-            raise ValueError(
-                f"min_q_weight is at least 0 and temperature positive, got {min_q_weight} and {temperature}"
-            )
+        if not temperature > 0:
+            raise ValueError(f"temperature must be above 0, got {temperature}")
         self.actor_learning_rate = actor_learning_rate
         self.min_q_weight = min_q_weight
         self.n_actions = n_actions

@@ -1,21 +1,30 @@
 """Minari datasets as the flat, checked arrays that offline agents learn from."""
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Box, Space
 
+from ..archive import one_line
 from .base import REWARD_LIMIT
+from .hdf5 import check_hdf5
 
 if TYPE_CHECKING:
     from minari import MinariDataset
 
 Float32 = npt.NDArray[np.float32]
 
+ID = r"([-\w]+/)*[-\w]+-v\d+"
+"""Of a dataset; it is also the path of its folder, so there are no dots in it."""
+MOST_METADATA = 2**26
+"""Bytes of metadata; bounds of spaces of 100,000 numbers are a few million."""
 _TOO_LARGE = f"rewards beyond {REWARD_LIMIT:g} cannot be learnt from"
 _ROUNDING = 1e-4
 """Of an action space's width: how far actions may lie outside it, as rounding carries them; they are clipped."""
@@ -119,7 +128,7 @@ class Transitions:
             ("actions", dataset.action_space, action_space),
         ):
             _check_space(dataset.id, kind, own, agents)
-        parts = [_Episode(dataset.id, episode).checked(observation_space, action_space) for episode in dataset]
+        parts = [_Episode(dataset.id, one).checked(observation_space, action_space) for one in _read(dataset)]
         if not parts:
             raise ValueError(f"dataset {dataset.id} is empty: an agent needs at least one episode to learn from")
         return cls._joined(parts)
@@ -147,20 +156,72 @@ def load(dataset: "MinariDataset | str") -> "MinariDataset":
         ValueError: not an id of Minari's form, ``namespace/name-v0``.
     """
     import minari  # late: it brings HDF5, which an agent that never sees data does not need
+    from minari.storage import get_dataset_path
 
     if isinstance(dataset, minari.MinariDataset):
+        with readable(dataset.id):
+            _check_folder(Path(dataset.storage.data_path))
         return dataset
     if not isinstance(dataset, str):
         raise TypeError(f"a dataset is a minari.MinariDataset or the id of one, got {type(dataset).__name__}")
-    if not re.fullmatch(r"([-\w]+/)*[-\w]+-v\d+", dataset):
+    if not re.fullmatch(ID, dataset):
         raise ValueError(f"a dataset's id is like tiltyard/hopper/medium-v0, got {dataset!r}")
-    try:
-        return minari.load_dataset(dataset)
-    except FileNotFoundError:
+    folder = Path(get_dataset_path(dataset)) / "data"
+    if not folder.exists():
         raise FileNotFoundError(
             f"there is no local dataset {dataset}: make it with tiltyard dataset make, or fetch a published one with "
             f"minari download {dataset} (both look where MINARI_DATASETS_PATH says)"
-        ) from None
+        )
+    with readable(dataset):
+        _check_folder(folder)
+        return minari.MinariDataset(folder)
+
+
+@contextmanager
+def readable(dataset: str) -> Iterator[None]:
+    """Whatever Minari, HDF5 and we find wrong with the files of ``dataset`` becomes one ``ValueError``."""
+    try:
+        yield
+    except Exception as error:
+        raise ValueError(
+            f"dataset {dataset} cannot be read ({one_line(error)}): make it again, or fetch another copy of it"
+        ) from error
+
+
+def _check_folder(folder: Path) -> None:
+    """Refuses a dataset that could make Minari run code or take memory without end.
+
+    Minari asks the environment for spaces that are not in the metadata, and would import whatever these name as the
+    environment's class.
+    """
+    if (size := (folder / "metadata.json").stat().st_size) > MOST_METADATA:
+        raise ValueError(f"its metadata have {size:,} bytes, and {MOST_METADATA:,} are the most that are read")
+    metadata = json.loads((folder / "metadata.json").read_text(encoding="utf-8"))
+    for name in ("observation_space", "action_space", "dataset_id", "data_format", "minari_version"):
+        if not isinstance(metadata, dict) or not isinstance(metadata.get(name), str):
+            raise ValueError(f"its metadata do not say its {name}, and nobody else is asked")
+    if not re.fullmatch(ID, metadata["dataset_id"]):
+        raise ValueError(f"its metadata call it {metadata['dataset_id']!r:.50}")
+    if metadata["data_format"] == "hdf5":
+        import h5py  # type: ignore[import-untyped]
+
+        with h5py.File(folder / "main_data.hdf5", "r") as file:
+            check_hdf5(file)
+            if metadata.get("total_episodes") != len(file):
+                raise ValueError(
+                    f"it says that it has {metadata.get('total_episodes')!r:.50} episodes, not {len(file)}"
+                )
+
+
+def _read(dataset: "MinariDataset") -> "Iterator[Any]":
+    """The episodes."""
+    episodes = iter(dataset)
+    while True:
+        with readable(dataset.id):
+            episode = next(episodes, None)
+        if episode is None:
+            return
+        yield episode
 
 
 def _check_space(name: str, kind: str, own: Space[Any], agents: Space[Any]) -> None:
@@ -183,11 +244,11 @@ class _Episode:
 
     def checked(self, observation_space: Space[Any], action_space: Space[Any]) -> dict[str, npt.NDArray[Any]]:
         """Its arrays by :class:`Transitions`' names."""
-        steps = len(self._episode.rewards)
+        rewards, terminations = self._numbers("rewards"), self._numbers("terminations")
+        steps = len(rewards)
         if not steps:
             raise ValueError(f"{self._where} has no steps")
-        terminations = np.asarray(self._episode.terminations, np.float32)
-        if terminations.shape != (steps,) or np.shape(self._episode.rewards) != (steps,):
+        if terminations.shape != (steps,) or rewards.shape != (steps,):
             raise ValueError(f"{self._where} does not hold one reward and one termination flag a step")
         observations = self._floats("observations", steps + 1, observation_space)
         actions = self._floats("actions", steps, action_space)
@@ -196,12 +257,19 @@ class _Episode:
             "actions": self._inside(actions, action_space),
             "rewards": self._rewards(),
             "next_observations": observations[1:],
-            "terminations": terminations,
+            "terminations": terminations.astype(np.float32),
         }
+
+    def _numbers(self, kind: str) -> npt.NDArray[Any]:
+        """One field as it is, if it is of numbers."""
+        values = np.atleast_1d(np.asarray(getattr(self._episode, kind)))
+        if values.dtype.kind not in "biuf":
+            raise ValueError(f"{self._where} holds {kind} that are no numbers")
+        return values
 
     def _floats(self, kind: str, steps: int, space: Space[Any]) -> Float32:
         """One field as ``[steps, size]`` float32, all of it finite."""
-        values = np.asarray(getattr(self._episode, kind))
+        values = self._numbers(kind)
         if values.shape != (steps, *(space.shape or ())):
             raise ValueError(f"{self._where} holds {kind} of shape {values.shape}, not {(steps, *(space.shape or ()))}")
         with np.errstate(over="ignore"):
@@ -211,7 +279,7 @@ class _Episode:
         return found
 
     def _rewards(self) -> Float32:
-        rewards = np.asarray(self._episode.rewards, np.float64)
+        rewards = self._numbers("rewards").astype(np.float64)
         if not np.isfinite(rewards).all():
             raise ValueError(f"{self._where} holds NaN or infinity in its rewards")
         largest = rewards[np.abs(rewards).argmax()]

@@ -7,6 +7,7 @@ the numbers in brackets are its equations. "The authors' code" is github.com/Jin
 from typing import Any, ClassVar
 
 import torch as th
+from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor, nn
 
 from .actor_critic import Metrics, minimise
@@ -96,7 +97,7 @@ class DSACT(SAC):
         policy: str | type[Any],
         env: Any,
         *,
-        learning_rate: Any = 1e-4,
+        learning_rate: float | Schedule = 1e-4,
         learning_starts: int = 10_000,
         ent_coef_learning_rate: float = 3e-4,
         policy_delay: int = 2,

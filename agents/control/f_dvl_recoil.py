@@ -93,8 +93,6 @@ class FDVL(InSample):
             raise ValueError(f"with kl, temperature is above 0, got {chosen}")
         if divergence != "kl" and not 0.5 < chosen < 1:
             raise ValueError(f"with {divergence}, temperature lies between 0.5 and 1, got {chosen}")
-        if not huber > 0:
-            raise ValueError(f"huber must be above 0, got {huber}")
         self.divergence = divergence
         self.temperature = chosen
         self.max_clip = max_clip

@@ -128,11 +128,6 @@ class H2O(SAC):
         discriminator_width: int = 256,
         **settings: Any,
     ) -> None:
-        if not (beta >= 0 and next_state_scale >= 0 and discriminator_noise >= 0 and n_next_states >= 1):
-            raise ValueError(
-                "beta, next_state_scale and discriminator_noise are at least 0, n_next_states at least 1, got "
-                f"{beta}, {next_state_scale}, {discriminator_noise} and {n_next_states}"
-            )
         if offline_ratio is None or not 0 < offline_ratio < 1:
             raise ValueError(
                 f"H2O compares real and simulated transitions: offline_ratio {offline_ratio} leaves no two"

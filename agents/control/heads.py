@@ -1,4 +1,4 @@
-"""How a critic's outputs stand for a value, and how they learn one: a number's square error, or something better.
+"""How a critic's outputs stand for a value, and how they learn one: a number's square error, or a distribution's loss.
 
 A head turns an ensemble's outputs ``[n, B, n_out]`` into values ``[n, B]`` and into losses ``[n, B]`` against targets.
 Any agent here takes any head: ``policy_kwargs={"critic_head": "mse"}``, and the categorical ones with the range that

@@ -68,8 +68,6 @@ class InSample(ActorCritic):
         cosine_schedule: bool = True,
         **settings: Any,
     ) -> None:
-        if reward_scale != "auto" and not (isinstance(reward_scale, float | int) and reward_scale > 0):
-            raise ValueError(f'reward_scale is a number above 0 or "auto", got {reward_scale!r}')
         self.beta = beta
         self.weight_limit = weight_limit
         self.reward_scale = reward_scale
@@ -149,8 +147,6 @@ class IQL(InSample):
     """
 
     def __init__(self, policy: str | type[Any], env: Any, *, expectile: float = 0.7, **settings: Any) -> None:
-        if not 0 < expectile < 1:
-            raise ValueError(f"expectile lies between 0 and 1, got {expectile}")
         self.expectile = expectile
         super().__init__(policy, env, **settings)
 

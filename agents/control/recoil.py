@@ -75,9 +75,8 @@ class ReCOIL(ActorCritic):
         max_clip: float | None = 7.0,
         **settings: Any,
     ) -> None:
-        for name, value in {"temperature": temperature, "reward_bound": reward_bound}.items():
-            if not value > 0:
-                raise ValueError(f"{name} must be above 0, got {value}")
+        if not temperature > 0:
+            raise ValueError(f"temperature must be above 0, got {temperature}")
         self.temperature = temperature
         self.beta = beta
         self.weight_limit = weight_limit

@@ -65,8 +65,6 @@ class SAC(ActorCritic):
     ) -> None:
         if actor_objective not in OBJECTIVES:
             raise ValueError(unknown("actor_objective", actor_objective, OBJECTIVES))
-        if policy_delay < 1:
-            raise ValueError(f"policy_delay must be at least 1, got {policy_delay}")
         self.ent_coef = ent_coef
         self.target_entropy = target_entropy
         self.policy_delay = policy_delay

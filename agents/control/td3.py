@@ -6,6 +6,7 @@ Paper: Fujimoto et al., Addressing Function Approximation Error in Actor-Critic 
 from typing import Any, ClassVar
 
 import torch as th
+from stable_baselines3.common.noise import ActionNoise
 from torch import Tensor
 
 from .actor_critic import ActorCritic, Metrics, minimise
@@ -37,7 +38,7 @@ class TD3(ActorCritic):
         policy: str | type[Any],
         env: Any,
         *,
-        action_noise: Any = 0.1,
+        action_noise: ActionNoise | float | None = 0.1,
         policy_delay: int = 2,
         target_policy_noise: float = 0.2,
         target_noise_clip: float = 0.5,

@@ -80,8 +80,6 @@ class TD3BC(TD3):
         normalize_observations: bool = True,
         **settings: Any,
     ) -> None:
-        if not alpha >= 0:
-            raise ValueError(f"alpha must be at least 0, got {alpha}")
         self.alpha = alpha
         self.normalize_observations = normalize_observations
         super().__init__(policy, env, **settings)

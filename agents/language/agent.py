@@ -1,6 +1,7 @@
 """What all language agents share: a policy on strings, a supervised warm start, Stable-Baselines3's loop and logs."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 import gymnasium
@@ -19,6 +20,7 @@ from ... import unknown
 from ...wrappers.spaces import sb3_env, to_sb3
 from .episodes import StopTraining
 from .generation import check_sampling
+from .hf import parse
 from .loop import Loop
 from .policy import TextPolicy
 from .pretrained import PRETRAINED, is_base, read_base
@@ -145,6 +147,22 @@ class LanguageAgent(Loop):
                 raise ValueError(
                     f"{name} was trained on other characters: this environment's {kind} also have {other!r:.40}"
                 )
+
+    def _checked_parameters(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        if "policy" in parameters:  # other tokens are the reason for all else that does not fit
+            self.policy.check_tokens(parameters["policy"])
+        return super()._checked_parameters(parameters)
+
+    @classmethod
+    def _check_policy(cls, policy: Any) -> None:
+        """A checkpoint may name our own sizes, or a folder that is here; no download and no other file."""
+        if isinstance(policy, str) and policy.startswith("hf:"):
+            if not Path(parse(policy)[0]).is_dir():
+                raise ValueError(
+                    f"it names the model {policy:.100}: give load() policy={policy!r:.100} if you trust it"
+                )
+        else:
+            super()._check_policy(policy)
 
     def _fill_networks(self, parameters: dict[str, Any], device: torch.device | str) -> None:
         """As stored; another method than the stored one begins what it needs besides with the policy as it is now."""

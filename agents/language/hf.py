@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ... import need
+from ..archive import one_line
 from .generation import LANES, Generated, check_sampling, choose
 from .tokenizer import ANSWER, END, PAD, UNKNOWN, Tokens
 
@@ -38,6 +39,17 @@ def parse(name: str) -> tuple[str, int]:
     return path, int(rank or 0)
 
 
+def _read_safely(kind: Any, path: str, **settings: Any) -> Any:
+    """What lies at ``path``, without the Python code and the pickled weights that may lie there, too."""
+    try:
+        return kind.from_pretrained(path, trust_remote_code=False, **settings)
+    except (OSError, ValueError) as error:
+        raise ValueError(
+            f"{path} cannot be read as a model without running code ({one_line(error)}): give a model of a kind that "
+            "transformers knows, with weights in safetensors"
+        ) from error
+
+
 class HFTokenizer:
     """A model's own tokenizer, with this package's numbers and marks (see :class:`~.tokenizer.Tokenizer`).
 
@@ -46,7 +58,7 @@ class HFTokenizer:
     """
 
     def __init__(self, path: str) -> None:
-        self.own = need("transformers", "hf").AutoTokenizer.from_pretrained(path)
+        self.own = _read_safely(need("transformers", "hf").AutoTokenizer, path)
         if self.own.eos_token_id is None:
             raise ValueError(f"the tokenizer of {path} has no end-of-text token: answers could not end")
         self.pieces = tuple(self.own.convert_ids_to_tokens(list(range(len(self.own)))))
@@ -96,7 +108,8 @@ class HFNetwork(nn.Module):
 
     def __init__(self, path: str, tokenizer: HFTokenizer, *, lora: int = 0) -> None:
         super().__init__()
-        model = need("transformers", "hf").AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32).eval()
+        kind = need("transformers", "hf").AutoModelForCausalLM
+        model = _read_safely(kind, path, dtype=torch.float32, use_safetensors=True).eval()
         self.decoder = model.base_model
         head = model.get_output_embeddings()
         self.head = None if head.weight is self.embedding.weight else head  # a tied head would be stored twice

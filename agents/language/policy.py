@@ -75,14 +75,18 @@ class TextPolicy(BasePolicy):
             ValueError: other tokens (every number of the network would mean something else) or another network; nothing
                 has been loaded.
         """
+        self.check_tokens(state_dict)
+        if strict:
+            _check_shapes(self.state_dict(), state_dict)
+        return super().load_state_dict(state_dict, strict, assign)
+
+    def check_tokens(self, state_dict: Mapping[str, Any]) -> None:
+        """Raises ``ValueError`` for weights that were trained on other tokens than this policy's."""
         if pieces_of(state_dict) != self.tokenizer.pieces:
             raise ValueError(
                 "these weights were trained on other tokens: name the checkpoint or base itself (load, or policy=), "
                 "which brings its tokens, or build the policy with its pieces="
             )
-        if strict:
-            _check_shapes(self.state_dict(), state_dict)
-        return super().load_state_dict(state_dict, strict, assign)
 
     def reseed(self, seed: int) -> None:
         """Makes the draws of this policy repeatable, whatever else draws random numbers.

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import IO
 
 import torch
-from safetensors import SafetensorError, safe_open
+from safetensors import safe_open
 from safetensors.torch import save
 from torch import Tensor
 
 from ... import unknown
+from ..archive import one_line
 from ..checkpoint import write_atomically
 from .policy import TextPolicy, pieces_of
 from .transformer import SIZES
@@ -45,7 +46,12 @@ PRETRAINED: dict[str, str] = {
     "--steps 5000 --noise 0.9 --batch-size 16 --learning-rate 0.002 --seed 0 --words 400 --out "
     "guess-my-city-base.safetensors",
 }
-"""Base checkpoints that are shipped, in the folder ``checkpoints`` beside this file, by name; what made each."""
+"""Base checkpoints that are shipped, in the folder ``checkpoints`` beside this file, by name; what made each.
+
+None has seen a test problem, turned round or reworded: demonstrations are the train split's. One sampled answer is
+right for 28% of held-out problems with ``maze-base`` (95% interval 23 to 34) and for 24% with ``knights-knaves-base``
+(19 to 29), as ``tiltyard pretrain`` says of 256.
+"""
 
 
 @dataclass(frozen=True)
@@ -104,9 +110,12 @@ def read_base(policy: str) -> Base:
             base = Base(
                 file, opened.metadata() or {}, {name: opened.get_tensor(name).clone() for name in opened.keys()}
             )
-    except SafetensorError as error:
-        raise ValueError(f"{file} is no base checkpoint, or is damaged ({error})") from error
-    if "size" not in base.about or not base.pieces:
+            known = "size" in base.about and bool(base.pieces)
+    except Exception as error:  # safetensors and PyTorch have many kinds of errors for broken files
+        raise ValueError(
+            f"{file} is no base checkpoint, or is damaged ({one_line(error)}): use another copy"
+        ) from error
+    if not known:
         raise ValueError(f"{file} does not say of which network or tokens it is: use what tiltyard pretrain writes")
     if base.size not in SIZES:
         raise ValueError(f"{file} is of an {unknown('size', base.size, SIZES)}")

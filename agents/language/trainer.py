@@ -90,10 +90,6 @@ class PolicyGradient(LanguageAgent):
         ent_coef: float = 0.0,
         **settings: Any,
     ) -> None:
-        sizes = {"group_size": group_size, "prompts_per_batch": prompts_per_batch, "n_epochs": n_epochs}
-        for name, number in (sizes | ({} if batch_size is None else {"batch_size": batch_size})).items():
-            if not isinstance(number, int) or number < 1:
-                raise ValueError(f"{name} must be a whole number, at least 1, got {number!r}")
         self.method = method
         given = {"clip_low": clip_low, "clip_high": clip_high, "kl_coef": kl_coef}
         given = {name: value for name, value in given.items() if value is not None} | dict(method_kwargs or {})

@@ -87,7 +87,13 @@ class Replay:
         """Becomes what :meth:`state_dict` described."""
         self.kept.clear()
         self.turns = 0
-        stops = state["sizes"].cumsum(0)[:-1].tolist()
+        sizes = state["sizes"]
+        lengths = dict(zip(("tokens", "turns"), sizes.sum(0).tolist(), strict=True))
+        if bool((sizes < 1).any()) or any(
+            len(state[name]) != lengths.get(name, lengths["turns"]) for name in Episode._fields
+        ):
+            raise ValueError("the replay's episodes are not as long as it says")
+        stops = sizes.cumsum(0)[:-1].tolist()
         at = {"tokens": [stop for stop, _ in stops]}
         turns = [stop for _, stop in stops]
         columns = [np.split(state[name].cpu().numpy(), at.get(name, turns)) for name in Episode._fields]

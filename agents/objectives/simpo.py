@@ -31,7 +31,7 @@ def loss(
 
     Args:
         rollouts: reads ``group`` and ``mask``.
-        advantage: ``[B]``, from :func:`~tiltyard.agents.objectives.advantages.extremes.extremes`.
+        advantage: ``[B]``, from :func:`advantage`.
         policy_out: reads ``logp``.
         beta: scale of the rewards.
         margin: by which a winner should win; the paper's gamma.

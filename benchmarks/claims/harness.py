@@ -2,7 +2,9 @@
 
 A claim is a file ``benchmarks/claims/<handle with _>.py`` with a :class:`Claim` named ``CLAIM`` and a function
 ``measure(*, seeds=None) -> Measurement``. :func:`run_claim` measures, judges by one rule (:func:`judge`) that the
-claim's author cannot bend, and stores the verdict with its command. Nulls are stored like anything else.
+claim's author cannot bend, and stores the verdict with its command. Nulls are stored like anything else. A verdict is
+never taken back in silence: where an experiment turns out not to show what it was to show, its claim says why in
+:attr:`Claim.withdrawn`, and what was measured stays.
 """
 
 import json
@@ -35,12 +37,14 @@ class Claim:
         sentence: the claim in one sentence, with the place in the paper that makes it.
         effect: what the measured number is, and which values support the claim.
         threshold: the claim is supported above this value.
+        withdrawn: why verdicts of this experiment do not count; empty while they do.
     """
 
     handle: str
     sentence: str
     effect: str
     threshold: float = 0.0
+    withdrawn: str = ""
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,7 @@ class Verdict:
         hardware: processor, cores, memory.
         seconds: the experiment took.
         details: of the measurement.
+        withdrawn: why the judgement does not count, see :class:`Claim`; empty while it does.
     """
 
     handle: str
@@ -82,10 +87,17 @@ class Verdict:
     hardware: str
     seconds: float
     details: dict[str, Any]
+    withdrawn: str = ""
+
+    @property
+    def standing(self) -> str:
+        """The judgement as it counts now: itself, or ``withdrawn``."""
+        return "withdrawn" if self.withdrawn else self.judgement
 
     def __str__(self) -> str:
         lines = [
-            f"{self.handle}: {self.judgement}",
+            f"{self.handle}: {self.standing}",
+            *([f"  withdrawn {self.withdrawn} (before: {self.judgement})"] if self.withdrawn else []),
             f"  claim     {self.sentence}",
             f"  measured  {self.effect}: {self.interval:.2f} (supported above {self.threshold:g})",
             f"  command   {self.command} ({self.seconds:.0f} s)",
@@ -155,6 +167,7 @@ def run_claim(handle: str, *, seeds: int | None = None, folder: str | Path | Non
         hardware=provenance.hardware(),
         seconds=round(time.perf_counter() - start, 1),
         details={**found.details, **({} if seeds is None else {"seeds": seeds})},
+        withdrawn=claim.withdrawn,
     )
     if seeds is None or folder is not None:
         store(verdict, folder or RESULTS)

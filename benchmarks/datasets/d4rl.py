@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...agents.archive import one_line
+from ...agents.control.hdf5 import check_hdf5
 from .. import provenance
 from .d4rl_scores import SCORES, d4rl_normalise
 from .episodes import Array, Episode
@@ -54,10 +56,10 @@ def import_d4rl(
         KeyError: no such environment, or a ``task`` without reference scores.
         ValueError: not a D4RL file, or one of another space, or with NaN in it.
     """
-    from ...envs.catalogue import find as find_env
+    from ...envs.catalogue import find_scored
     from .record import boxed
 
-    row = find_env(env_id)
+    row = find_scored(env_id)
     if task is not None:
         d4rl_normalise(task, 0.0)
     named = task or task_of(Path(path))
@@ -126,13 +128,14 @@ def _arrays(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
         raise FileNotFoundError(f"there is no file {path}: D4RL's data sets are HDF5 files to be downloaded first")
     if not h5py.is_hdf5(path):
         raise ValueError(f"{path} is not an HDF5 file")
-    with h5py.File(path, "r") as file:
-        missing = [name for name in NEEDED if name not in file]
-        if missing:
-            raise ValueError(f"{path} is not a D4RL file: it lacks {', '.join(missing)}")
-        arrays = {name: file[name][()] for name in (*NEEDED, "timeouts", "next_observations") if name in file}
-        arrays |= {f"infos/{name}": part[()] for name, part in _leaves(file.get("infos"))}
-        described = {name: _scalar(part[()]) for name, part in _leaves(file.get("metadata")) if part.shape == ()}
+    try:
+        with h5py.File(path, "r") as file:
+            missing = [name for name in NEEDED if name not in set(file)]
+            arrays, described = ({}, {}) if missing else _contents(file)
+    except Exception as error:  # HDF5 has many kinds of errors for broken files
+        raise ValueError(f"{path} is not a D4RL file, or is damaged ({one_line(error)}): download it again") from error
+    if missing:
+        raise ValueError(f"{path} is not a D4RL file: it lacks {', '.join(missing)}")
     steps = len(arrays["rewards"])
     for name in ("rewards", "terminals", "timeouts"):
         if name in arrays and arrays[name].shape == (steps, 1):
@@ -142,6 +145,17 @@ def _arrays(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
         found = ", ".join(f"{name} {part.shape}" for name, part in arrays.items())
         raise ValueError(f"{path} is not a D4RL file: its arrays are empty or not of one length ({found})")
     return arrays, described
+
+
+def _contents(file: "h5py.File") -> tuple[dict[str, Array], dict[str, Any]]:
+    """Arrays and scalars of a file that holds nothing else than files of D4RL do."""
+    check_hdf5(file)
+    arrays = {name: file[name][()] for name in (*NEEDED, "timeouts", "next_observations") if name in file}
+    arrays |= {f"infos/{name}": part[()] for name, part in _leaves(file.get("infos"))}
+    for name, array in arrays.items():
+        if array.ndim < 1 or array.dtype.kind not in "biuf":
+            raise ValueError(f"its {name} are no numbers a step")
+    return arrays, {name: _scalar(part[()]) for name, part in _leaves(file.get("metadata")) if part.shape == ()}
 
 
 def _leaves(group: "h5py.Group | None", prefix: str = "") -> "Iterator[tuple[str, h5py.Dataset]]":

@@ -22,6 +22,7 @@ from zlib import crc32
 import numpy as np
 
 from ... import unknown
+from ...envs.seeding import generator
 from .. import provenance
 from .episodes import Episode
 from .store import check_free, home
@@ -164,10 +165,10 @@ def make_dataset(
 class _Making:
     def __init__(self, wanted: Wanted, dataset_id: str, retrain: bool, bar: Bar) -> None:
         from ...agents.catalogue import find as find_agent
-        from ...envs.catalogue import find as find_env
+        from ...envs.catalogue import find_scored
 
         self._wanted, self._id, self._retrain, self._bar = wanted, dataset_id, retrain, bar
-        self._row: Row = find_env(wanted.env_id)
+        self._row: Row = find_scored(wanted.env_id)
         find_agent(wanted.agent)
         self._env_kwargs = dict(wanted.settings.get("env_kwargs", {}))
         self._trained: Medium | None = None
@@ -193,7 +194,7 @@ class _Making:
 
         assert count is not None
         agent = self._medium().agent() if policy == "medium" else None
-        rng = np.random.default_rng([self._wanted.seed, crc32(policy.encode())])
+        rng = generator(self._wanted.seed, crc32(policy.encode()))
         noise = int(rng.integers(2**31))
         seeds = rng.integers(2**31, size=count).tolist()
         label = f"recording {policy} in {self._wanted.env_id}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ...agents.control.datasets import Transitions, load
+from ...agents.control.datasets import Transitions, load, readable
 from ..statistics import Interval, bootstrap_interval, mean
 from .store import path_of, policies, recorded
 from .tq_saco import BINS, state_action_coverage, trajectory_quality
@@ -80,21 +80,30 @@ def summarise(
     if beside is not None:
         seen = Transitions.from_minari(beside, observations, actions)
         coverage = state_action_coverage(*equal_parts(_pairs(read), _pairs(seen)), bins=bins)
-    metadata = dataset.storage.metadata
-    scores = (metadata.get("ref_min_score"), metadata.get("ref_max_score"))
-    return Summary(
-        dataset.id,
-        "" if dataset.env_spec is None else dataset.env_spec.id,
-        read.episode_returns,
-        read.lengths,
-        read.terminations[read.ends] > 0,
-        np.array(policies(dataset)),
-        _successes(dataset),
-        None if None in scores else scores,  # type: ignore[arg-type]
-        None if beside is None else beside.id,
-        coverage,
-        recorded(dataset),
-    )
+    with readable(dataset.id):
+        return Summary(
+            dataset.id,
+            "" if dataset.env_spec is None else dataset.env_spec.id,
+            read.episode_returns,
+            read.lengths,
+            read.terminations[read.ends] > 0,
+            np.array(policies(dataset)),
+            _successes(dataset),
+            _scores(dataset.storage.metadata),
+            None if beside is None else beside.id,
+            coverage,
+            recorded(dataset),
+        )
+
+
+def _scores(metadata: dict[str, Any]) -> tuple[float, float] | None:
+    """The returns of a random and an expert policy, where both are recorded."""
+    low, high = (metadata.get(name) for name in ("ref_min_score", "ref_max_score"))
+    if low is None or high is None:
+        return None
+    if not (np.isfinite(float(low)) and np.isfinite(float(high)) and low != high):
+        raise ValueError(f"its reference scores are {low!r:.50} and {high!r:.50}")
+    return float(low), float(high)
 
 
 def _replay_beside(dataset_id: str) -> "MinariDataset | None":

@@ -11,6 +11,9 @@ from ..runs import Run
 Outcome = tuple[Run, str | None]
 """A run that has ended, and its error in one sentence (None: it is finished)."""
 
+BUSY = "another process is executing it"
+"""The error of a run that another race (or ``tiltyard train``) is at."""
+
 Engine = Callable[[Sequence[Run], Path, int | None], Generator[Outcome, None, None]]
 """``(runs, root, workers) -> outcomes`` as runs end; starts runs in the given order, closing it stops them all."""
 

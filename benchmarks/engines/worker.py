@@ -6,12 +6,14 @@ its standard input, which closes even if the parent is killed.
 
 import json
 import os
+import signal
 import sys
 import threading
-import traceback
 from pathlib import Path
 
+from ..folders import ERROR, Busy
 from ..runs import Run
+from . import BUSY
 
 
 def sentence(error: BaseException) -> str:
@@ -24,15 +26,11 @@ def attempt(run: Run, root: str | Path) -> str | None:
     """Executes one run; returns its error in one sentence, with the traceback in its partial folder, or None."""
     try:
         run.execute(root)
+    except Busy:
+        return BUSY
     except Exception as error:
-        partial = run.partial(root)
-        if not partial.is_dir():  # refused before anything started
-            return sentence(error)
-        try:
-            (partial / "error.txt").write_text(traceback.format_exc())
-        except OSError:  # the disk is full: the sentence must do
-            return sentence(error)
-        return f"{sentence(error)} (see {partial / 'error.txt'})"
+        whole = run.partial(root) / ERROR
+        return f"{sentence(error)} (see {whole})" if whole.is_file() else sentence(error)
     return None
 
 
@@ -46,7 +44,10 @@ def main(root: str, run: str) -> int:
 
 
 def _end_with_parent() -> None:
+    """Waits for the parent's end; then ends this process and what it started, such as a browser."""
     sys.stdin.buffer.read()
+    if os.getpgrp() == os.getpid():  # the local engine starts each worker as the first of a group
+        os.killpg(0, signal.SIGKILL)
     os._exit(130)
 
 

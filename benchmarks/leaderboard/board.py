@@ -2,16 +2,19 @@
 
 Agents are ranked within a domain, on the normalised scale (0 a random policy, 1 the scripted expert), and overall only
 when they ran every task of every domain. Fewer than three runs get their score but no interval, and a flag instead.
+A task whose random and expert scores are not known has a section of its own, of raw returns.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import isnan, nan
 from typing import get_args
 from zlib import crc32
 
 import numpy as np
 
 from ...envs.catalogue import Domain, find
+from ...envs.seeding import generator
 from .. import statistics
 from ..runs import FinishedRun
 from ..statistics import MIN_RUNS, Band, Floats, Interval, Scores
@@ -19,7 +22,9 @@ from .groups import Groups, env_of, group, short
 
 DOMAINS: tuple[Domain, ...] = get_args(Domain)
 OVERALL = "all domains"
-_TITLES = {OVERALL: "All domains", "text": "Text", "gui": "GUI", "driving": "Driving", "robotics": "Robotics"}
+RAW = "raw returns of "
+_TITLES = {"text": "Text", "gui": "GUI", "driving": "Driving", "robotics": "Robotics", "other": "Other"}
+_TITLES[OVERALL] = "All domains"
 _TRACKS = {"online": "", "offline": ", offline", "offline to online": ", offline to online"}
 METRICS: dict[str, statistics.Statistic] = {
     "iqm": statistics.iqm,
@@ -34,6 +39,7 @@ THRESHOLDS = 201
 class Metric:
     """A number and its interval; ``None`` below three runs, and where every resample gives the same number.
 
+    NaN, shown as "-", is a number that nobody knows: a success rate where the environment does not tell.
     An interval without width would claim certainty; it only says that the runs at hand do not differ.
     """
 
@@ -41,6 +47,8 @@ class Metric:
     interval: Interval | None
 
     def __format__(self, spec: str) -> str:
+        if isnan(self.value):
+            return "-"
         return format(self.interval, spec) if self.interval else format(self.value, spec or ".3f")
 
     def __str__(self) -> str:
@@ -107,7 +115,7 @@ class Section:
     """A domain (or all of them): its tasks and its agents, best first, then those that lack tasks.
 
     Attributes:
-        name: a domain, with its track where that is not online, or :data:`OVERALL`.
+        name: a domain, with its track where that is not online, or :data:`OVERALL`, or :data:`RAW` and a task.
         tasks: as :attr:`Run.task` has them.
         standings: rows.
         thresholds: normalised scores at which the profiles were taken.
@@ -119,8 +127,15 @@ class Section:
     thresholds: Floats
 
     @property
+    def raw(self) -> bool:
+        """Whether its scores are raw returns of one task, for there is nothing to normalise them by."""
+        return self.name.startswith(RAW)
+
+    @property
     def title(self) -> str:
-        """``Robotics, offline``."""
+        """``Robotics, offline``, or ``CartPole-v1, raw returns``."""
+        if self.raw:
+            return f"{short(self.tasks[0])}, raw returns"
         domain, comma, track = self.name.partition(",")
         return _TITLES[domain] + comma + track
 
@@ -177,7 +192,7 @@ class _Bootstrap:
         return statistics.mean_band(values, rng=self._rng(*names), resamples=self.resamples, level=self.level)
 
     def _rng(self, *names: str) -> np.random.Generator:
-        return np.random.default_rng([self.root, *(crc32(name.encode()) for name in names)])
+        return generator(self.root, *(crc32(name.encode()) for name in names))
 
 
 def _metric(interval: Interval) -> Metric:
@@ -210,17 +225,23 @@ def leaderboard(
     boot = _Bootstrap(int(rng.integers(2**63)), resamples, level)
     tasks = sorted({task for task, _ in groups}, key=lambda task: (DOMAINS.index(env_of(task).domain), task))
     tracks = {task: "online" if across else found[0].run.track for (task, _), found in groups.items()}
-    rooms: dict[tuple[Domain, str], list[str]] = {(name, track): [] for name in DOMAINS for track in _TRACKS}
+    rooms: dict[str, list[str]] = {name + track: [] for name in DOMAINS for track in _TRACKS.values()}
     for task in tasks:
-        rooms[env_of(task).domain, tracks[task]].append(task)
-    sections = [_section(name + _TRACKS[track], mine, groups, boot) for (name, track), mine in rooms.items() if mine]
-    everywhere = [agent for agent in _agents(groups, tasks) if all((task, agent) in groups for task in tasks)]
-    if len(sections) > 1 and everywhere:
+        rooms.setdefault(_room(task, tracks[task]), []).append(task)
+    sections = [_section(name, mine, groups, boot) for name, mine in rooms.items() if mine]
+    scored = [task for task in tasks if env_of(task).scored]
+    everywhere = [agent for agent in _agents(groups, scored) if all((task, agent) in groups for task in scored)]
+    if sum(not section.raw for section in sections) > 1 and everywhere:
         complete = {key: found for key, found in groups.items() if key[1] in everywhere}
-        sections.insert(0, _section(OVERALL, tasks, complete, boot))
+        sections.insert(0, _section(OVERALL, scored, complete, boot))
     results = [_result(*key, found, boot) for key, found in groups.items()]
     results.sort(key=lambda result: (tasks.index(result.task), -result.score.value, result.agent))
     return Board(tuple(sections), tuple(results), tuple(notes), level)
+
+
+def _room(task: str, track: str) -> str:
+    env = env_of(task)
+    return env.domain + _TRACKS[track] if env.scored else RAW + task
 
 
 def _agents(groups: Groups, tasks: Sequence[str]) -> list[str]:
@@ -243,7 +264,7 @@ def _section(name: str, tasks: Sequence[str], groups: Groups, boot: _Bootstrap) 
                 rank=rank,
                 runs=len(mine.runs),
                 tasks=mine.tasks,
-                metrics={key: boot.metric(mine.values, function, *names, key) for key, function in METRICS.items()},
+                metrics=_metrics(mine.values, names, boot),
                 next_agent=rival,
                 beats_next=boot.improvement(mine, scores[rival], *names, rival) if rival else None,
                 profile=boot.profile(mine, thresholds, *names, "profile"),
@@ -251,6 +272,13 @@ def _section(name: str, tasks: Sequence[str], groups: Groups, boot: _Bootstrap) 
             )
         )
     return Section(name, tuple(tasks), tuple(standings), thresholds)
+
+
+def _metrics(values: Floats, names: tuple[str, str], boot: _Bootstrap) -> dict[str, Metric]:
+    found = {key: boot.metric(values, function, *names, key) for key, function in METRICS.items()}
+    if names[0].startswith(RAW):  # there is no optimum to fall short of
+        found["optimality_gap"] = Metric(nan, None)
+    return found
 
 
 def _thresholds(matrices: Sequence[Floats]) -> Floats:
@@ -288,14 +316,15 @@ def _doubts(values: Floats) -> list[str]:
 
 def _result(task: str, agent: str, runs: tuple[FinishedRun, ...], boot: _Bootstrap) -> Result:
     scores = np.array([[float(np.mean(run.scores))] for run in runs])
-    successes = np.array([[float(np.mean(run.successes))] for run in runs])
+    told = all(run.successes for run in runs)
+    successes = np.array([[float(np.mean(run.successes))] for run in runs if told])
     steps, values = _curves(runs)
     return Result(
         task=task,
         agent=agent,
         runs=runs,
         score=boot.metric(scores, statistics.mean, task, agent, "score"),
-        success=boot.metric(successes, statistics.mean, task, agent, "success"),
+        success=boot.metric(successes, statistics.mean, task, agent, "success") if told else Metric(nan, None),
         steps=steps,
         curve=values.mean(axis=0),
         curve_band=boot.curve_band(values, task, agent, "curve"),

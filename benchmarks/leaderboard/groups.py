@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from ...envs.catalogue import Row, find
 from ..provenance import differences
+from ..records import printable
 from ..runs import DATA, FinishedRun, Run
 
 Groups = dict[tuple[str, str], tuple[FinishedRun, ...]]
@@ -46,8 +47,9 @@ def group(runs: Iterable[FinishedRun], *, across: bool = False) -> tuple[Groups,
 
 
 def short(task: str) -> str:
-    """``Hopper-v5`` of ``tiltyard/Hopper-v5``."""
-    return task.rpartition("/")[2]
+    """``Hopper-v5 with a=b/c`` of ``tiltyard/Hopper-v5 with a=b/c``."""
+    env_id, space, rest = task.partition(" ")
+    return env_id.rpartition("/")[2] + space + rest
 
 
 def env_of(task: str) -> Row:
@@ -82,12 +84,12 @@ def _names(runs: list[FinishedRun], shared: Mapping[str, frozenset[str]]) -> lis
 
 
 def _plain(run: Run) -> str:
-    return str(run.params.get("method", run.agent))
+    return printable(str(run.params.get("method", run.agent)))
 
 
 def _settings(run: Run) -> frozenset[str]:
     """What was set beyond the agent's row; its method names the agent, and the rest of these is part of the task."""
-    return frozenset(f"{k}={v}" for k, v in run.params.items() if k not in (*DATA, "env_kwargs", "method"))
+    return frozenset(printable(f"{k}={v}") for k, v in run.params.items() if k not in (*DATA, "env_kwargs", "method"))
 
 
 def _shared_settings(runs: list[FinishedRun]) -> dict[str, frozenset[str]]:

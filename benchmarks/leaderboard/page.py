@@ -1,5 +1,6 @@
 """The leaderboard as one HTML file: no script, no network, every number beside its interval and its command."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -83,7 +84,7 @@ def _header(board: Board) -> str:
         (len({find(run.run.env_id).domain for run in runs}), "domain"),
     ]
     said = [f"{count} {word}{'s' if count != 1 else ''}" for count, word in counts]
-    links = [f'<a href="#{_anchor(section.name)}">{section.title}</a>' for section in board.sections]
+    links = [f'<a href="#{_anchor(section.name)}">{escape(section.title)}</a>' for section in board.sections]
     notes = "".join(f"<li>{escape(note)}.</li>" for note in board.notes)
     return f"""<header>
 <div class="mark">Tiltyard</div>
@@ -100,7 +101,7 @@ def _glance(board: Board, colours: Colours) -> str:
     if len(board.sections) < 2:
         return ""
     forests = "".join(
-        f'<div><h3><a href="#{_anchor(one.name)}">{one.title}</a></h3>{_forest(one, colours, 2)}</div>'
+        f'<div><h3><a href="#{_anchor(one.name)}">{escape(one.title)}</a></h3>{_forest(one, colours, 2)}</div>'
         for one in board.sections
     )
     return f"""<section class="first">
@@ -120,12 +121,12 @@ def _section(section: Section, board: Board, colours: Colours) -> str:
             _curve(task, [result for result in results if result.task == task], colours) for task in section.tasks
         ]
         tasks = _tasks(results, colours)
-    listed = "; ".join(f"{short(task)} ({escape(env_of(task).summary)})" for task in section.tasks)
+    listed = "; ".join(f"{escape(short(task))} ({escape(env_of(task).summary)})" for task in section.tasks)
     return f"""<section id="{_anchor(section.name)}">
-<h2>{section.title}</h2>
+<h2>{escape(section.title)}</h2>
 <p class="quiet">{listed}</p>
 <div class="card">
-<h3>Interquartile mean of normalised scores</h3>
+<h3>Interquartile mean of {"returns" if section.raw else "normalised scores"}</h3>
 {_forest(section, colours, 5)}
 {_standings(section)}
 </div>
@@ -159,7 +160,10 @@ def _forest(section: Section, colours: Colours, most_ticks: int) -> str:
             f'<span class="dot" style="left:{at(metric.value)};background:{colour}"></span></div>'
             f'<div class="value">{_number(metric)}</div></div>'
         )
-    labels = "".join(f'<span style="left:{at(x)}">{_reference(x)}</span>' for x in ticks(low, high, most_ticks))
+    labels = "".join(
+        f'<span style="left:{at(x)}">{number(x) if section.raw else _reference(x)}</span>'
+        for x in ticks(low, high, most_ticks)
+    )
     return f'<div class="forest">{"".join(rows)}<div class="axis">{labels}</div></div>'
 
 
@@ -200,7 +204,7 @@ def _profile(section: Section, colours: Colours) -> str:
     chart = line_chart(
         series,
         title=f"Performance profile, {section.title}",
-        x_label="normalised score τ",
+        x_label="return τ" if section.raw else "normalised score τ",
         y_label="share of runs above τ",
         y_range=(0.0, 1.0),
     )
@@ -216,10 +220,11 @@ def _curve(task: str, results: Sequence[Result], colours: Colours) -> str:
     series = [
         Series(result.agent, colours[result.agent], result.steps, result.curve, result.curve_band) for result in results
     ]
-    chart = line_chart(series, title=f"Learning curves, {task}", x_label=_steps(results), y_label="normalised return")
-    return _figure(
-        f"Learning curves, {short(task)}", "held-out problems, mean over runs; 0 random, 1 expert", series, chart
-    )
+    scored = env_of(task).scored
+    label = "normalised return" if scored else "return"
+    chart = line_chart(series, title=f"Learning curves, {task}", x_label=_steps(results), y_label=label)
+    caption = "held-out problems, mean over runs" + "; 0 random, 1 expert" * scored
+    return _figure(f"Learning curves, {short(task)}", caption, series, chart)
 
 
 def _figure(title: str, caption: str, series: Sequence[Series], chart: str) -> str:
@@ -298,6 +303,8 @@ def _name(agent: str, colours: Colours) -> str:
 
 
 def _number(metric: Metric, spec: str = ".2f") -> str:
+    if np.isnan(metric.value):
+        return "-"
     if metric.interval is None:
         return f"{metric.value:{spec}} <small>no interval</small>"
     low, high = metric.interval.low, metric.interval.high
@@ -328,4 +335,4 @@ def _duration(seconds: float) -> str:
 
 
 def _anchor(name: str) -> str:
-    return name.replace(",", "").replace(" ", "-")
+    return re.sub(r"[^\w.-]+", "-", name)

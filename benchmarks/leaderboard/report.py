@@ -5,15 +5,18 @@ A suite says which agents it sets side by side, on which tasks and against whom:
 
 import csv
 import math
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..records import LARGEST_FILE, printable, read_bytes
 from ..runs import FinishedRun
 from ..statistics import (
     MIN_RUNS,
@@ -34,6 +37,9 @@ if TYPE_CHECKING:
     from matplotlib.typing import ColorType
 
 COLUMNS = 3  # figures beside each other
+VERDICT_RUNS = 4  # of 3 runs a side 2 of the 20 orders set them wholly apart: one chance in ten (of 4, one in 35)
+NO_VERDICT = "no verdict below four runs a side"
+INERT = "inert here"
 COLOURS = 20  # more agents than that are drawn as a ranking: nobody could follow their curves
 
 
@@ -58,6 +64,8 @@ def write_report(suite: Suite, runs: Iterable[FinishedRun], out: str | Path, *, 
     lines = _head(suite, runs, board, command)
     for comparison in suite.comparisons:
         mine = _chosen(comparison, runs, board)
+        if comparison.by_episodes:
+            mine = [run for run in mine if _has_log(run)]
         if mine:
             part = leaderboard(mine, rng=np.random.default_rng(0), across=comparison.across)
             lines += _compared(comparison, _named_as(board, part, across=comparison.across), folder)
@@ -74,17 +82,18 @@ def _head(suite: Suite, runs: Sequence[FinishedRun], board: Board, command: str)
         f"# {suite.name}",
         "",
         f"Command: `{command}`  ",
-        f"{len(runs)} runs, {hours:.1f} hours by the clock in all, a thread a run; {hardware}.  ",
-        "Versions: " + ", ".join(f"{name} {version}" for name, version in versions.items()) + ".",
+        f"{len(runs)} runs, {hours:.1f} hours by the clock in all, a thread a run; {escaped(hardware)}.  ",
+        "Versions: " + escaped(", ".join(f"{name} {version}" for name, version in versions.items())) + ".",
         "",
         f"Scores are normalised: 0 is a random policy, 1 the scripted expert. Brackets are {board.level:.0%} "
         "stratified bootstrap intervals over runs. P is the probability that a run of the agent outscores one of the "
         "reference on the same task; an interval with 0.5 in it does not tell them apart. Where every run of one beats "
-        "every run of the other a bootstrap has nothing to resample, and P has no interval. At step 0: success after "
-        "the updates on data alone.",
+        "every run of the other a bootstrap has nothing to resample, and P has no interval. There is "
+        f"{NO_VERDICT}: of three against three, chance alone sets all runs apart one time in ten. At step 0: success "
+        "after the updates on data alone.",
         "",
-        *(f"- {note}." for note in board.notes),
-        *(f"- Not finished: {count} runs of {task}." for task, count in missing(suite, runs).items()),
+        *(f"- {escaped(note)}." for note in board.notes),
+        *(f"- Not finished: {count} runs of {escaped(task)}." for task, count in missing(suite, runs).items()),
     ]
 
 
@@ -135,6 +144,7 @@ def _compared(comparison: Comparison, board: Board, folder: Path) -> list[str]:
         f"## {comparison.title}",
         "",
         *([comparison.remark, ""] if comparison.remark else []),
+        *_inert(comparison),
         *_overall(comparison, section, board),
         "",
         *_by_task(comparison, board),
@@ -143,20 +153,28 @@ def _compared(comparison: Comparison, board: Board, folder: Path) -> list[str]:
     ]
 
 
+def _inert(comparison: Comparison) -> list[str]:
+    if not comparison.inert:
+        return []
+    rows = [f"- {agent}: {why}." for agent, why in comparison.inert.items()]
+    return [f"These could not do here what sets them apart, and get no verdict ({INERT}):", "", *rows, ""]
+
+
 def _overall(comparison: Comparison, section: Section, board: Board) -> list[str]:
-    lines = [f"| agent | IQM | mean | P(beats {comparison.reference}) | | runs a task |", "|---|---|---|---|---|---|"]
+    heads = ("agent", "IQM", "mean", f"P(beats {comparison.reference})", "", "runs a task")
+    lines = [_row(heads), "|" + "---|" * len(heads)]
     told: dict[str, list[str]] = {}
     for standing in section.standings:
-        odds, verdict = _odds(board, standing.agent, comparison.reference, section.tasks)
+        odds, verdict = _odds(board, standing.agent, comparison, section.tasks)
         cells = [standing.agent, f"{standing.metrics['iqm']:.3f}", f"{standing.metrics['mean']:.3f}", odds, verdict]
-        lines.append(f"| {' | '.join([*cells, str(standing.runs)])} |")
+        lines.append(_row([*cells, str(standing.runs)]))
         if standing.agent != comparison.reference:
             told.setdefault(verdict, []).append(standing.agent)
-    said = [f"{verdict}: {'; '.join(agents)}" for verdict, agents in sorted(told.items())]
+    said = [escaped(f"{verdict}: {'; '.join(agents)}") for verdict, agents in sorted(told.items())]
     if not said:
         return lines
-    lines += ["", f"Over all tasks, against {comparison.reference}: {'. '.join(said)}."]
-    compared = sum(len(agents) for agents in told.values())
+    lines += ["", f"Over all tasks, against {escaped(comparison.reference)}: {'. '.join(said)}."]
+    compared = sum(len(agents) for verdict, agents in told.items() if verdict not in (NO_VERDICT, INERT))
     by_chance = round(0.05 * compared)
     if by_chance:
         lines.append(
@@ -168,14 +186,26 @@ def _overall(comparison: Comparison, section: Section, board: Board) -> list[str
 def _by_task(comparison: Comparison, board: Board) -> list[str]:
     beats = f"P(beats {comparison.reference})"
     heads = ("task", "agent", "mean return", "success", beats, "", "length", "at step 0", "minutes")
-    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    lines = [_row(heads), "|---" * len(heads) + "|"]
     for result in board.results:
-        odds = _odds(board, result.agent, comparison.reference, (result.task,))
+        odds = _odds(board, result.agent, comparison, (result.task,))
         cells = [short(result.task), result.agent, f"{result.score:,.2f}", f"{result.success:.0%}", *odds]
         minutes = float(np.mean([run.wall_seconds for run in result.runs])) / 60
         cells += [result.runs[0].run.length, _at_first(result), f"{minutes:.1f}"]
-        lines.append(f"| {' | '.join(cells)} |")
+        lines.append(_row(cells))
     return lines
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(map(escaped, cells))} |"
+
+
+def escaped(text: str) -> str:
+    """``text`` in one line of Markdown: it ends no table cell, opens no code, tag or link."""
+    line = printable(text).replace("\\", "\\\\")
+    for mark in "|`":
+        line = line.replace(mark, f"\\{mark}")
+    return line.replace("&", "&amp;").replace("<", "&lt;").replace("](", "]\\(")
 
 
 def _at_first(result: Result) -> str:
@@ -185,19 +215,29 @@ def _at_first(result: Result) -> str:
     return f"{np.mean(firsts):.0%}" if len(firsts) == len(result.runs) else ""
 
 
-def _odds(board: Board, agent: str, reference: str, tasks: Sequence[str]) -> list[str]:
+def _odds(board: Board, agent: str, comparison: Comparison, tasks: Sequence[str]) -> list[str]:
     """P that the agent beats the reference on these tasks, and in the next cell what it says; blank for itself."""
-    sides = [_scores(board, name, tasks) for name in (agent, reference)]
-    if agent == reference or any(side is None for side in sides):
+    mine, theirs = (_scores(board, name, tasks) for name in (agent, comparison.reference))
+    if agent == comparison.reference or mine is None or theirs is None:
         return ["", ""]
-    mine, theirs = (side for side in sides if side is not None)
-    if min(len(mine.runs), len(theirs.runs)) < MIN_RUNS:
-        return [f"{probability_of_improvement(mine, theirs):.2f}", "too few runs"]
-    odds = improvement_interval(mine, theirs, rng=np.random.default_rng(0), level=board.level)
-    if odds.low == odds.high:
+    odds, verdict = _judged(mine, theirs, board.level)
+    return [odds, INERT if agent in comparison.inert else verdict]
+
+
+def _judged(mine: Scores, theirs: Scores, level: float) -> tuple[str, str]:
+    """The odds that a run of one side beats one of the other, with the interval that there is, and the verdict."""
+    runs = min(len(mine.runs), len(theirs.runs))
+    if runs < MIN_RUNS:
+        return f"{probability_of_improvement(mine, theirs):.2f}", NO_VERDICT
+    odds = improvement_interval(mine, theirs, rng=np.random.default_rng(0), level=level)
+    apart = odds.low == odds.high
+    shown = f"{odds.estimate:.2f}" if apart else f"{odds:.2f}"
+    if runs < VERDICT_RUNS:
+        return shown, NO_VERDICT
+    if apart:
         always = {0.0: "worse in every run", 1.0: "better in every run"}
-        return [f"{odds.estimate:.2f}", always.get(odds.estimate, "all alike")]
-    return [f"{odds:.2f}", "better" if odds.low > 0.5 else "worse" if odds.high < 0.5 else "not told apart"]
+        return shown, always.get(odds.estimate, "all alike")
+    return shown, "better" if odds.low > 0.5 else "worse" if odds.high < 0.5 else "not told apart"
 
 
 def _scores(board: Board, agent: str, tasks: Sequence[str]) -> Scores | None:
@@ -238,13 +278,13 @@ def draw_curves(board: Board, path: str | Path, *, by_episodes: bool = False) ->
             colour = colours[result.agent]
             if not offline and result.runs[0].run.track == "offline":
                 level = float(np.mean([run.normalised for run in result.runs]))
-                ax.axhline(level, color=colour, label=result.agent, linewidth=1.6, linestyle=":")
+                ax.axhline(level, color=colour, label=_drawn(result.agent), linewidth=1.6, linestyle=":")
             elif by_episodes:
                 _draw(ax, result.agent, *success_by_episodes(result), colour)
                 labels = ("episodes", "success")
             else:
                 _draw(ax, result.agent, result.steps, result.curve, result.curve_band, colour)
-        ax.set(title=fill(short(task), 40), xlabel=labels[0], ylabel=labels[1])
+        ax.set(title=_drawn(fill(short(task), 40)), xlabel=labels[0], ylabel=labels[1])
         ax.axhline(0, color="0.8", linewidth=0.8, zorder=0)
     for ax in axes[len(tasks) :]:
         ax.set_axis_off()
@@ -269,7 +309,7 @@ def draw_ranking(board: Board, section: Section, reference: str, path: str | Pat
     agents = [standing.agent for standing in section.standings]
     columns = {"IQM, all tasks": {standing.agent: standing.metrics["iqm"] for standing in section.standings}}
     for task in section.tasks:
-        columns[short(task)] = {result.agent: result.score for result in board.results if result.task == task}
+        columns[_drawn(short(task))] = {result.agent: result.score for result in board.results if result.task == task}
     figure = Figure(figsize=(3.0 + 2.2 * len(columns), 1.2 + 0.21 * len(agents)), layout="constrained")
     axes = figure.subplots(1, len(columns), sharey=True)
     for ax, (title, found) in zip(axes, columns.items(), strict=True):
@@ -280,15 +320,25 @@ def draw_ranking(board: Board, section: Section, reference: str, path: str | Pat
             ax.plot(metric.value, row, ".", color=colour, markersize=6)
         if reference in found:
             ax.axvline(found[reference].value, color="#e0752d", linewidth=0.8, zorder=0)
-        ax.set(title=title, yticks=range(len(agents)), yticklabels=agents, ylim=(len(agents) - 0.5, -0.5))
+        ax.set(
+            title=title,
+            yticks=range(len(agents)),
+            yticklabels=list(map(_drawn, agents)),
+            ylim=(len(agents) - 0.5, -0.5),
+        )
         ax.set_xlabel("normalised" if ax is axes[0] else "mean return")
         ax.tick_params(labelsize=8)
         ax.grid(axis="x", alpha=0.3)
     figure.savefig(path, dpi=110)
 
 
+def _drawn(name: str) -> str:
+    """``name`` as Matplotlib draws it: dollars are signs, not formulas."""
+    return name.replace("$", r"\$")
+
+
 def _draw(ax: "Axes", agent: str, at: Floats, curve: Floats, band: Band | None, colour: "ColorType") -> None:
-    ax.plot(at, curve, color=colour, label=agent, linewidth=1.6)
+    ax.plot(at, curve, color=colour, label=_drawn(agent), linewidth=1.6)
     if band is not None:
         ax.fill_between(at, band.low, band.high, color=colour, alpha=0.15, lw=0)
 
@@ -318,13 +368,25 @@ def episodes_at(run: FinishedRun, steps: Sequence[int]) -> Floats:
         FileNotFoundError: no log.
         ValueError: a log that does not count episodes.
     """
-    with (run.folder / "progress.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    known = [(row["time/total_timesteps"], row["time/episodes"]) for row in rows if row.get("time/episodes")]
+    log = run.folder / "progress.csv"
+    try:
+        rows = list(csv.DictReader(StringIO(read_bytes(log, LARGEST_FILE).decode(), newline="")))
+        known = [(row["time/total_timesteps"], row["time/episodes"]) for row in rows if row.get("time/episodes")]
+        at, count = np.array([("0", "0"), *known], np.float64).T
+    except (ValueError, KeyError, csv.Error) as error:
+        raise ValueError(f"{log} is damaged: {error}") from error
     if not known:
-        raise ValueError(f"{run.folder}/progress.csv does not count episodes")
-    at, count = np.array([("0", "0"), *known], np.float64).T
+        raise ValueError(f"{log} does not count episodes")
     return np.asarray(np.interp(steps, at, count), np.float64)
+
+
+def _has_log(run: FinishedRun) -> bool:
+    """Whether the run's log counts its episodes, or it has none to count; a warning names a run without."""
+    try:
+        return run.run.track == "offline" or bool(len(episodes_at(run, [0])))
+    except (OSError, ValueError) as error:
+        warnings.warn(f"left out of what is drawn by episodes: {error}", UserWarning, 3)
+        return False
 
 
 def missing(suite: Suite, runs: Iterable[FinishedRun]) -> Counter[str]:

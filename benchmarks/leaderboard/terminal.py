@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..runs import FinishedRun
-from .board import Board, Section, Standing, leaderboard
+from .board import Board, Metric, Section, Standing, leaderboard
 from .groups import short
 
 
@@ -67,7 +67,7 @@ def _standing(standing: Standing) -> list[str]:
         str(standing.rank or "-"),
         standing.agent,
         f"{metrics['iqm']:.3f}",
-        *(f"{metrics[name].value:.2f}" for name in ("mean", "optimality_gap")),
+        *(format(Metric(metrics[name].value, None), ".2f") for name in ("mean", "optimality_gap")),
         f"{standing.beats_next:.0%}" if standing.beats_next else "",
         str(standing.runs),
     ]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tiltyard.benchmarks.leaderboard.report import NO_VERDICT, VERDICT_RUNS
 from tiltyard.benchmarks.statistics import (
     MIN_RUNS,
     bootstrap_interval,
@@ -73,10 +74,10 @@ def improvement(ours: Any, theirs: Any) -> list[float]:
     return [found.estimate, found.low, found.high]
 
 
-def verdict(chance: Sequence[float]) -> str:
-    """What an interval of the probability of improvement says."""
-    if len(chance) == 1:
-        return "too few seeds"
+def verdict(chance: Sequence[float], seeds: int) -> str:
+    """What an interval of the probability of improvement says, of so many seeds a side."""
+    if seeds < VERDICT_RUNS:
+        return NO_VERDICT
     return "ours better" if chance[1] > 0.5 else "theirs better" if chance[2] < 0.5 else "not told apart"
 
 
@@ -91,7 +92,7 @@ def tables(rows: Mapping[str, Mapping[str, Any]], parts: Sequence[Part]) -> list
     lines = ["| | ours | d3rlpy | P(ours > d3rlpy) | |", "|---|---|---|---|---|"]
     for name, row in rows.items():
         cells = [shown(row[key]) for key in ("ours", "theirs", "improvement")]
-        lines.append(f"| {name} | {' | '.join(cells)} | {verdict(row['improvement'])} |")
+        lines.append(f"| {name} | {' | '.join(cells)} | {verdict(row['improvement'], row['seeds'])} |")
     lines += [
         "",
         "| updates/s | ours | d3rlpy | d3rlpy, updating alone | ratio [least, most] |",

@@ -128,7 +128,7 @@ def train(job: Mapping[str, Any], asked: TextIO, answers: TextIO) -> None:
         print(json.dumps(found), file=answers, flush=True)
 
     d3rlpy.seed(job["seed"])
-    with np.load(job["data"]) as data:
+    with np.load(job["data"], allow_pickle=False) as data:
         arrays = dict(data)
     episodes = [d3rlpy.dataset.Episode(**episode) for episode in split(arrays)]
     buffer = d3rlpy.dataset.ReplayBuffer(d3rlpy.dataset.InfiniteBuffer(), episodes=episodes)

@@ -18,6 +18,8 @@ What differs all the same, as read in d3rlpy's code:
 * Cal-QL: there, the loss of the temperature is linear in it; here in its logarithm, as in SB3; both aim at the same
   entropy. There, the density of a drawn action is exact; here 1e-6 is added to 1 - a^2. An episode that a time
   limit ended on a negative reward is worth no more than was seen there; here that reward counts as going on for ever.
+  On Hopper's medium data neither side learns anything by these settings (0 is a random policy): that they are not told
+  apart says no more than that both fail.
 * TD3+BC: actor and targets move at the first, third, ... update there, at the second, fourth, ... here.
 * Data: d3rlpy would drop the last transition of each episode that a time limit ended. It is given one step more, never
   drawn, so that both learn from the very same transitions; both counts are compared.

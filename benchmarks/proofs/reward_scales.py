@@ -180,7 +180,10 @@ def verdict(rows: dict[str, list[float]]) -> str:
     if low > 0:
         return "DSAC-T depends less on the reward's scale than SAC does, as the paper says."
     if high < 0:
-        return "the paper's advantage does not show: SAC with a learned temperature depends on the scale even less."
+        return (
+            "the paper's advantage does not show: SAC with a learned temperature spreads no more (spreads grow with "
+            "noise, of which DSAC-T has more here)."
+        )
     return "no difference between the spreads can be told at this size."
 
 

@@ -1,11 +1,13 @@
 """Suites are data: which agents race on which environments, for how many steps, over which seeds.
 
-What they are made of is in :mod:`.suite`; each of the other files holds one.
+What they are made of is in :mod:`.suite`, :mod:`.files` reads them from TOML; each of the other files holds some.
 """
 
 from ... import unknown
+from ...plugins import rows as plugin_rows
 from .control import CONTROL, SAC_PEER
 from .dialogues import ARCHER_SETTINGS, DIALOGUES
+from .files import read_suite
 from .manipulation import MANIPULATION
 from .smoke import SMOKE
 from .suite import Comparison, Entry, Recipe, Suite, Task
@@ -26,14 +28,18 @@ __all__ = [
     "Suite",
     "Task",
     "find",
+    "read_suite",
 ]
 
 SUITES: tuple[Suite, ...] = (SMOKE, CONTROL, SAC_PEER, MANIPULATION, TEXT, DIALOGUES, ARCHER_SETTINGS)
 
 
 def find(name: str) -> Suite:
-    """The suite called ``name``; ``KeyError`` with the nearest valid names otherwise."""
-    for suite in SUITES:
+    """The suite called ``name``, ours, a plugin's, or that of a ``.toml`` file; ``KeyError`` with the nearest names."""
+    if name.endswith(".toml"):
+        return read_suite(name)
+    suites: tuple[Suite, ...] = (*SUITES, *plugin_rows("SUITES", Suite))
+    for suite in suites:
         if suite.name == name:
             return suite
-    raise KeyError(unknown("suite", name, [suite.name for suite in SUITES]))
+    raise KeyError(unknown("suite", name, [suite.name for suite in suites]) + "; or the path of a suite's .toml file")

@@ -72,7 +72,8 @@ _REAL_ROBOTS = (
 
 _NO_GAIN = (
     "What the 20 demonstrations gave is what is left after 6,000 steps online: none of the three has gained or lost "
-    "more than a few points. That fine-tuning helps is not shown in this maze. In the small one (control-v1), where "
+    "more than a few points. That the steps help, or harm, is not shown in this maze: no arm takes the same updates "
+    "without them. In the small one (control-v1), where "
     "data alone solve 87 to 99%, there was little to gain."
 )
 

@@ -18,7 +18,7 @@ class Entry:
     """One agent in one task.
 
     Attributes:
-        agent: a name of the agents' catalogue.
+        agent: a name of the agents' catalogue, or ``module:Class``.
         budget: environment steps of training.
         seconds: measured seconds of one run on one thread, evaluations included.
         params: keywords of the agent that this budget asks for, beyond those of its row.
@@ -35,7 +35,7 @@ class Task:
     """One environment and the agents that race on it.
 
     Attributes:
-        env_id: a Gymnasium id of the environments' catalogue.
+        env_id: a Gymnasium id: of the environments' catalogue, or of another package, also as ``module:id``.
         entries: the agents with their budgets.
         dataset: id of the Minari dataset that every agent of the task is given, if any.
         eval_episodes: held-out episodes of every evaluation.
@@ -80,6 +80,8 @@ class Comparison:
             given is part of its name then: ``sac``, ``sac from demonstrations-v0, then online``.
         by_episodes: draw success against episodes of training, instead of returns against steps.
         remark: a paragraph on it, in Markdown.
+        inert: agents whose mechanism cannot act on these tasks, by name, and why; their scores are shown, and count in
+            no verdict.
     """
 
     title: str
@@ -89,6 +91,7 @@ class Comparison:
     across: bool = False
     by_episodes: bool = False
     remark: str = ""
+    inert: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)

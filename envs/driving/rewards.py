@@ -4,6 +4,10 @@
 this step times factors in [0, 1], so the undiscounted return of a complete and flawless route is 1 and no return
 exceeds it. A hard infraction ends the episode with ``penalty = -0.1``, else it is 0.
 
+Success is lawful: the route is complete, no hard infraction ends it, and on the way there was no offence either, which
+is to leave the outer lanes, to drive across a marking for long, or to speed until half the reward is gone. That is the
+success rate of CARLA's Bench2Drive (Jia et al., 2024): routes completed in time without an infraction.
+
 Paper: CaRL: Learning Scalable Planning Policies with Simple Rewards (2025), eq. 1; factors after the authors' code:
 speeding fades out over nuPlan's 2.23 m/s, half for a time to collision under nuPlan's 0.95 s, up to half for the share
 of nuPlan's six comfort limits that are broken, half for driving across markings for long, nothing outside the lanes,
@@ -15,7 +19,21 @@ from typing import Any
 
 from .compiled import compiled
 from .roads import nearest_lane
-from .state import BLOCKED, COLLISION, LANE_WIDTH, LATE, OFF_ROAD, STEP_DT, WRONG_WAY, Cars, Vehicle, World
+from .state import (
+    BLOCKED,
+    COLLISION,
+    LANE_WIDTH,
+    LATE,
+    OFF_ROAD,
+    OUTSIDE_LANES,
+    SPEEDING,
+    STEP_DT,
+    STRADDLING,
+    WRONG_WAY,
+    Cars,
+    Vehicle,
+    World,
+)
 from .traffic import neighbour
 from .vehicle import clip
 
@@ -125,8 +143,18 @@ def hard_infraction(world: World, ego: Vehicle, crashed: bool) -> int:
 
 
 @compiled
+def offence(lane: float, speed: float) -> int:
+    """The offence of a step with these factors (0: none); :data:`.state.OFFENCES` has the names."""
+    if lane == 0.0:
+        return OUTSIDE_LANES
+    if speed < 0.5:
+        return SPEEDING
+    return STRADDLING if lane < 1.0 else 0
+
+
+@compiled
 def judge(world: World, cars: Cars, order: Any, crashed: bool) -> None:
-    """Fills the reward of the policy step that just ended and its named terms; decides success and infraction."""
+    """Fills the reward of the policy step just ended and its named terms; decides success, infraction and offence."""
     ego = cars[0]
     keep_time(world, ego)
     before = world.best
@@ -143,7 +171,10 @@ def judge(world: World, cars: Cars, order: Any, crashed: bool) -> None:
     world.lane = lane_factor(world, ego)
     world.pace = pace_factor(world, cars)
     world.infraction = hard_infraction(world, ego, crashed)
-    world.success = 1 if world.infraction == 0 and world.best >= world.length else 0
+    if world.offence == 0:
+        world.offence = offence(world.lane, world.speed)
+    lawful = world.infraction == 0 and world.offence == 0
+    world.success = 1 if lawful and world.best >= world.length else 0
     world.penalty = -PENALTY if world.infraction != 0 else 0.0
     quality = world.speed * world.ttc * world.gap * world.comfort * world.lane * world.pace
     world.reward = world.route_completion * quality + world.penalty

@@ -19,6 +19,9 @@ LANE_WIDTH = 3.6
 INFRACTIONS = ("", "collision", "off_road", "wrong_way", "blocked", "late")
 """Names of ``WORLD.infraction``; the first means none."""
 COLLISION, OFF_ROAD, WRONG_WAY, BLOCKED, LATE = 1, 2, 3, 4, 5
+OFFENCES = ("", "outside_lanes", "speeding", "straddling")
+"""Names of ``WORLD.offence``: what costs success without ending the episode; the first means none."""
+OUTSIDE_LANES, SPEEDING, STRADDLING = 1, 2, 3
 
 
 class Vehicle(Protocol):
@@ -80,6 +83,7 @@ class World(Protocol):
     last_lat: float
     last_yaw: float
     infraction: int
+    offence: int  # the first of the episode
     success: int
     # The named terms of the last reward
     route_completion: float

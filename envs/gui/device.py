@@ -148,9 +148,7 @@ class Phone:
             self.page.on_swipe.get(command.text, lambda: None)()
             return
         step = SCROLL_SHARE * (self.page.bottom - self.page.top)
-        screen = self.stack[-1]
-        screen.scroll += step if command.text == "up" else -step
-        screen.scroll = min(max(screen.scroll, 0.0), self.page.longest_scroll)
+        self.stack[-1].scroll += step if command.text == "up" else -step  # laid out, a page keeps it within its ends
 
     def _back(self, command: Command) -> None:
         if self.dialog is not None:

@@ -5,7 +5,7 @@ touched. The expected state never equals the initial one, so doing nothing never
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -30,6 +30,9 @@ class Task:
 class Goal:
     """A goal in words with its checker (``expected``), and what the expert does: first look things up, then the tasks.
 
+    ``asked`` is what the words say beside their wording (which switch, on or off): with the template's name it decides
+    the split, so that whatever is asked in one split is never asked in the other, in any words or on any phone.
+
     ``look`` is a screen to visit first, as the arguments of :meth:`Pilot.go`: whoever does not know the answer must go
     there, so the expert's episodes are as long as honest ones.
     """
@@ -38,6 +41,7 @@ class Goal:
     expected: State
     tasks: tuple[Task, ...]
     look: tuple[Any, ...] = ()
+    asked: tuple[object, ...] = field(kw_only=True)
 
 
 @dataclass(frozen=True)

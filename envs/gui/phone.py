@@ -9,7 +9,7 @@ for an action that cannot be read (it does nothing, and the tree shows a message
 """
 
 import string
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,12 +17,12 @@ import numpy.typing as npt
 from gymnasium.spaces import Box, Dict, Text
 
 from .. import seeding
+from ..actions import strings
 from ..core import BatchedVectorEnv, Bools, Floats, Info, Ints, Lanes, SingleEnv
-from ..errors import InvalidAction
 from .commands import Commands, parse
 from .device import Phone
 from .expert import Pilot
-from .problems import Problem, generate, templates
+from .problems import Problem, canonical, generate, templates
 from .render import Renderer
 
 FORMAT_PENALTY = -0.01
@@ -45,6 +45,8 @@ class PhoneLanes(Lanes):
         render_mode: "rgb_array" for frames of 324 x 576 (or the size of ``screen``, if larger).
     """
 
+    lane_state = ("_played",)
+
     def __init__(
         self,
         num_envs: int,
@@ -57,7 +59,7 @@ class PhoneLanes(Lanes):
         super().__init__(num_envs, render_mode)
         self.split = seeding.check_split(split)
         self.level = level
-        self._templates = templates(level, apps)
+        self._apps = apps
         height, width = _check_size(size)
         self.observation_space = Dict(
             screen=Box(0, 255, (height, width, 3), np.uint8),
@@ -70,8 +72,10 @@ class PhoneLanes(Lanes):
         self._screens = np.zeros((num_envs, height, width, 3), np.uint8)
         self._trees = [""] * num_envs
         self._painted: list[object] = [None] * num_envs
-        self.phones: list[Phone] = [None] * num_envs  # type: ignore[list-item]
-        self.problems: list[Problem] = [None] * num_envs  # type: ignore[list-item]
+        # The seed, the episode and the actions since: buttons hold on to the phone they are on, so a phone is copied by
+        # doing again on another what was done on it.
+        self._played: list[tuple[int, int, list[str]] | None] = [None] * num_envs
+        self._unbox()
         self._stale = np.ones(num_envs, np.bool_)
         self._success = np.zeros(num_envs, np.bool_)
         self._terms = {"goal": np.zeros(num_envs), "format": np.zeros(num_envs)}
@@ -81,6 +85,7 @@ class PhoneLanes(Lanes):
         for lane, seed, episode in zip(lanes.tolist(), seeds.tolist(), episodes.tolist(), strict=True):
             problem = generate(self.split, seed, episode, self.level, self._templates)
             self.problems[lane], self.phones[lane] = problem, problem.phone()
+            self._played[lane] = (seed, episode, [])
             self._stale[lane] = True
             self._success[lane] = False
             for term in self._terms.values():
@@ -88,24 +93,14 @@ class PhoneLanes(Lanes):
 
     def check(self, actions: Any) -> list[str]:
         """A batch of ``n`` strings; whether they can be read is part of the game."""
-        if (
-            isinstance(actions, str)
-            or not isinstance(actions, list | tuple | np.ndarray)
-            or len(actions) != self.num_envs
-        ):
-            raise InvalidAction(
-                f"got {actions!r} for {self.num_envs} phones; give one string such as 'tap 0.5 0.5' each"
-            )
-        for action in actions:
-            if not isinstance(action, str):
-                raise InvalidAction(f"got {action!r} as a phone action; give a string such as 'tap 0.5 0.5' or 'back'")
-        return [str(action) for action in actions]
+        return strings(actions, self.num_envs, wanted="give each phone one string such as 'tap 0.5 0.5' or 'back'")
 
     def advance(self, actions: list[str], active: Bools) -> tuple[Floats, Bools]:
         """Acts on the active phones; ``done`` ends an episode and has the goal judged."""
         goal, form = self._terms["goal"], self._terms["format"]
         terminated = np.zeros(self.num_envs, np.bool_)
         for lane in np.flatnonzero(active).tolist():
+            self._played[lane][2].append(actions[lane])  # type: ignore[index]
             command = parse(actions[lane])
             self.phones[lane].act(command)
             self._stale[lane] = True
@@ -114,6 +109,38 @@ class PhoneLanes(Lanes):
             goal[lane] = float(self._success[lane])
             form[lane] = FORMAT_PENALTY if command.verb == "" else 0.0
         return goal + form, terminated
+
+    def restore(self, lane: int, state: Mapping[str, Any]) -> None:
+        """See :meth:`Lanes.restore`."""
+        super().restore(lane, state)
+        self._replay(lane)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and pickles: what was played, in place of phones and problems."""
+        return {name: value for name, value in vars(self).items() if name not in ("phones", "problems", "_templates")}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        """A copy has phones of its own, on which the same was done."""
+        vars(self).update(kept)
+        self._unbox()
+        for lane in range(self.num_envs):
+            self._replay(lane)
+
+    def _unbox(self) -> None:
+        self._templates = templates(self.level, self._apps)
+        self.phones: list[Phone] = [None] * self.num_envs  # type: ignore[list-item]
+        self.problems: list[Problem] = [None] * self.num_envs  # type: ignore[list-item]
+
+    def _replay(self, lane: int) -> None:
+        if (played := self._played[lane]) is not None:
+            seed, episode, actions = played
+            self.begin(*(np.array([one]) for one in (lane, seed, episode)))
+            for action in actions:
+                self.advance([action] * self.num_envs, np.arange(self.num_envs) == lane)
+
+    def canonical(self, problem: Problem) -> str:
+        """What decides the problem's split: what its goal asks for, in whatever words and on whatever phone."""
+        return canonical(problem.template, problem.goal)
 
     def holds(self, lane: int) -> bool:
         """Whether the state of a phone is now exactly what its goal asks for."""

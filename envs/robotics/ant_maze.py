@@ -5,6 +5,9 @@ Body, mazes and their size are those of D4RL (Fu et al., D4RL: Datasets for Deep
 ``ant.xml`` among walls 2 m high, cells 4 m wide, 20 actions a second; a fall does not end the episode. The physics are
 theirs bit for bit. Where the two differ, D4RL is followed: the goal is reached within 0.5 m (Gymnasium-Robotics says so
 and has 0.45), and the first state has the noise of Ant (Gymnasium-Robotics' has none). For the rest see :mod:`.maze`.
+
+Departure: a ceiling lies on the walls, unseen. Torques at their limits throw the ant 6 m high, over the walls of the
+originals and out of the maze. As long as no limb comes up to 2 m the ceiling changes nothing.
 """
 
 import math
@@ -69,6 +72,9 @@ class AntMaze(MazeLanes):
         world = root.find("worldbody")
         assert world is not None
         self.maze.add_walls(world, middle=self.wall_top / 2, half=self.wall_top / 2)
+        # A plane is the half space behind it, which nothing can pass however fast.
+        lid = {"pos": f"0 0 {self.wall_top}", "zaxis": "0 0 -1", "size": "1 1 1", "rgba": "0 0 0 0", "conaffinity": "1"}
+        ElementTree.SubElement(world, "geom", {"name": "ceiling", "type": "plane", **lid})
         goal = ElementTree.SubElement(world, "body", {"name": "goal", "mocap": "true"})
         for name, size, height, colour in MARKS:
             look = {"type": "cylinder", "size": f"{size} 0.005", "pos": f"0 0 {height}", "rgba": colour}

@@ -36,7 +36,7 @@ from gymnasium.spaces import Box
 
 from ..core import Bools, Floats, Info
 from ..seeding import problem_rng
-from .batched import MujocoLanes
+from .batched import BoundedLanes
 from .camera_view import CameraView
 
 Place = tuple[float, float, float]
@@ -125,7 +125,7 @@ def solve_joints(model: mujoco.MjModel, data: mujoco.MjData, position: Floats, y
     raise ValueError(f"the arm cannot reach {np.round(position, 3).tolist()} m at yaw {yaw:.2f}: come closer")
 
 
-class ArmLanes(MujocoLanes):
+class ArmLanes(BoundedLanes):
     """A task of the arm: it builds its model by :func:`arm_spec`, places the tool by :meth:`place`, sees and scores.
 
     Actions, ``Box(-1, 1)`` float32: ``dx, dy, dz`` (times ``step_length``), ``dyaw`` (times ``step_angle``), and with
@@ -148,7 +148,7 @@ class ArmLanes(MujocoLanes):
         gripper: whether the gripper is the agent's; else it stays where the task put it.
         frame_skip: physics steps (of 4 ms) an action: 10 Hz, as SERL's.
         camera_name: "side", "close" or "wrist"; machines without OpenGL see the same in software.
-        **simulation: see :class:`MujocoLanes`.
+        **simulation: see :class:`BoundedLanes`.
     """
 
     workspace: ClassVar[tuple[Place, Place]] = ((0.3, -0.3, 0.02), (0.6, 0.3, 0.4))
@@ -181,7 +181,6 @@ class ArmLanes(MujocoLanes):
         self.model.actuator_forcerange[:3] = STIFFNESS * np.outer(error_clip, (-1, 1))
         size = 5 if gripper else 4
         self.action_space = Box(-1, 1, (size,), np.float32)
-        self._low, self._high = self.action_space.low - 1e-6, self.action_space.high + 1e-6
         self._scale = np.array([step_length] * 3 + [step_angle])
         self.gripper = gripper
         self.clamped: Bools = np.zeros(num_envs, np.bool_)

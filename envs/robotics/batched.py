@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import gymnasium
 import mujoco
@@ -25,8 +25,8 @@ from gymnasium.spaces import Box
 from gymnasium.utils import seeding
 
 from ... import unknown
+from ..actions import OutOfBounds, bounded, check_mode, numbers
 from ..core import Bools, Floats, Info, Ints, Lanes
-from ..errors import InvalidAction
 from ..seeding import check_split, problem_rng
 from .native import STATE, Carrier, mark_unsound, safe, warnings_of
 from .physics import scale_physics
@@ -36,6 +36,16 @@ HUGE = 1e10  # MuJoCo's own limit (mjMAXVAL): beyond it a simulation counts as u
 TOLERANCE = 1e-6  # float32 rounding of an agent that clips to the space
 LANES_PER_THREAD = 4  # fewer are not worth waking another thread for
 BLOCKS_PER_THREAD = 8  # small blocks even out lanes that take longer, each costs a turn at the interpreter lock
+IN_MEMORY = ("_data", "_pool", "_carriers", "_rows", "_view", "_picture")
+"""What lanes have of threads, of MuJoCo and of windows: made anew for a copy."""
+
+
+class Window(NamedTuple):
+    """Where a view lies in the block of states."""
+
+    shape: tuple[int, ...]
+    offset: int
+    strides: tuple[int, ...]
 
 
 def model_path(xml_file: str) -> Path:
@@ -86,6 +96,8 @@ class MujocoLanes(Lanes):
     """
 
     lane_state: ClassVar[tuple[str, ...]] = ("_state", "first_qpos", "unstable")
+    limits: ClassVar[str] = f"below {HUGE:g} in size"
+    """Of actions, in words."""
 
     def __init__(
         self,
@@ -120,7 +132,6 @@ class MujocoLanes(Lanes):
         self.metadata = {"render_modes": ["rgb_array"], "render_fps": int(np.round(1.0 / self.dt))}
         low, high = self.model.actuator_ctrlrange.astype(np.float32).T
         self.action_space = Box(low, high, dtype=np.float32)
-        self._low, self._high = low - TOLERANCE, high + TOLERANCE
         self._open_view = partial(
             open_view,
             self.model,
@@ -132,23 +143,27 @@ class MujocoLanes(Lanes):
             max_geom=max_geom,
             visual_options=visual_options or {},
         )
-        self._view: View | None = None
         self._allocate(nthread or os.cpu_count() or 1)
 
     def build_model(self, xml_file: str) -> mujoco.MjModel:
         """The physics; a task that puts its model together from parts does so here."""
         return mujoco.MjModel.from_xml_path(str(model_path(xml_file)))
 
+    def _start_threads(self) -> None:
+        """Gives each thread an ``MjData``, a place to step lanes in that keeps nothing of them."""
+        self._data = [mujoco.MjData(self.model) for _ in range(self._threads)]
+        self._pool = ThreadPoolExecutor(self._threads - 1, "mujoco") if self._threads > 1 else None
+        self._view: View | None = None
+
     def _allocate(self, nthread: int) -> None:
         n, model = self.num_envs, self.model
-        threads = max(1, min(nthread, n // LANES_PER_THREAD))
-        self._data = [mujoco.MjData(model) for _ in range(threads)]
-        self._pool = ThreadPoolExecutor(threads - 1, "mujoco") if threads > 1 else None
+        self._threads = max(1, min(nthread, n // LANES_PER_THREAD))
+        self._start_threads()
         self._first = np.empty(mujoco.mj_stateSize(model, STATE))
         mujoco.mj_getState(model, self._data[0], self._first, STATE)
         first = np.concatenate((self._first, np.zeros(self.count_readings())))
         self._state = np.tile(first, (n, 1))  # [n, size of mjSTATE_INTEGRATION + readings]
-        self._rows = list(self._state[:, : len(self._first)])
+        self._take_rows()
         self.readings: Floats = self._state[:, len(self._first) :]
         self.time: Floats = self._state[:, _columns(model, mujoco.mjtState.mjSTATE_TIME).start]  # seconds
         qpos, qvel = (_columns(model, part) for part in (mujoco.mjtState.mjSTATE_QPOS, mujoco.mjtState.mjSTATE_QVEL))
@@ -163,6 +178,26 @@ class MujocoLanes(Lanes):
         self.unstable_episodes: Ints = np.zeros(n, np.int64)  # that ended so in each lane, ever
         self._unsound: Bools = np.zeros(n, np.bool_)  # lanes of which MuJoCo warned in the last step
         self._streams: list[tuple[int, int, np.random.Generator] | None] = [None] * n
+
+    def _take_rows(self) -> None:
+        self._rows = list(self._state[:, : len(self._first)])
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and pickles: all but what :data:`IN_MEMORY` names; views of the state as where they lie in it."""
+        kept = {name: value for name, value in vars(self).items() if name not in IN_MEMORY}
+        for name, value in kept.items():
+            if isinstance(value, np.ndarray) and value is not self._state and np.may_share_memory(value, self._state):
+                kept[name] = Window(value.shape, value.ctypes.data - self._state.ctypes.data, value.strides)
+        return kept
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        """A copy has threads and a state of its own, on which its views lie as those of the original on its."""
+        state = kept["_state"]
+        for name, value in kept.items():
+            own = isinstance(value, Window)
+            setattr(self, name, np.ndarray(value.shape, state.dtype, state, *value[1:]) if own else value)
+        self._take_rows()
+        self._start_threads()
 
     def sources(self, data: mujoco.MjData) -> tuple[Floats, ...]:
         """Arrays of ``data``, each in one piece, of which the task keeps copies as its readings (none here).
@@ -235,33 +270,20 @@ class MujocoLanes(Lanes):
         return rng
 
     def check(self, actions: Any) -> npt.NDArray[np.floating]:
-        """Actions ``[n, nu]`` inside the space; float32 stays float32, as Gymnasium's control cost is taken in it.
+        """Actions ``[n, nu]``, any finite numbers below 1e10, as in Gymnasium's tasks: motors saturate, costs do not.
 
-        Gymnasium lets actions outside the space pass (the motors saturate, the control cost does not); here they are
-        an error, as in every Tiltyard environment. Agents clip to the space, so theirs never are.
+        float32 stays float32, as Gymnasium's control cost is taken in it. Gymnasium takes NaN, infinity and what
+        MuJoCo holds for infinite as well (MuJoCo warns and lets all motors rest); here they are an error.
         """
-        try:
-            batch = np.asarray(actions)
-        except ValueError as error:
-            raise self._refused("lanes of different shapes") from error
-        if batch.dtype.kind not in "fiu":
-            raise self._refused(f"type {batch.dtype}")
-        if batch.shape != self._action_shape:
-            raise self._refused(f"shape {batch.shape}")
-        inside = (batch >= self._low) & (batch <= self._high)  # so written that NaN is outside
-        if not inside.all():
-            lane = int(np.flatnonzero(~inside.all(axis=1))[0])
-            raise self._refused(f"{batch[lane].tolist()} in lane {lane}")
+        shape = (self.num_envs, *(self.action_space.shape or ()))
+        wanted = f"actions must be finite numbers of shape {shape} {self.limits}"
+        batch = self.within(numbers(actions, shape, kinds="fiu", wanted=wanted), wanted)
         # In rows, as the order in which a row's squares are summed hangs on how it lies in memory.
         return np.ascontiguousarray(batch, np.float32 if batch.dtype == np.float32 else np.float64)
 
-    def _refused(self, got: str) -> InvalidAction:
-        shape = self._action_shape
-        return InvalidAction(f"actions must be finite numbers of shape {shape} within the space's bounds, got {got}")
-
-    @property
-    def _action_shape(self) -> tuple[int, ...]:
-        return (self.num_envs, *(self.action_space.shape or ()))
+    def within(self, batch: npt.NDArray[Any], wanted: str) -> npt.NDArray[Any]:
+        """The numbers ``[n, nu]`` that the physics can take; ``wanted`` says what an action is."""
+        return bounded(batch, -HUGE, HUGE, wanted=wanted)
 
     def command(self, actions: npt.NDArray[np.floating], active: Bools) -> None:
         """Writes the active lanes' actions into their states before the physics; here they are the motors' controls."""
@@ -344,3 +366,25 @@ class MujocoLanes(Lanes):
         if self._view is not None:
             self._view.close()
             self._view = None
+
+
+class BoundedLanes(MujocoLanes):
+    """MuJoCo tasks that are not Gymnasium's: an action outside the space is an error, or is clipped.
+
+    Args:
+        num_envs: number of lanes.
+        invalid_action: "raise" refuses an action outside the space, which agents clip to; "clip" clips it, if finite.
+        **simulation: see :class:`MujocoLanes`.
+    """
+
+    limits = "within the space's bounds"
+
+    def __init__(self, num_envs: int, *, invalid_action: OutOfBounds = "raise", **simulation: Any) -> None:
+        self.invalid_action = check_mode(invalid_action)
+        super().__init__(num_envs, **simulation)
+
+    def within(self, batch: npt.NDArray[Any], wanted: str) -> npt.NDArray[Any]:
+        """See :meth:`MujocoLanes.within`."""
+        space: Any = self.action_space
+        mode = self.invalid_action
+        return bounded(batch, space.low, space.high, wanted=wanted, invalid_action=mode, slack=TOLERANCE)

@@ -28,7 +28,9 @@ AJAR = ((0.08, 0.13), (0.6, 1.1))  # least and most that a part is open which is
 DISTURBED = np.array([0.02, 0.15])  # most that the other part may be off its first place
 GRIPS = np.array([[-0.03, -0.095, 0.09], [-0.036, -0.135, 0.15]])  # where the shut parts' handles are held
 HINGE = np.array([0.006, 0.185, 0.0])  # in the cabinet's frame, and the origin of the door's grip
-CABINETS = ((0.55, -0.05, -0.15), (0.60, 0.05, 0.15))  # lowest and highest x, y, turn
+CABINETS = ((0.55, -0.3, -0.15), (0.60, 0.3, 0.15))  # least and most metres from the arm's base, bearing, turn from it
+HOLD = np.array([0.025, 0.015])  # most metres of the tool from the handle's grip, along the table and up, that hold it
+NECK = (0.008, 0.018)  # metres between fingers that have the handle's neck of 12 mm between them
 TOOLS = ((0.34, -0.12, 0.25), (0.44, 0.12, 0.31))  # lowest and highest x, y, z of the tool at first
 YAW = 0.25  # most turn of the tool at first, radians
 GRIP = 20.0  # most force of the fingers, newtons: they close at 0.2 m/s a finger, not through a handle 12 mm thick
@@ -48,11 +50,13 @@ class DrawerDoor(ArmLanes):
     """Bring the drawer or the door to where the goal has it: reward ``moved`` of 1, and the end; 0 on every other step.
 
     The goal is one of "open drawer" (to 12 of its 14 cm, 2 cm either way allowed), "close drawer" (1 cm), "open door"
-    (to 1.1 of its 1.4 rad, 0.15 allowed) and "close door" (0.06 rad). Success is the joint there, while the other part
-    is where it was, within 2 cm or 0.15 rad, whatever pushed it. The handles are T-shaped, for fingers that come from
-    above; a ball catch of 3.9 N holds what is shut, friction (1.5 N, 0.06 N m) what is not. The part to be closed
-    starts 8 to 13 cm or 0.6 to 1.1 rad open, the part to be opened shut, and the other part either. The cabinet stands
-    anywhere in 5 by 10 cm, turned by up to 0.15 rad. All of it is drawn by the seed and named in the reset's info.
+    (to 1.1 of its 1.4 rad, 0.15 allowed) and "close door" (0.06 rad). Success is the joint there, the handle between
+    the fingers (to shove shut what is open takes no eyes), and the other part where it was, within 2 cm or 0.15 rad,
+    whatever pushed it. The handles are T-shaped, for fingers that come from above; a ball catch of 3.9 N holds what is
+    shut, friction (1.5 N, 0.06 N m) what is not. The part to be closed starts 8 to 13 cm or 0.6 to 1.1 rad open, the
+    part to be opened shut, and the other part either. The cabinet's front is 55 to 60 cm from the arm's base at a
+    bearing of up to 0.3 rad, 35 cm along the arc, and faces the base within 0.15 rad. All of it is drawn by the seed
+    and named in the reset's info.
 
     Actions: ``dx, dy, dz`` of 2 cm and ``dyaw`` of 0.1 rad at most, and the fingers' opening (-1 closed, 1 open), 10 a
     second; see :class:`ArmLanes`.
@@ -92,8 +96,8 @@ class DrawerDoor(ArmLanes):
         ValueError: no goal, or one that there is not.
     """
 
-    workspace = ((0.28, -0.25, 0.04), (0.62, 0.3, 0.34))
-    yaw_limit = 1.6
+    workspace = ((0.28, -0.35, 0.04), (0.62, 0.4, 0.34))
+    yaw_limit = 1.9
     lane_state = (*ArmLanes.lane_state, "goal", "first")
 
     def __init__(
@@ -146,14 +150,15 @@ class DrawerDoor(ArmLanes):
         """See :meth:`MujocoLanes.start`."""
         goal = list(GOALS).index(self.goals[rng.integers(len(self.goals))])
         moved, place, _ = self._table[goal]
-        x, y, turn = rng.uniform(*CABINETS)
+        radius, bearing, turn = rng.uniform(*CABINETS)
         open_ = rng.random(2) < 0.5
         open_[int(moved)] = place == 0.0
         self.goal[lane] = goal
         self.first[lane] = np.where(open_, rng.uniform(*np.transpose(AJAR)), 0.0)
         self.qpos[lane, self._places] = self.first[lane]
-        self._cabinet[lane] = x, y, 0.0
-        self._cabinet_turn[lane] = np.cos(turn / 2), 0.0, 0.0, np.sin(turn / 2)
+        self._cabinet[lane] = radius * np.cos(bearing), radius * np.sin(bearing), 0.0
+        half = (bearing + turn) / 2
+        self._cabinet_turn[lane] = np.cos(half), 0.0, 0.0, np.sin(half)
         self.place(lane, rng.uniform(*TOOLS), rng.uniform(-YAW, YAW), opening=rng.uniform(0.0, OPEN))
 
     def places(self) -> Floats:
@@ -182,11 +187,18 @@ class DrawerDoor(ArmLanes):
         return shares
 
     def solved(self) -> Bools:
-        """Whether the goal's part is where it shall be and the other where it was."""
-        moved, place, tolerance = self._table[self.goal].T
-        here = self.places()[np.arange(self.num_envs), moved.astype(int)]
-        there: Bools = (np.abs(here - place) <= tolerance) & (np.abs(self.disturbance()) <= 1.0)
-        return there
+        """Whether the goal's part is where it shall be, by its handle, and the other where it was."""
+        _, place, tolerance = self._table[self.goal].T
+        there = np.abs(self._now() - place) <= tolerance
+        solved: Bools = there & self.held() & (np.abs(self.disturbance()) <= 1.0)
+        return solved
+
+    def held(self) -> Bools:
+        """Whether the fingers have the goal's handle between them, ``[n]``."""
+        x, y, z, _ = self._way(self._now()).T
+        near = (np.hypot(x, y) < HOLD[0]) & (np.abs(z) < HOLD[1])
+        between: Bools = near & (self.opening() > NECK[0]) & (self.opening() < NECK[1])
+        return between
 
     def opening(self) -> Floats:
         """Metres between the fingers, ``[n]``."""

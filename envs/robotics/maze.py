@@ -28,7 +28,7 @@ from gymnasium.spaces import Box, Dict
 from ... import unknown
 from ..core import BatchedVectorEnv, Bools, Floats, Info, Ints, SingleEnv
 from ..seeding import problem_rng
-from .batched import MujocoLanes
+from .batched import BoundedLanes
 from .maze_layouts import Maze
 from .top_view import TopView
 
@@ -43,14 +43,15 @@ SUCCESS_RADIUS = 0.45  # metres between ball and goal that count as reached: Gym
 Wish = Floats | None  # a place that reset's options ask for, else drawn
 
 
-class MazeLanes(MujocoLanes):
+class MazeLanes(BoundedLanes):
     """A body finds its way through a maze to a goal; a task gives the body.
 
     Observation: the body's state, x and y first, then the goal's x and y; or with ``goal_conditioned`` the dictionary
     of Gymnasium's goal environments: ``observation`` (the body's state), ``achieved_goal`` (x, y), ``desired_goal``.
     Reward, "sparse": 1 at the goal, else 0, as D4RL's and Gymnasium-Robotics'; as the episode ends there, a return is
     1 or 0. "dense": minus the metres still to go around the walls, at every step.
-    Success: the body's middle is now within ``success_radius`` of the goal.
+    Success: the body's middle is now within ``success_radius`` of the goal. A body whose middle is in or over a wall,
+    or beyond them all, has not found its way: that ends the episode without success, and ``info["outside"]`` says so.
 
     ``reset(options={"start": (x, y), "goal": (x, y)})`` asks for a problem, or for half of one; vectors also take one
     place a lane, ``[n, 2]``. The info at reset names ``start``, ``goal``, and whether the goal is ``reachable``.
@@ -66,7 +67,7 @@ class MazeLanes(MujocoLanes):
             curricula that search a box of goals do.
         min_path: fewest cells from start to goal on a drawn problem; if not given, seven tenths of the longest path.
         default_camera_config: attributes of the free camera; from above, all of the maze, if not given.
-        **simulation: see :class:`MujocoLanes`.
+        **simulation: see :class:`BoundedLanes`.
 
     Raises:
         ValueError: on a layout that is no closed maze, or another bad value.
@@ -216,9 +217,11 @@ class MazeLanes(MujocoLanes):
 
     def score(self, actions: npt.NDArray[np.floating], qpos_before: Floats) -> tuple[Floats, Bools]:
         """See :meth:`MujocoLanes.score`."""
-        reward = self.compute_reward(self.place, self.goal, None)
+        reward, outside = self.compute_reward(self.place, self.goal, None), self.maze.outside(self.place)
+        if self.reward == "sparse":
+            reward[outside] = 0.0
         self.terms = {"reward_goal" if self.reward == "sparse" else "reward_path": reward}
-        return reward, self._reached(self.place, self.goal) & (not self.continuing)
+        return reward, outside | (self._reached(self.place, self.goal) & (not self.continuing))
 
     def _reached(self, achieved: Floats, desired: Floats) -> Bools:
         reached: Bools = np.linalg.norm(achieved - desired, axis=-1) <= self.success_radius
@@ -240,9 +243,10 @@ class MazeLanes(MujocoLanes):
         return {"start": starts.copy(), "goal": self.goal.copy(), "reachable": self.maze.reachable(starts, self.goal)}
 
     def step_info(self) -> Info:
-        """See :meth:`MujocoLanes.step_info`; ``success`` as in the class."""
-        success = self._reached(self.place, self.goal) & ~self.unstable
-        return {**super().step_info(), "reward_terms": dict(self.terms), "success": success}
+        """See :meth:`MujocoLanes.step_info`; ``success`` and ``outside`` as in the class."""
+        outside = self.maze.outside(self.place)
+        success = self._reached(self.place, self.goal) & ~self.unstable & ~outside
+        return {**super().step_info(), "reward_terms": dict(self.terms), "outside": outside, "success": success}
 
 
 class PointMaze(MazeLanes):

@@ -102,12 +102,20 @@ class Maze:
         x, y = (columns + 0.5) * self.scale - self.width / 2, self.height / 2 - (rows + 0.5) * self.scale
         return np.stack((x, y), axis=1)
 
-    def cell(self, points: Floats) -> Ints:
-        """Which free cell points are in ``[...]``; for a point in a wall or outside, the one to come nearest from."""
+    def _cell_or_wall(self, points: Floats) -> Ints:
+        """Which free cell points are in ``[...]``, -1 in a wall and outside, which the border's walls stand for."""
         down, right = (size - 1 for size in self._index.shape)
         columns = np.floor((points[..., 0] + self.width / 2) / self.scale).clip(0, right).astype(np.int64)
         rows = np.floor((self.height / 2 - points[..., 1]) / self.scale).clip(0, down).astype(np.int64)
-        cells: Ints = np.array(self._index[rows, columns])
+        return np.array(self._index[rows, columns])
+
+    def outside(self, points: Floats) -> Bools:
+        """Whether points ``[...]`` are in or over a wall, or out of the maze."""
+        return np.asarray(self._cell_or_wall(points) < 0)
+
+    def cell(self, points: Floats) -> Ints:
+        """Which free cell points are in ``[...]``; for a point in a wall or outside, the one to come nearest from."""
+        cells = self._cell_or_wall(points)
         walled = cells < 0
         if walled.any():
             cells[walled] = self._gaps(points[walled]).argmin(axis=-1)

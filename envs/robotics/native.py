@@ -127,5 +127,5 @@ class Carrier:
         )
 
     def __reduce__(self) -> NoReturn:
-        """Refuses copies, which would go on to use the original's memory."""
-        raise TypeError("MuJoCo lanes cannot be copied or pickled once stepped: make another, and restore a snapshot()")
+        """Refuses copies, which would go on to use the original's memory; a copy of the lanes makes its own."""
+        raise TypeError("a Carrier uses the memory of one MjData: copy the lanes, not what carries them")

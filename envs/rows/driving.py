@@ -13,5 +13,8 @@ ROWS: tuple[Row, ...] = (
         random_score=-0.084,
         expert_score=0.971,
         expert_success=0.98,
+        blind_score=0.196,
+        blind_success=0.09,
+        blind_policy="replay 4",
     ),
 )

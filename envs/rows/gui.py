@@ -13,5 +13,8 @@ ROWS: tuple[Row, ...] = (
         random_score=0.0,
         expert_score=1.0,
         expert_success=1.0,
+        blind_score=0.043,
+        blind_success=0.043,
+        blind_policy="tap 0.2 0.5, then done",
     ),
 )

@@ -8,110 +8,140 @@ ROWS: tuple[Row, ...] = (
         "tiltyard.envs.robotics.locomotion:HalfCheetahEnv",
         "tiltyard.envs.robotics.locomotion:HalfCheetahVectorEnv",
         domain="robotics",
-        summary="Gymnasium's HalfCheetah-v5, number for number, as threaded lanes",
+        summary="Gymnasium's HalfCheetah-v5, bit-exact, multi-threaded",
         max_episode_steps=1000,
         random_score=-280.6,  # both over 200 test episodes, seeds 10000 on: `play` of tests/contracts/test_envs.py
         expert_score=5179.0,
         expert_success=1.0,
+        blind_score=2164.0,
+        blind_success=0.475,
+        blind_policy="replay 0",
     ),
     Row(
         "tiltyard/Hopper-v5",
         "tiltyard.envs.robotics.locomotion:HopperEnv",
         "tiltyard.envs.robotics.locomotion:HopperVectorEnv",
         domain="robotics",
-        summary="Gymnasium's Hopper-v5, number for number, as threaded lanes",
+        summary="Gymnasium's Hopper-v5, bit-exact, multi-threaded",
         max_episode_steps=1000,
         random_score=16.8,  # both over 200 test episodes, as above
         expert_score=3179.4,
         expert_success=1.0,
+        blind_score=556.5,
+        blind_success=0.0,
+        blind_policy="replay 1",
     ),
     Row(
         "tiltyard/Walker2d-v5",
         "tiltyard.envs.robotics.locomotion:Walker2dEnv",
         "tiltyard.envs.robotics.locomotion:Walker2dVectorEnv",
         domain="robotics",
-        summary="Gymnasium's Walker2d-v5, number for number, as threaded lanes",
+        summary="Gymnasium's Walker2d-v5, bit-exact, multi-threaded",
         max_episode_steps=1000,
         random_score=1.4,  # both over 200 test episodes, as above
         expert_score=2894.8,
         expert_success=0.99,
+        blind_score=169.3,
+        blind_success=0.0,
+        blind_policy="replay 0",
     ),
     Row(
         "tiltyard/Ant-v5",
         "tiltyard.envs.robotics.ant:AntEnv",
         "tiltyard.envs.robotics.ant:AntVectorEnv",
         domain="robotics",
-        summary="Gymnasium's Ant-v5, number for number, as threaded lanes",
+        summary="Gymnasium's Ant-v5, bit-exact, multi-threaded",
         max_episode_steps=1000,
         random_score=-46.5,  # over 200 test episodes, as above, and the expert over 100
         expert_score=3518.3,
         expert_success=1.0,
+        blind_score=992.9,
+        blind_success=0.025,
+        blind_policy="noop",
     ),
     Row(
         "tiltyard/Swimmer-v5",
         "tiltyard.envs.robotics.swimmer:SwimmerEnv",
         "tiltyard.envs.robotics.swimmer:SwimmerVectorEnv",
         domain="robotics",
-        summary="Gymnasium's Swimmer-v5, number for number, as threaded lanes",
+        summary="Gymnasium's Swimmer-v5, bit-exact, multi-threaded",
         max_episode_steps=1000,
         random_score=1.9,  # both over 200 test episodes, as above
         expert_score=360.4,
         expert_success=1.0,
+        blind_score=99.7,
+        blind_success=0.15,
+        blind_policy="replay 1",
     ),
     Row(
         "tiltyard/Reacher-v5",
         "tiltyard.envs.robotics.reacher:ReacherEnv",
         "tiltyard.envs.robotics.reacher:ReacherVectorEnv",
         domain="robotics",
-        summary="Gymnasium's Reacher-v5, number for number, as threaded lanes",
+        summary="Gymnasium's Reacher-v5, bit-exact, multi-threaded",
         max_episode_steps=50,
         random_score=-42.9,  # both over 200 test episodes, as above
         expert_score=-3.62,
         expert_success=1.0,
+        blind_score=-9.138,
+        blind_success=0.0,
+        blind_policy="replay 1",
     ),
     Row(
         "tiltyard/Pusher-v5",
         "tiltyard.envs.robotics.pusher:PusherEnv",
         "tiltyard.envs.robotics.pusher:PusherVectorEnv",
         domain="robotics",
-        summary="Gymnasium's Pusher-v5, number for number, as threaded lanes",
+        summary="Gymnasium's Pusher-v5, bit-exact, multi-threaded",
         max_episode_steps=100,
         random_score=-149.0,  # both over 200 test episodes, as above
         expert_score=-44.3,
         expert_success=0.635,
+        blind_score=-51.1,
+        blind_success=0.025,
+        blind_policy="replay 1",
     ),
     Row(
         "tiltyard/InvertedPendulum-v5",
         "tiltyard.envs.robotics.pendulums:InvertedPendulumEnv",
         "tiltyard.envs.robotics.pendulums:InvertedPendulumVectorEnv",
         domain="robotics",
-        summary="Gymnasium's InvertedPendulum-v5, number for number, as threaded lanes",
+        summary="Gymnasium's InvertedPendulum-v5, bit-exact, multi-threaded",
         max_episode_steps=1000,
         random_score=5.2,  # both over 200 test episodes, as above
         expert_score=1000.0,
         expert_success=1.0,
+        blind_score=25.1,
+        blind_success=0.0,
+        blind_policy="replay 0",
     ),
     Row(
         "tiltyard/InvertedDoublePendulum-v5",
         "tiltyard.envs.robotics.pendulums:InvertedDoublePendulumEnv",
         "tiltyard.envs.robotics.pendulums:InvertedDoublePendulumVectorEnv",
         domain="robotics",
-        summary="Gymnasium's InvertedDoublePendulum-v5, number for number, as threaded lanes",
+        summary="Gymnasium's InvertedDoublePendulum-v5, bit-exact, multi-threaded",
         max_episode_steps=1000,
         random_score=46.4,  # both over 200 test episodes, as above
         expert_score=9359.9,
         expert_success=1.0,
+        blind_score=90.8,
+        blind_success=0.0,
+        blind_policy="noop",
     ),
     Row(
         "tiltyard/Humanoid-v5",
         "tiltyard.envs.robotics.humanoid:HumanoidEnv",
         "tiltyard.envs.robotics.humanoid:HumanoidVectorEnv",
         domain="robotics",
-        summary="Gymnasium's Humanoid-v5, number for number, as threaded lanes",
+        summary="Gymnasium's Humanoid-v5, bit-exact, multi-threaded",
         max_episode_steps=1000,
         random_score=114.2,  # over 200 test episodes, as above, and the expert over 100
         expert_score=5659.6,
         expert_success=0.93,
+        blind_score=350.2,
+        blind_success=0.0,
+        blind_policy="replay 0",
     ),
     Row(
         "tiltyard/PegInsertion-v0",
@@ -123,6 +153,9 @@ ROWS: tuple[Row, ...] = (
         random_score=0.0,  # all three over 200 test episodes, seeds 10000 on: `play` of tests/contracts/test_envs.py
         expert_score=1.0,
         expert_success=1.0,
+        blind_score=0.0,
+        blind_success=0.0,
+        blind_policy="replay 0",
     ),
     Row(
         "tiltyard/CableRouting-v0",
@@ -130,10 +163,13 @@ ROWS: tuple[Row, ...] = (
         "tiltyard.envs.robotics.cable_routing:CableRoutingVectorEnv",
         domain="robotics",
         summary="An arm presses a cable, clamped at one end, into one to three springy clips (SERL's task)",
-        max_episode_steps=100,
+        max_episode_steps=40,  # the expert takes 15 at most; longer ones leave time to try without looking
         random_score=0.0,  # all three over 200 test episodes, seeds 10000 on: `play` of tests/contracts/test_envs.py
         expert_score=1.0,
         expert_success=1.0,
+        blind_score=0.141,
+        blind_success=0.141,
+        blind_policy="script sew",
     ),
     Row(
         "tiltyard/DrawerDoor-v0",
@@ -145,6 +181,9 @@ ROWS: tuple[Row, ...] = (
         random_score=0.0,  # all three over 200 test episodes, seeds 10000 on: `play` of tests/contracts/test_envs.py
         expert_score=1.0,
         expert_success=1.0,
+        blind_score=0.0,
+        blind_success=0.0,
+        blind_policy="replay 0",
     ),
     Row(
         "tiltyard/BoardInsertion-v0",
@@ -156,6 +195,9 @@ ROWS: tuple[Row, ...] = (
         random_score=0.0,  # all three over 200 test episodes, as above
         expert_score=1.0,
         expert_success=1.0,
+        blind_score=0.0,
+        blind_success=0.0,
+        blind_policy="replay 0",
     ),
     Row(
         "tiltyard/ObjectRelocation-v0",
@@ -167,6 +209,9 @@ ROWS: tuple[Row, ...] = (
         random_score=0.0,  # all three over 200 test episodes, as above
         expert_score=1.0,
         expert_success=1.0,
+        blind_score=0.05,
+        blind_success=0.05,
+        blind_policy="replay 2",
     ),
     Row(
         "tiltyard/PointMaze-v0",
@@ -178,6 +223,9 @@ ROWS: tuple[Row, ...] = (
         random_score=0.004,  # over 4000 test episodes, seeds 50000 on
         expert_score=1.0,  # over 400 test episodes, seeds 10000 on: `play` of tests/contracts/test_envs.py
         expert_success=1.0,
+        blind_score=0.48,
+        blind_success=0.48,
+        blind_policy="replay 3",
     ),
     Row(
         "tiltyard/PointMazeMedium-v0",
@@ -190,6 +238,9 @@ ROWS: tuple[Row, ...] = (
         expert_score=1.0,  # over 400 test episodes, as above
         expert_success=1.0,
         kwargs={"layout": "medium"},
+        blind_score=0.155,
+        blind_success=0.155,
+        blind_policy="replay 0",
     ),
     Row(
         "tiltyard/PointMazeLarge-v0",
@@ -202,6 +253,9 @@ ROWS: tuple[Row, ...] = (
         expert_score=1.0,  # over 400 test episodes, as above
         expert_success=1.0,
         kwargs={"layout": "large"},
+        blind_score=0.085,
+        blind_success=0.085,
+        blind_policy="replay 5",
     ),
     Row(
         "tiltyard/AntMaze-v0",
@@ -213,6 +267,9 @@ ROWS: tuple[Row, ...] = (
         random_score=0.0,  # over 30 test episodes, and the expert over 200, seeds 10000 on
         expert_score=0.98,
         expert_success=0.98,
+        blind_score=0.0,
+        blind_success=0.0,
+        blind_policy="replay 0",
     ),
     Row(
         "tiltyard/AntMazeMedium-v0",
@@ -225,6 +282,9 @@ ROWS: tuple[Row, ...] = (
         expert_score=0.98,  # over 100 test episodes, as above
         expert_success=0.98,
         kwargs={"layout": "medium"},
+        blind_score=0.0,
+        blind_success=0.0,
+        blind_policy="replay 0",
     ),
     Row(
         "tiltyard/AntMazeLarge-v0",
@@ -237,5 +297,8 @@ ROWS: tuple[Row, ...] = (
         expert_score=0.94,  # over 100 test episodes, as above
         expert_success=0.94,
         kwargs={"layout": "large"},
+        blind_score=0.0,
+        blind_success=0.0,
+        blind_policy="replay 0",
     ),
 )

@@ -13,6 +13,9 @@ ROWS: tuple[Row, ...] = (
         random_score=-0.1,
         expert_score=1.0,
         expert_success=1.0,
+        blind_score=0.113,
+        blind_success=0.113,
+        blind_policy="the numbers joined by +",
     ),
     Row(
         "tiltyard/ReasoningGym-v0",
@@ -24,6 +27,9 @@ ROWS: tuple[Row, ...] = (
         random_score=-0.1,
         expert_score=1.0,
         expert_success=1.0,
+        blind_score=0.02,
+        blind_success=0.02,
+        blind_policy="always 0",
     ),
     Row(
         "tiltyard/ChainSum-v0",
@@ -35,6 +41,9 @@ ROWS: tuple[Row, ...] = (
         random_score=-0.1,  # over 400 test episodes, and the expert over 1000: `play` of tests/contracts/test_envs.py
         expert_score=1.0,
         expert_success=1.0,
+        blind_score=0.073,
+        blind_success=0.073,
+        blind_policy="always 10",
     ),
     Row(
         "tiltyard/KnightsKnaves-v0",
@@ -46,6 +55,9 @@ ROWS: tuple[Row, ...] = (
         random_score=-0.1,  # over as many, as above
         expert_score=1.0,
         expert_success=1.0,
+        blind_score=0.237,
+        blind_success=0.237,
+        blind_policy="everybody a knave",
     ),
     Row(
         "tiltyard/Maze-v0",
@@ -57,6 +69,9 @@ ROWS: tuple[Row, ...] = (
         random_score=-0.1,  # over as many, as above
         expert_score=1.0,
         expert_success=1.0,
+        blind_score=0.04,
+        blind_success=0.04,
+        blind_policy="always RRUU",
     ),
     Row(
         "tiltyard/TreeMDP-v0",
@@ -68,6 +83,9 @@ ROWS: tuple[Row, ...] = (
         random_score=-0.1,  # over as many, as above
         expert_score=1.0,
         expert_success=1.0,
+        blind_score=0.16,
+        blind_success=0.16,
+        blind_policy="always ccc",
     ),
     Row(
         "tiltyard/TwentyQuestions-v0",
@@ -79,16 +97,22 @@ ROWS: tuple[Row, ...] = (
         random_score=-0.1,  # over as many, as above
         expert_score=0.988,
         expert_success=0.988,
+        blind_score=0.503,
+        blind_success=0.503,
+        blind_policy="guesses in the prompt's order",
     ),
     Row(
         "tiltyard/GuessMyCity-v0",
         "tiltyard.envs.text.guess_my_city:GuessMyCityEnv",
         "tiltyard.envs.text.guess_my_city:GuessMyCityVectorEnv",
         domain="text",
-        summary="Find out in which city somebody lives, by questions answered with a word, in several turns",
+        summary="Multi-turn guessing dialogue: identify a city by questions with one-word answers",
         max_episode_steps=13,  # as above
         random_score=-0.1,  # over as many, as above
         expert_score=0.976,
         expert_success=0.976,
+        blind_score=0.287,
+        blind_success=0.287,
+        blind_policy="guesses in the prompt's order",
     ),
 )

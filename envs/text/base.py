@@ -21,8 +21,8 @@ import numpy.typing as npt
 from gymnasium.spaces import Text
 
 from ... import unknown
+from ..actions import strings
 from ..core import Bools, Floats, Info, Ints, Lanes
-from ..errors import InvalidAction
 from ..seeding import Split, check_split, in_test_split, problem_rng
 
 CHARSET = "\n" + string.printable[:95]  # newline and printable ASCII
@@ -144,6 +144,13 @@ class ProblemLanes(Lanes, Generic[Problem]):
     def prompt(self, problem: Problem) -> str:
         """The question in words."""
 
+    def canonical(self, problem: Problem) -> str:
+        """What decides the problem's split: alike for problems that are the same however they are told.
+
+        The prompt, unless a task knows better: that order of operands, names or directions make no other problem.
+        """
+        return self.prompt(problem)
+
     @abstractmethod
     def describe(self, problems: Sequence[Problem]) -> Info:
         """Columns ``[n]`` that name the problems, for the reset info."""
@@ -171,12 +178,7 @@ class ProblemLanes(Lanes, Generic[Problem]):
 
     def check(self, actions: Any) -> list[str]:
         """Accepts any strings, one a lane; whether they make sense is for the task to say."""
-        if isinstance(actions, str) or not hasattr(actions, "__len__") or len(actions) != self.num_envs:
-            raise InvalidAction(f"one string a lane is needed: expected {self.num_envs} strings, got {actions!r:.200}")
-        for action in actions:
-            if not isinstance(action, str):
-                raise InvalidAction(f"an action is a string, got {type(action).__name__}: {action!r:.200}")
-        return list(actions)
+        return strings(actions, self.num_envs, wanted="one string a lane is needed")
 
     def reset_info(self) -> Info:
         """The problem of each lane."""
@@ -212,6 +214,8 @@ class TextLanes(ProblemLanes[Problem]):
         answer_length: characters of the longest action that the action space samples.
         charset: characters of questions and sampled actions.
     """
+
+    lane_state = ("_problems", "_shown", "_actions", "_correct", "_readable")
 
     def __init__(
         self,

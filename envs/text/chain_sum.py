@@ -68,10 +68,6 @@ def draw(rng: np.random.Generator, level: Level) -> Problem:
     return Problem(tuple((sizes * signs).tolist()))
 
 
-def _identity(problem: Problem) -> str:
-    return " ".join(map(str, sorted(problem.terms)))
-
-
 def _worked(terms: Sequence[int], slips: Sequence[int]) -> str:
     """One line a number, ``12-7=5``, the i-th result off by ``slips[i]``; the answer is the last result."""
     total, lines = terms[0], []
@@ -117,7 +113,11 @@ class ChainSum(TextLanes[Problem]):
 
     def problems(self, seeds: npt.ArrayLike, episodes: npt.ArrayLike) -> list[Problem]:
         """Sums of the level's shape, of this split."""
-        return draw_problems(self.split, seeds, episodes, lambda rng: draw(rng, self._shape), _identity)
+        return draw_problems(self.split, seeds, episodes, lambda rng: draw(rng, self._shape), self.canonical)
+
+    def canonical(self, problem: Problem) -> str:
+        """The numbers with their signs in order of size."""
+        return " ".join(map(str, sorted(problem.terms)))
 
     def prompt(self, problem: Problem) -> str:
         """``8+4-15=?``"""  # noqa: D400, D415

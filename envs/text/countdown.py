@@ -306,6 +306,10 @@ class Countdown(TextLanes[Problem]):
         """See :func:`generate`."""
         return generate(seeds, episodes, split=self.split, level=self.level).rows()
 
+    def canonical(self, problem: Problem) -> str:
+        """The numbers in order of size, and the target: what :func:`problem_hash` sees."""
+        return f"{' '.join(map(str, sorted(problem.numbers)))}: {problem.target}"
+
     def prompt(self, problem: Problem) -> str:
         """``Make 57 from 8 4 25.``"""  # noqa: D400, D415
         return f"Make {problem.target} from {' '.join(map(str, problem.numbers))}.{self._rules}"

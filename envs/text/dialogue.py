@@ -51,6 +51,8 @@ class DialogueLanes(ProblemLanes[Problem]):
         answer_length: characters of the longest action that the action space samples.
     """
 
+    lane_state = ("_problems", "_held", "_won", "_readable")
+
     def __init__(
         self,
         num_envs: int,

@@ -1,14 +1,16 @@
 """Guess my city: find out which of the cities in play somebody lives in, by questions answered with a word.
 
-=====  ======  =====
-level  cities  turns
-=====  ======  =====
-1      10      3
-2      20      4
-3      40      5
-4      80      6
-5      100     12
-=====  ======  =====
+=====  ======  =====  =======
+level  cities  turns  by luck
+=====  ======  =====  =======
+1      10      3      30.0%
+2      20      4      20.0%
+3      40      5      12.5%
+4      80      6      7.5%
+5      100     12     12.0%
+=====  ======  =====  =======
+
+By luck, turns / cities, wins who asks nothing and names the cities in the order of the prompt.
 
 What is true of which city stands in ``cities.csv``. Continent, half of the earth, language, sea, number of people (of
 the city with its suburbs), whether it is a capital, and climate are asked for openly, and the answer may be worth more

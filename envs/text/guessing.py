@@ -81,7 +81,8 @@ class GuessingLanes(DialogueLanes[Problem]):
 
     The expert asks the question with the most expected information about what it can still be, and guesses as soon as
     that is one of two, or no turn is left for a question. Who misleads (in :meth:`conversations`) asks at random, and
-    names something else in the end. The two splits share no selection of names.
+    names something else in the end. The two splits share no selection of names; single names are in play in both, since
+    what is true of them is what there is to learn.
 
     Args:
         num_envs: number of lanes.
@@ -126,7 +127,11 @@ class GuessingLanes(DialogueLanes[Problem]):
             names = tuple(rng.permutation(len(self.table.names))[: self.shape.names].tolist())
             return Problem(names, names[int(rng.integers(len(names)))])
 
-        return draw_problems(self.split, seeds, episodes, draw, lambda p: " ".join(map(str, sorted(p.names))))
+        return draw_problems(self.split, seeds, episodes, draw, self.canonical)
+
+    def canonical(self, problem: Problem) -> str:
+        """The names in play, whichever is the right one, in one order."""
+        return " ".join(map(str, sorted(problem.names)))
 
     def prompt(self, problem: Problem) -> str:
         """What it can be, and how many turns there are."""

@@ -11,7 +11,8 @@ level  grid  shortest walk
 =====  ====  =============
 
 Two of five squares are walls, drawn at random; the goal is drawn among the squares that the start reaches in at least
-as many moves as the level says. A maze belongs to one split for ever.
+as many moves as the level says. A maze belongs to one split for ever, and it is the same maze turned, mirrored, walked
+from G to S, or with other squares where no walk gets to (:func:`canonical`).
 """
 
 import re
@@ -110,6 +111,20 @@ def draw(rng: np.random.Generator, level: Level) -> Problem:
             return Problem(tuple(marked), start, goal)
 
 
+def canonical(problem: Problem) -> str:
+    """Alike for mazes that are the same turned, mirrored or walked backwards, and for no others.
+
+    Squares that cannot be reached count as walls: no right walk hangs on them.
+    """
+    reached = reach(problem, problem.start)
+    size = range(len(problem.rows))
+    marks = [["#" if (i, j) not in reached else "." for j in size] for i in size]
+    for i, j in (problem.start, problem.goal):
+        marks[i][j] = "O"
+    turns = [np.rot90(np.array(marks), quarter) for quarter in range(4)]
+    return min("".join(way.ravel().tolist()) for turn in turns for way in (turn, turn.T))
+
+
 def _at_least(before: dict[Square, Square], distance: int) -> list[Square]:
     """The squares at least so far from where the search began."""
     steps: dict[Square, int] = {}
@@ -163,7 +178,11 @@ class Maze(TextLanes[Problem]):
 
     def problems(self, seeds: npt.ArrayLike, episodes: npt.ArrayLike) -> list[Problem]:
         """Mazes of the level, of this split."""
-        return draw_problems(self.split, seeds, episodes, lambda rng: draw(rng, self._shape), lambda p: "".join(p.rows))
+        return draw_problems(self.split, seeds, episodes, lambda rng: draw(rng, self._shape), canonical)
+
+    def canonical(self, problem: Problem) -> str:
+        """See :func:`canonical`."""
+        return canonical(problem)
 
     def prompt(self, problem: Problem) -> str:
         """The grid, one line a row."""

@@ -4,7 +4,11 @@
   (0.125 for "The answer is -4" where the gold answer is -4) never becomes reward.
 * The library draws item i from ``Random(seed + i)``, so neighbouring seeds share their items. Here each problem has a
   seed of its own, hashed from split, seed and episode, of which only item 0 is used.
-* A problem belongs to one split by a hash of its question: the splits share no question, however few there are.
+* A problem belongs to one split by a hash of its question's words in any order, and of its answer: the splits share no
+  question, nor one with its operands, options or sentences in another order, however few there are. (Other names in the
+  same puzzle are not looked through: the library does not say which words are names.)
+* Some data sets have few answers, or one that is right more often than others (always "Yes" wins 71% of syllogism,
+  always "0" wins 62% of circuit_logic): what such a constant wins stands in :data:`.faults.CONSTANT`.
 * Data sets that cannot be graded honestly are refused by name; bad scorers are replaced: see :mod:`.faults`.
 
 Source: Stojanovski et al., Reasoning Gym: Reasoning Environments for Reinforcement Learning with Verifiable Rewards
@@ -30,7 +34,7 @@ from ..core import BatchedVectorEnv, Bools, Info, SingleEnv
 from ..seeding import Split, in_test_split, mix, problem_keys
 from .base import CHARSET, CLOSE, OPEN, TextLanes, last_answer
 from .expressions import grade
-from .faults import BEYOND_ASCII, EXACT, IMPURE, NO_EXTRAS, REBUILT, REFUSED, UNORDERED
+from .faults import BEYOND_ASCII, EXACT, IMPURE, IN_ORDER, NO_EXTRAS, REBUILT, REFUSED, UNORDERED
 
 LONGEST = 16_384  # characters of a question or an answer; longer items are passed over
 DRAWS = 500  # of items, until one fits the split
@@ -41,6 +45,7 @@ UNICODE = CHARSET + "".join(chr(c) for low, high in _RANGES for c in range(low, 
 
 _NUMBER = re.compile(r"[+-]?\d{1,40}((\.\d{1,40})?(e[+-]?\d{1,2})?|/\d{1,40})", re.ASCII | re.IGNORECASE)
 _NO_NUMBER = re.compile(r"(?<![a-z])(nan|inf(inity)?)(?![a-hk-z])", re.IGNORECASE)  # float() reads it, min() errs on it
+_WORD = re.compile(r"\w+|[^\w\s]")
 _PROBABILITY_ERROR = Fraction(1, 1000)  # relative
 
 
@@ -118,11 +123,21 @@ def _has_the_roots(answer: str, entry: Mapping[str, Any]) -> bool:
     return len(numbers) == len(ours) and sorted(numbers) == sorted(number for number in theirs if number is not None)
 
 
+def _is_the_option(answer: str, entry: Mapping[str, Any]) -> bool:
+    """The right option's value as the question prints it, or in full, in any notation; thousands may have commas."""
+    metadata = entry["metadata"]
+    options = zip(metadata["formatted_candidates"], metadata["candidates"], strict=True)
+    right = [entry["answer"], *(printed for printed, value in options if value == metadata["solution"])]
+    number = _as_number(answer.replace(",", ""))
+    return number is not None and number in [_as_number(text.replace(",", "")) for text in right]
+
+
 _GRADERS: dict[str, Callable[[str, Mapping[str, Any]], bool]] = {
     **dict.fromkeys(EXACT, _is_gold),
     "coin_flip": _is_probability,  # the library allows an absolute error, which pays for 0 where the chance is small
     "countdown": _reaches_target,  # the library's scorer runs the answer as Python code, by way of sympy
     "polynomial_equations": _has_the_roots,  # the library passes over what it cannot read
+    "number_format": _is_the_option,  # the library allows an error of 0.01, more than what sets options apart can be
     "puzzle24": _reaches_target,  # the same, and it does not look at which numbers are used
     "n_queens": _is_valid_board,  # the library's scorer runs the answer as Python code
 }
@@ -186,7 +201,7 @@ class ReasoningGym(TextLanes[Problem]):
         waiting = np.arange(len(keys))
         for _ in range(DRAWS):
             drawn = [self._item(seed) for seed in (keys[waiting] >> np.uint64(32)).tolist()]
-            hashes = np.array([_hash(problem.entry["question"]) for problem in drawn], np.uint64)
+            hashes = np.array([_hash(self.canonical(problem)) for problem in drawn], np.uint64)
             fits = (in_test_split(hashes) == (self.split == "test")) & [self._fits(problem) for problem in drawn]
             for j in np.flatnonzero(fits):
                 found[waiting[j]] = drawn[j]
@@ -197,6 +212,13 @@ class ReasoningGym(TextLanes[Problem]):
         raise ValueError(
             f"data set {self.dataset!r} gave no item of the {self.split} split in {DRAWS} draws: too few items"
         )
+
+    def canonical(self, problem: Problem) -> str:
+        """The question's words and signs in one order, and the gold answer, which few other orders leave as it is."""
+        question: str = problem.entry["question"]
+        if self.dataset in IN_ORDER:
+            return question
+        return f"{' '.join(sorted(_WORD.findall(question.lower())))}\n{problem.entry['answer']}"
 
     def prompt(self, problem: Problem) -> str:
         """The library's question."""

@@ -82,10 +82,6 @@ def draw(rng: np.random.Generator, level: Level) -> Problem:
             return problem
 
 
-def _identity(problem: Problem) -> str:
-    return f"{sorted(sorted(row) for row in problem.rows)}{problem.target}"
-
-
 def _text(path: Sequence[int]) -> str:
     return f"{OPEN}{''.join(LETTERS[choice] for choice in path)}{CLOSE}"
 
@@ -127,7 +123,11 @@ class TreeMDP(TextLanes[Problem]):
 
     def problems(self, seeds: npt.ArrayLike, episodes: npt.ArrayLike) -> list[Problem]:
         """Trees of the level's shape, of this split."""
-        return draw_problems(self.split, seeds, episodes, lambda rng: draw(rng, self.shape), _identity)
+        return draw_problems(self.split, seeds, episodes, lambda rng: draw(rng, self.shape), self.canonical)
+
+    def canonical(self, problem: Problem) -> str:
+        """The rows in order, each with its numbers in order of size, and the target."""
+        return f"{sorted(sorted(row) for row in problem.rows)}{problem.target}"
 
     def texts(self) -> list[str]:
         """All answers of this level, in the order of the flattened :meth:`rewards`."""

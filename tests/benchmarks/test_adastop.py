@@ -31,6 +31,15 @@ def test_the_level_is_spent_little_by_little() -> None:
     assert test.add({"a": [1.0, 2.0, 3.0], "b": [4.0, 5.0, 6.0]}) == {("a", "b"): "smaller"}
 
 
+def test_no_more_permutations_cross_in_all_groups_than_the_level_allows() -> None:
+    test = AdaStop(["a", "b"], rng=rng(), group=5, groups=4, level=0.2, permutations=1000)
+    for spent in (50, 100, 150, 200):  # a quarter of the level a group
+        block = rng(spent).standard_normal(5)
+        test.add({"a": block.tolist(), "b": (block + 1e-3).tolist()})
+        assert int((~test._unspent).sum()) == spent
+    assert test.decisions == {("a", "b"): "undecided"}
+
+
 def test_clear_differences_stop_early_and_only_undecided_agents_go_on() -> None:
     shift = {"a": 10.0, "b": 0.0, "c": 0.0}
     test = AdaStop(list(shift), rng=rng(), permutations=2000)

@@ -4,13 +4,16 @@ import shlex
 import shutil
 import subprocess
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 
 from tiltyard.benchmarks import Run, docs, load_runs
+from tiltyard.benchmarks.claims.harness import claims
 from tiltyard.benchmarks.cli import COMMANDS, main
 from tiltyard.benchmarks.commands import parse_seeds, parse_settings
+from tiltyard.benchmarks.list_command import LISTS, List
+from tiltyard.benchmarks.options import evaluation_size, parse_whole
 from tiltyard.benchmarks.runs import read_run
 
 TRAIN = (
@@ -53,7 +56,8 @@ def test_play_writes_the_video_of_a_run(trained, tmp_path, capsys):
 def test_leaderboard_leaves_out_tuning_runs_and_other_versions_and_says_so(trained, tmp_path, capsys):
     root = tmp_path / "runs"
     for seed in (0, 1, 2, 3, 10_000):
-        folder = shutil.copytree(trained.folder, root / f"run{seed}")
+        run = replace(trained.run, seed=seed)
+        folder = shutil.copytree(trained.folder, run.folder(root))
         record = json.loads((folder / "run.json").read_text())
         record["run"]["seed"] = seed
         record["versions"]["mujoco"] = "3.1.0" if seed == 3 else record["versions"]["mujoco"]
@@ -61,19 +65,102 @@ def test_leaderboard_leaves_out_tuning_runs_and_other_versions_and_says_so(train
     assert main(["leaderboard", str(root), "--out", str(tmp_path / "site")]) == 0
     said = capsys.readouterr()
     assert "left out, of other versions" in said.err
-    assert "run3" in said.err
+    assert replace(trained.run, seed=3).name in said.err
     assert "left out: 1 tuning runs" in said.err
     assert (tmp_path / "site" / "index.html").is_file()
 
 
-def test_list_shows_every_row_of_every_catalogue(capsys):
+def test_list_has_a_line_a_row_with_tabs_where_it_is_piped(capsys):
     assert main(["list"]) == 0
-    shown = capsys.readouterr().out
-    for content in docs.TABLES.values():
-        _, _, rows = content()
-        assert all(row[0] in shown for row in rows)
+    lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    listed = [[name, *row] for name, content in LISTS.items() for row in content()[2]]
+    assert lines == listed
     assert main(["list", "suites"]) == 0
-    assert "dsac-t" in capsys.readouterr().out
+    shown = capsys.readouterr().out.splitlines()
+    assert shown == ["\t".join(row) for row in LISTS["suites"]()[2]]
+    assert main(["list", "claims"]) == 0
+    assert [line.split("\t")[0] for line in capsys.readouterr().out.splitlines()] == list(claims())
+    assert main(["list", "datasets"]) == 0
+    assert "tiltyard/hopper/medium-v0\t" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("width", [80, 100, 400])
+def test_list_fits_a_terminal(width, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    for name, content in LISTS.items():
+        assert List(name).run() == 0
+        title, heads, *lines = capsys.readouterr().out.splitlines()
+        assert title == content()[0]
+        assert max(map(len, [heads, *lines])) <= width
+        assert [line.split()[0] for line in lines] == [row[0].split()[0] for row in content()[2]]
+
+
+def test_list_prints_json(capsys):
+    assert main(["list", "envs", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert {"id", "domain", "blind / expert success"} < listed[0].keys()
+    assert main(["list", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out).keys() == LISTS.keys()
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("20000", 20_000), ("20_000", 20_000), ("2e4", 20_000), ("1E6", 10**6), ("1.5e3", 1500), ("0", 0), ("-5", -5)],
+)
+def test_whole_numbers_are_written_as_people_do(text, number):
+    assert parse_whole(text) == number
+    assert type(parse_whole(text)) is int
+
+
+@pytest.mark.parametrize("text", ["1e4.5", "1.5", "ten", "", "nan", "inf", "1e999999999", "1e-3"])
+def test_what_is_no_whole_number_is_refused(text):
+    with pytest.raises(ValueError, match=f"a whole number such as 20000, 20_000 or 2e4 is wanted, got '{text}'"):
+        parse_whole(text)
+
+
+def test_evaluations_grow_with_the_run_up_to_a_hundred_episodes_ten_times():
+    def size(steps, env="tiltyard/HalfCheetah-v5", **given):
+        return evaluation_size(env, steps, given.get("episodes"), given.get("points"))
+
+    sizes = [size(steps) for steps in (100, 2_000, 10_000, 20_000, 10**5, 10**7)]
+    assert sizes == [(10, 1), (20, 1), (33, 3), (50, 4), (100, 10), (100, 10)]
+    for steps in (1_500, 3_000, 7_000, 19_000, 70_000):
+        episodes, points = size(steps)
+        assert episodes * points * 1000 <= 10 * steps
+    assert size(2_000, "tiltyard/Phone-v0") == (20, 2)
+    assert size(100, "tiltyard/ChainSum-v0") == (25, 2)
+    assert size(6_000, "tiltyard/ChainSum-v0") == (100, 10)
+    assert size(100, episodes=7, points=3) == (7, 3)
+    assert size(100, points=6) == (100, 6)  # as commands have it that were published
+
+
+def test_a_runs_command_is_the_run_whatever_the_defaults(monkeypatch):
+    taken = []
+    monkeypatch.setattr(Run, "execute", lambda run, *_, **__: taken.append(run) or sys.exit(0))
+    for given in ({}, {"eval_episodes": 7}, {"eval_points": 3}):
+        run = Run("tiltyard/PointMaze-v0", "sac", 0, 50, {"n_envs": 2, "buffer_size": 1000}, **given)
+        assert main(shlex.split(run.command)[1:]) == 0
+        assert taken.pop() == run
+
+
+def test_options_of_their_own_are_settings_of_the_run(tmp_path, monkeypatch):
+    taken = []
+    monkeypatch.setattr(Run, "execute", lambda run, *_, **__: taken.append(run) or sys.exit(0))
+    line = f"train --env tiltyard/PointMaze-v0 --agent sac --steps 1e2 --out {tmp_path} --n-envs 2 --device cpu"
+    assert main(line.split()) == 0
+    assert taken[0].budget == 100
+    assert taken[0].params == {"n_envs": 2, "device": "cpu"}
+    assert main([*line.split(), "--set", "buffer_size=1e5"]) == 0
+    assert taken[1].params["buffer_size"] == 100_000
+    assert type(taken[1].params["buffer_size"]) is int
+
+
+def test_the_version_is_told_and_listed(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("tiltyard 0.")
+    assert main(["--help"]) == 0
+    assert "tiltyard --version" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -96,6 +183,55 @@ def test_list_shows_every_row_of_every_catalogue(capsys):
             "train --env tiltyard/Countdown-v0 --agent grpo --set method=grop",
             "unknown method 'grop'; did you mean 'grpo'",
         ),
+        (
+            "train --env tiltyard/Hopper-v5 --agent sac --set gamma=abc",
+            "SAC: gamma must be a number from 0 to 1, got 'abc'",
+        ),
+        ("train --env tiltyard/Hopper-v5 --agent sac --set gamma=1.5", "gamma must be a number from 0 to 1, got 1.5"),
+        (
+            "train --env tiltyard/Hopper-v5 --agent sac --set batch_size=-1",
+            "batch_size must be a whole number of at least",
+        ),
+        ("train --env tiltyard/Hopper-v5 --agent sac --device cuda:77", "device 'cuda:77' is not there"),
+        ("train --env tiltyard/Hopper-v5 --agent sac --n-envs 0", "n_envs must be a whole number of at least 1"),
+        (
+            "train --env tiltyard/Hopper-v5 --agent sac --n-envs 2 --set n_envs=2",
+            "give --n-envs or --set n_envs, not both",
+        ),
+        (
+            "train --env tiltyard/Hopper-v5 --agent sac --steps 1e4.5",
+            "a whole number such as 20000, 20_000 or 2e4 is wanted",
+        ),
+        (
+            "train --env tiltyard/Hopper-v5 --agent sac --steps 1.5",
+            "a whole number such as 20000, 20_000 or 2e4 is wanted",
+        ),
+        (
+            "evaluate expert --env tiltyard/Hopper-v5 --episodes 1.5",
+            "a whole number such as 20000, 20_000 or 2e4 is wanted",
+        ),
+        ("train --env tiltyard/Hopper-v5 --agent sac --set policy=Foo", "unknown policy 'Foo'"),
+        (
+            "train --env tiltyard/Hopper-v5 --agent sac --set 'policy_kwargs={\"net_arc\": [8]}'",
+            "unknown keyword 'net_arc'; did you mean 'net_arch'",
+        ),
+        (
+            "train --env tiltyard/Hopper-v5 --agent bc --steps 0 --set dataset=nope/x-v0 offline_steps=5",
+            "no local dataset",
+        ),
+        (
+            "train --env tiltyard/Hopper-v5 --agent bc --steps 0 --set dataset=a-v0 offline_steps=x",
+            "offline_steps is a",
+        ),
+        ("play --env tiltyard/Hoper-v5", "did you mean 'tiltyard/Hopper-v5'"),
+        ("pretrain --env tiltyard/Hoper-v5 --out a.safetensors", "did you mean 'tiltyard/Hopper-v5'"),
+        ("dataset make --env tiltyard/Hoper-v5", "did you mean 'tiltyard/Hopper-v5'"),
+        ("dataset make --env tiltyard/Hopper-v5 --policy expart", "unknown policy 'expart'; did you mean 'expert'"),
+        ("dataset make --env tiltyard/Hopper-v5 --agent sacc", "unknown agent 'sacc'; did you mean 'sac'"),
+        ("dataset make --env tiltyard/Hopper-v5 --set gamma=abc", "SAC: gamma must be a number from 0 to 1, got 'abc'"),
+        ("dataset show tiltyard/nope/x-v0", "there is no local dataset tiltyard/nope/x-v0"),
+        ("report smok", "unknown suite 'smok'; did you mean 'smoke'"),
+        ("--versoin", "did you mean '--version'"),
         ("list envz", "unknown list 'envz'; did you mean 'envs'"),
         ("race smok", "unknown suite 'smok'; did you mean 'smoke'"),
         ("race smoke --agents ppoo", "unknown agent 'ppoo'; did you mean 'ppo'"),

@@ -1,17 +1,21 @@
+import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from threading import Thread
 
 import pytest
 
 from tiltyard.benchmarks import RaceIncomplete, Suite, load_runs, provenance, race
+from tiltyard.benchmarks.cli import main
+from tiltyard.benchmarks.engines import BUSY
+from tiltyard.benchmarks.engines.worker import attempt
 from tiltyard.benchmarks.race import _message
-from tiltyard.benchmarks.runs import _read_json, _write_json
 from tiltyard.benchmarks.suites import Entry, Task
 
 PARAMS = {
@@ -121,10 +125,95 @@ def test_a_run_of_another_version_is_kept_out_and_named(finished, tmp_path):
     for run in runs:
         shutil.copytree(run.folder, tmp_path / run.folder.name)
     record = tmp_path / runs[0].folder.name / "run.json"
-    _write_json(record, _read_json(record) | {"versions": provenance.versions() | {"mujoco": "3.1.0"}})
+    versions = provenance.versions() | {"mujoco": "3.1.0"}
+    record.write_text(json.dumps(json.loads(record.read_text()) | {"versions": versions}))
     with pytest.raises(RaceIncomplete, match=r"was run with mujoco 3.1.0 \(now .*; move .* away to run it again"):
         race(suite(), root=tmp_path)
     assert record.exists()
+
+
+TWO = """
+import sys
+from tiltyard.benchmarks import Suite, race
+from tiltyard.benchmarks.suites import Entry, Recipe, Task
+hopper, data = "tiltyard/Hopper-v5", "tiltyard/hopper/few-v0"
+params = {"learning_starts": 60, "n_envs": 1, "policy_kwargs": {"net_arch": [16]}, "buffer_size": 1000}
+online = Task(hopper, (Entry("sac", 150, 2.0, params),), eval_episodes=4, eval_points=3)
+learns = Entry("iql", 0, 1.0, {"offline_steps": 4, "batch_size": 8, "n_envs": 1})
+offline = Task(hopper, (learns,), eval_episodes=2, eval_points=1, dataset=data)
+recipe = Recipe(hopper, "random", {"episodes": 200})
+suite = Suite("tiny", "", (online, offline), (0, 1), datasets={data: recipe})
+for run in race(suite, root=sys.argv[1], workers=1):
+    print("result", run.run.name, run.normalised)
+"""
+
+
+def test_two_races_in_one_folder_share_the_work_and_both_end_well(tmp_path):
+    command = [sys.executable, "-c", TWO, str(tmp_path / "runs")]
+    kept = {**os.environ, "MINARI_DATASETS_PATH": str(tmp_path / "data")}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    processes = [subprocess.Popen(command, env=kept, **pipes) for _ in "ab"]
+    said = [process.communicate(timeout=300) for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], said
+    results = [[line for line in out.splitlines() if line.startswith("result")] for out, _ in said]
+    assert results[0] == results[1]
+    assert len(results[0]) == 4
+    assert not any("failed" in out for out, _ in said)
+    whole = {"run.json", "final.json", "evaluations.npz", "progress.csv", "checkpoint.zip"}
+    assert {path.name for path in (tmp_path / "runs").iterdir()} == {line.split()[1] for line in results[0]}
+    for folder in (tmp_path / "runs").iterdir():
+        assert {path.name for path in folder.iterdir()} == whole
+
+
+def test_a_race_takes_over_from_another_that_is_killed(tmp_path, capsys):
+    run = suite().runs(seeds=[0])[0]
+    hold = "import sys, time; from pathlib import Path; from tiltyard.benchmarks.folders import claimed\n"
+    hold += "with claimed(Path(sys.argv[1])): print('held', flush=True); time.sleep(600)"
+    with subprocess.Popen(
+        [sys.executable, "-c", hold, str(run.partial(tmp_path))], stdout=subprocess.PIPE, text=True
+    ) as holder:
+        assert holder.stdout.readline() == "held\n"
+        assert attempt(run, tmp_path) == BUSY
+        assert {path.name for path in run.partial(tmp_path).iterdir()} == {"lock"}
+        found = []
+        thread = Thread(target=lambda: found.extend(race(suite(), seeds=[0], root=tmp_path, workers=1)))
+        thread.start()
+        said = []
+        wait_for(lambda: said.append(capsys.readouterr().out) or "waiting for another process" in "".join(said), 120)
+        assert thread.is_alive()
+        holder.kill()
+        thread.join(120)
+    assert [one.run for one in found] == [run]
+    assert [path.name for path in tmp_path.iterdir()] == [run.name]
+
+
+def test_an_errors_own_words_are_printed_as_they_are(tmp_path, capsys, monkeypatch):
+    words = "[/x] [bold]no[/bold] [link=http://e.f]"
+    monkeypatch.setattr(
+        sys.modules[race.__module__], "find_engine", lambda _: lambda runs, *_: iter([(runs[0], words)])
+    )
+    monkeypatch.setattr(sys.modules[race.__module__], "closing", nullcontext)
+    with pytest.raises(RaceIncomplete, match="1 of 1 runs have no result") as caught:
+        race(suite(), seeds=[0], root=tmp_path)
+    assert words in str(caught.value)
+    assert words in capsys.readouterr().out.replace("\n", " ")
+
+
+def test_a_folder_may_have_any_name(tmp_path):
+    name = "with space, ünïcode-δ, [bold]x[/y], 'a\"b"
+    runs = race(suite(), seeds=[0], root=tmp_path / name)
+    assert load_runs(tmp_path / name) == runs
+    assert main(["leaderboard", str(tmp_path / name), "--out", str(tmp_path / name / "site")]) == 0
+
+
+def test_where_nothing_can_be_written_is_said_in_a_sentence(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    for out in ("file", "file/runs", "/proc/runs"):
+        for command in ("race smoke --agents sac --seeds 0", "train --env tiltyard/Hopper-v5 --agent sac --steps 10"):
+            assert main([*command.split(), "--out", str(tmp_path / out)]) == 2
+            (said,) = capsys.readouterr().err.splitlines()
+            assert said.startswith("tiltyard: ")
+            assert out in said
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])

@@ -96,7 +96,12 @@ def test_a_finished_run_is_read_and_not_run_again(finished):
 
 def test_the_normalised_score_is_half_way_between_random_and_expert(copy):
     row = find("tiltyard/Hopper-v5")
-    edit(copy / "final.json", scores=[row.random_score, row.expert_score])
+    scores = [row.random_score, row.expert_score] * 2
+    edit(copy / "final.json", scores=scores)
+    with np.load(copy / "evaluations.npz") as found:
+        points = dict(found)
+    points["results"][-1] = scores
+    np.savez(copy / "evaluations.npz", **points)
     assert read_run(copy).normalised == pytest.approx(0.5)
 
 
@@ -181,7 +186,7 @@ def test_one_version_keeps_the_installed_one_else_the_most_frequent(finished):
 def test_the_command_reproduces_the_run():
     run = Run("tiltyard/Hopper-v5", "sac", 3, 500, {"gamma": 0.9, "policy": "MlpPolicy", "policy_kwargs": {"n": [1]}})
     assert run.command == (
-        "tiltyard train --env tiltyard/Hopper-v5 --agent sac --seed 3 --steps 500 "
+        "tiltyard train --env tiltyard/Hopper-v5 --agent sac --seed 3 --steps 500 --eval-episodes 100 --eval-points 10 "
         "--set gamma=0.9 --set policy=MlpPolicy --set 'policy_kwargs={\"n\": [1]}'"
     )
 
@@ -226,6 +231,9 @@ def test_a_run_that_cannot_start_is_refused_before_anything_starts(tmp_path, cha
         ({"seed": 1_000_000}, "below 1000000, where evaluation seeds begin"),
         ({"budget": 0}, "budget must be an integer of at least 1"),
         ({"params": {"gamma": object()}}, "what JSON can hold"),
+        ({"params": ["gamma"]}, r"a run's params must be a mapping, got \['gamma'\]"),
+        ({"env_id": None}, "a run's env_id must be text, got None"),
+        ({"agent": 3}, "a run's agent must be text, got 3"),
     ],
 )
 def test_a_run_that_makes_no_sense_cannot_be_written_down(change, message):

@@ -15,6 +15,7 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import tiltyard.envs
+from tiltyard.benchmarks import blind
 from tiltyard.envs.catalogue import ROWS, Row
 
 EPISODES = {"text": 100, "gui": 40, "driving": 40, "robotics": 10}
@@ -161,33 +162,111 @@ def test_global_randomness_is_neither_read_nor_written(row: Row) -> None:
     np.testing.assert_array_equal(before, np.random.get_state()[1])  # type: ignore[index]
 
 
+TWINS = "-v5"  # Gymnasium's own tasks: there, too, actions outside the space pass
+STRANGE: list[Any] = [
+    None,
+    np.array(0.5, object),
+    np.float32("nan"),
+    1 + 2j,
+    ["1.0"],
+    [[0.0], [0.0, 0.0]],
+    {"a": 0.0},
+    b"back",
+    np.zeros((3, 4, 5)),
+    [None, 0.0],
+    np.array([None, "a"], object),
+    np.ma.masked_array([0.0, 1.0], [True, False]),
+    np.ma.masked,
+]
 BAD: dict[type, list[Any]] = {
-    Text: [None, 3, np.zeros(2), ["a", "b"]],
-    Box: [None, "left", np.full(99, 0.1, np.float32), "nan", "huge"],
-    Discrete: [None, "left", -1, 10_000, 0.5, float("nan"), np.array([0, 1])],
-    MultiDiscrete: [None, "left", np.array([10_000])],
+    Text: [3, 0.5, np.array("a"), np.zeros(2), ["a", "b"], np.ma.masked_array(["a"], [True])],
+    Box: [
+        0,
+        0.5,
+        np.array(0.5),
+        "left",
+        "0.5",
+        "x" * 10**7,
+        np.full(99, 0.1, np.float32),
+        "nan",
+        "inf",
+        "huge",
+        "mask",
+    ],
+    Discrete: ["left", "1", "x" * 10**7, -1, 10_000, 0.5, float("nan"), np.array([0, 1])],
+    MultiDiscrete: ["left", np.array([10_000])],
 }
 
 
+def bad_actions(space: Space[Any]) -> list[Any]:
+    """What is no action of ``space`` in any environment."""
+    found = list(STRANGE)
+    for bad in next(bads for kind, bads in BAD.items() if isinstance(space, kind)):
+        if isinstance(bad, str) and bad in ("nan", "inf", "huge"):
+            bad = np.full(space.shape, 1e11 if bad == "huge" else float(bad), space.dtype)
+        elif isinstance(bad, str) and bad == "mask":
+            bad = np.ma.masked_array(space.sample(), np.arange(np.prod(space.shape)) == 0)
+        found.append(bad)
+    return found
+
+
+def assert_refused(env: Any, action: Any) -> None:
+    with pytest.raises(tiltyard.envs.InvalidAction, match="got") as caught:
+        env.step(action)
+    assert "x" * 200 not in str(caught.value), "a message quotes at most 200 characters"
+    assert len(str(caught.value)) < 600
+
+
 @each_row
+@pytest.mark.filterwarnings("error")
 def test_bad_action_is_refused_by_name_and_changes_nothing(row: Row) -> None:
     env, twin = gymnasium.make(row.id, disable_env_checker=True), gymnasium.make(row.id, disable_env_checker=True)
     env.reset(seed=8), twin.reset(seed=8)
-    space = env.action_space
-    for bad in next(bads for kind, bads in BAD.items() if isinstance(space, kind)):
-        if isinstance(space, Box) and isinstance(bad, str) and bad != "left":
-            bad = np.full(space.shape, np.nan if bad == "nan" else 1e9, space.dtype)
-        with pytest.raises(tiltyard.envs.InvalidAction, match="got"):
-            env.step(bad)
-    action = sampler(space, 3)(None)
+    for bad in bad_actions(env.action_space):
+        assert_refused(env, bad)
+    action = sampler(env.action_space, 3)(None)
     (o1, r1, te1, _, _), (o2, r2, te2, _, _) = env.step(action), twin.step(action)
     assert same(o1, o2)
     assert (r1, te1) == (r2, te2)
 
 
 @each_row
+@pytest.mark.filterwarnings("error")
+def test_bad_batch_is_refused_by_name_and_changes_no_lane(row: Row) -> None:
+    env, twin = vector(row, 2), vector(row, 2)
+    env.reset(seed=8), twin.reset(seed=8)
+    single = env.single_action_space
+    draw = sampler(single, 3)
+    good = [draw(None) for _ in range(2)]
+    for bad in bad_actions(single):
+        if not (isinstance(single, Text) and isinstance(bad, list) and bad == ["a", "b"]):  # which is a good batch
+            assert_refused(env, bad)
+        assert_refused(env, [good[0], bad])
+    for bad in (3, "ab", "x" * 10**7, b"ab", good[:1], [*good, good[0]], np.array(0), np.float64(0.5), {0: 1, 1: 2}):
+        assert_refused(env, bad)
+    assert_refused(env, np.ma.masked_array(np.array(good), np.array(good) == good[0]))
+    batch = good if isinstance(single, Text) else np.array(good)
+    for ours, theirs in zip(env.step(batch)[:4], twin.step(batch)[:4], strict=True):
+        assert all(same(lane(ours, i), lane(theirs, i)) for i in range(2))
+
+
+@each_row
+def test_actions_outside_a_box_pass_in_gymnasiums_tasks_and_raise_in_others(row: Row) -> None:
+    env = gymnasium.make(row.id)
+    if not isinstance(env.action_space, Box):
+        return
+    env.reset(seed=0)
+    outside = (env.action_space.high * 1.5).astype(np.float32)
+    if row.id.endswith(TWINS):
+        assert env.step(outside)[0] is not None
+    else:
+        assert_refused(env, outside)
+        gymnasium.make(row.id, invalid_action="clip")  # is offered wherever there is something to clip
+
+
+@each_row
 def test_unknown_keyword_names_the_valid_ones(row: Row) -> None:
-    with pytest.raises(TypeError, match="unknown keyword 'splitt'; did you mean 'split'"):
+    with pytest.raises(TypeError, match=r"\w+\(\) got an unexpected keyword argument 'splitt'; did you mean 'split'"):
         gymnasium.make(row.id, splitt="test")
 
 
@@ -236,6 +315,30 @@ def test_audit_random_score_is_as_published(row: Row) -> None:
     standard_error = returns.std(ddof=1) / np.sqrt(n)
     scale = abs(row.expert_score - row.random_score)
     assert abs(returns.mean() - row.random_score) <= 5 * standard_error + 0.01 * scale
+
+
+BLIND_EPISODES = {"text": 40, "gui": 10, "driving": 30, "robotics": 8}
+LONG = 600  # steps, beyond which three episodes have to do
+
+
+@each_row
+def test_audit_blind_policies_earn_no_more_than_stated(row: Row) -> None:
+    assert row.blind_score is not None
+    assert row.blind_success is not None
+    # Words that fill in a question's names or numbers are no actions that blind.py knows: tests/envs/text/test_blind.py
+    # and tests/envs/gui/test_phone.py play those.
+    best = "replay 0" if row.domain in ("text", "gui") else row.blind_policy
+    held = [] if row.domain == "text" else ["hold 20"]
+    for name in dict.fromkeys([best, *held]):
+        played = blind.play(row, name, 3 if row.max_episode_steps > LONG else BLIND_EPISODES[row.domain])
+        n = len(played.success)
+        rate = max(row.blind_success, 0.01)  # stated after a hundred or so episodes
+        chance = np.sqrt(rate * (1 - rate) / n)
+        assert played.success.mean() <= row.blind_success + 3 * chance, name
+        # Of a few episodes none may succeed where one in a hundred does: their returns then do not vary.
+        scale = abs(row.expert_score - row.random_score)
+        standard_error = max(played.returns.std(ddof=1) / np.sqrt(n), scale * chance)
+        assert played.returns.mean() <= row.blind_score + 5 * standard_error + 0.01 * scale, name
 
 
 @each_row

@@ -17,6 +17,7 @@ from gymnasium.spaces import Box, Discrete, MultiDiscrete
 from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 
+from ...envs.actions import quoted
 from ...envs.errors import InvalidAction
 from .streams import ALL, Bools, Ints, LaneStreams, Seeds, lanes_reset
 
@@ -64,9 +65,9 @@ class Line:
             number = batch.dtype.kind in "fiu" and batch.shape[1:] == self.space.shape
             if number and ((batch >= low) & (batch <= high)).all():  # so written that NaN is refused
                 return batch
-        elif all(self.space.contains(one) for one in batch):
+        elif batch.ndim and all(self.space.contains(one) for one in batch):
             return batch
-        raise InvalidAction(f"actions must be in {self.space}, got {batch.tolist()}")
+        raise InvalidAction(f"actions must be in {self.space}, got {quoted(batch.tolist())}")
 
     def sent(self, actions: Array) -> Array:
         """The line ``[n, high + 1, ...]`` with these actions at its newest end."""

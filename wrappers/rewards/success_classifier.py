@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch as th
-from safetensors import SafetensorError, safe_open
+from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
@@ -236,13 +236,27 @@ class SuccessClassifier:
             with safe_open(str(path), "pt") as file:
                 settings = json.loads((file.metadata() or {})["success_classifier"])
                 weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
-            temperature, shape = float(settings.pop("temperature")), tuple(settings.pop("shape"))
-            made = cls(**settings)
-            made.network = build_network(shape, made.hidden)
-            made.network.load_state_dict(weights)
-        except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
-            raise ValueError(f"{path} is no success classifier saved by Tiltyard ({error})") from error
-        made.temperature, made.shape = temperature, shape
+            return cls._filled(weights, **settings)
+        except Exception as error:  # whatever is wrong with the file
+            said = " ".join(str(error).split())[:400]
+            raise ValueError(f"{path} is no success classifier saved by Tiltyard, or is damaged ({said})") from error
+
+    @classmethod
+    def _filled(
+        cls, weights: dict[str, Tensor], *, temperature: float, shape: list[int], hidden: list[int], **settings: Any
+    ) -> "SuccessClassifier":
+        """A classifier of stored weights, which are taken as they are: nothing else is allocated."""
+        if not (0 < temperature < np.inf and all(type(size) is int and size > 0 for size in (*shape, *hidden))):
+            raise ValueError("its temperature or its sizes are not numbers above 0")
+        if len(hidden) > len(weights):
+            raise ValueError("it has more layers than weights")
+        made = cls(hidden=hidden, **settings)
+        with th.device("meta"):
+            made.network = build_network(tuple(shape), made.hidden)
+        if any(weights[name].dtype != own.dtype for name, own in made.network.state_dict().items()):
+            raise ValueError("its weights are not of the network's type")
+        made.network.load_state_dict(weights, assign=True)
+        made.temperature, made.shape = float(temperature), tuple(shape)
         return made
 
 

@@ -8,15 +8,15 @@ import numpy.typing as npt
 from gymnasium.spaces import Box, Discrete
 
 from .... import unknown
+from ...actions import OutOfBounds, bounded, check_mode, numbers
 from ...core import BatchedVectorEnv, Bools, Floats, Info, Ints, Lanes, SingleEnv
-from ...errors import InvalidAction
 from ...seeding import check_split, problem_keys
 from ..compiled import compiled, uniform
 from ..planner import expert_box, expert_discrete
 from ..render import draw
 from ..rewards import judge
 from ..sensors import SIZE, sense
-from ..state import INFRACTIONS, LANE_WIDTH, SUBSTEPS, VEHICLE, WORLD, Cars, Vehicle, World
+from ..state import INFRACTIONS, LANE_WIDTH, OFFENCES, SUBSTEPS, VEHICLE, WORLD, Cars, Vehicle, World
 from ..traffic import drive_traffic, follow, move, sort
 from ..vehicle import (
     LENGTH,
@@ -124,7 +124,7 @@ def begin_world(world: World, cars: Cars, order: Any, key: Any, lanes: int, dens
     world.goal_lane = world.plan = ego.lane
     world.clock = world.best = world.still = world.straddle = 0.0
     world.last_v, world.last_lon, world.last_lat, world.last_yaw = ego.v, 0.0, 0.0, 0.0
-    world.infraction = world.success = 0
+    world.infraction = world.offence = world.success = 0
     occupy(world, ego)
 
 
@@ -204,14 +204,16 @@ class Highway(Lanes):
     (positive to the left, 1: the largest angle at the present speed); ``"discrete"`` is keep, left, right, faster,
     slower: the lane and the target speed (in tenths of the limit) of a tracker that does not watch the traffic.
 
-    **Reward**: see :mod:`..rewards`; at most 1 an episode. **Termination**: route complete (``success``) or a hard
-    infraction (``info["infraction"]``: collision, off_road, wrong_way, blocked, late).
+    **Reward**: see :mod:`..rewards`; at most 1 an episode. **Termination**: route complete or a hard infraction
+    (``info["infraction"]``: collision, off_road, wrong_way, blocked, late). **Success**: route complete without either
+    that or an offence (``info["offence"]``, the episode's first: outside_lanes, speeding, straddling).
 
     Args:
         num_envs: number of lanes (of environments; the road's are ``lanes``).
         split: "train" or "test".
         render_mode: None or "rgb_array".
         action: "box" or "discrete".
+        invalid_action: "raise" refuses a pedal or steering outside [-1, 1]; "clip" clips it, if finite (box alone).
         lanes: lanes of the road, 1 to 6; drawn for each problem if None.
         density: vehicles per km and lane, 0 to 24; drawn if None.
         route_length: in m, at least 300; drawn if None (beyond 900, raise ``max_episode_steps`` as well).
@@ -219,6 +221,7 @@ class Highway(Lanes):
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 5}
+    lane_state = ("worlds", "cars", "_order")
 
     def __init__(
         self,
@@ -227,6 +230,7 @@ class Highway(Lanes):
         split: Literal["train", "test"] = "train",
         render_mode: Literal["rgb_array"] | None = None,
         action: Action = "box",
+        invalid_action: OutOfBounds = "raise",
         lanes: int | None = None,
         density: float | None = None,
         route_length: float | None = None,
@@ -241,6 +245,9 @@ class Highway(Lanes):
         _between("route_length", route_length, MIN_ROUTE, 1e5)
         _between("threads", threads, 1, 1024)
         self.discrete = action == "discrete"
+        self.invalid_action = check_mode(invalid_action)
+        if self.discrete and invalid_action == "clip":
+            raise ValueError('invalid_action="clip" needs action="box": there is no nearest of five meta-actions')
         self.observation_space = Box(-1.0, 1.0, (SIZE,), np.float32)
         self.action_space = Discrete(len(ACTIONS)) if self.discrete else Box(-1.0, 1.0, (2,), np.float32)
         self._given = (lanes or 0, -1.0 if density is None else float(density), float(route_length or 0.0))
@@ -250,7 +257,19 @@ class Highway(Lanes):
         self._order = np.zeros(self.cars.shape, np.int64)
         bounds = np.linspace(0, num_envs, min(threads, num_envs) + 1).astype(int)
         self._parts = [(int(a), int(b)) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+        self._start_threads()
+
+    def _start_threads(self) -> None:
         self._pool = ThreadPoolExecutor(len(self._parts)) if len(self._parts) > 1 else None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and pickles: all but the threads."""
+        return {name: value for name, value in vars(self).items() if name != "_pool"}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        """A copy has threads of its own."""
+        vars(self).update(kept)
+        self._start_threads()
 
     def begin(self, lanes: Ints, seeds: Ints, episodes: Ints) -> None:
         """Draws the problems and settles their traffic."""
@@ -262,25 +281,15 @@ class Highway(Lanes):
         return self._check_discrete(actions) if self.discrete else self._check_box(actions)
 
     def _check_box(self, actions: Any) -> npt.NDArray[np.float64]:
-        wanted = "pedal and steering, two numbers in [-1, 1]"
-        array = _numeric(actions, "fiu", wanted)
-        if array.shape != (self.num_envs, 2):
-            raise InvalidAction(f"an action is {wanted}; got shape {array.shape[1:]} in {len(array)} lanes")
-        bad = ~(np.abs(array) <= 1.0).all(axis=1)  # true for NaN as well
-        if bad.any():
-            lane = int(np.argmax(bad))
-            raise InvalidAction(f"an action is {wanted}; got {array[lane].tolist()} in lane {lane}")
-        return array.astype(np.float64)
+        wanted = "an action is pedal and steering, two numbers in [-1, 1]"
+        array = numbers(actions, (self.num_envs, 2), kinds="fiu", wanted=wanted)
+        return bounded(array, -1.0, 1.0, wanted=wanted, invalid_action=self.invalid_action).astype(np.float64)
 
     def _check_discrete(self, actions: Any) -> npt.NDArray[np.float64]:
-        wanted = "an integer: " + ", ".join(f"{i} {name}" for i, name in enumerate(ACTIONS))
-        array = _numeric(actions, "iu", wanted)
-        if array.shape != (self.num_envs,):
-            raise InvalidAction(f"an action is {wanted}; got shape {array.shape[1:]} in {len(array)} lanes")
-        bad = (array < 0) | (array >= len(ACTIONS))
-        if bad.any():
-            lane = int(np.argmax(bad))
-            raise InvalidAction(f"an action is {wanted}; got {int(array[lane])} in lane {lane}")
+        wanted = "an action is an integer: " + ", ".join(f"{i} {name}" for i, name in enumerate(ACTIONS))
+        array = bounded(
+            numbers(actions, (self.num_envs,), kinds="iu", wanted=wanted), 0, len(ACTIONS) - 1, wanted=wanted
+        )
         return np.stack([array.astype(np.float64), np.zeros(self.num_envs)], axis=1)
 
     def advance(self, actions: npt.NDArray[np.float64], active: Bools) -> tuple[Floats, Bools]:
@@ -290,7 +299,7 @@ class Highway(Lanes):
             step_worlds(*args, 0, self.num_envs)
         else:
             list(self._pool.map(lambda part: step_worlds(*args, *part), self._parts))
-        ended = (self.worlds["infraction"] != 0) | (self.worlds["success"] != 0)
+        ended = (self.worlds["infraction"] != 0) | (self.worlds["best"] >= self.worlds["length"])
         return self.worlds["reward"].copy(), ended
 
     def observe(self) -> npt.NDArray[np.float32]:
@@ -306,10 +315,11 @@ class Highway(Lanes):
         return {"lanes": self.worlds["lanes"].copy(), "vehicles": self.worlds["vehicles"] - 1, **columns}
 
     def step_info(self) -> Info:
-        """``success, infraction, route_completion`` (so far)``, reward_terms``."""
+        """``success, infraction, offence, route_completion`` (so far)``, reward_terms``."""
         return {
             "success": self.worlds["success"] != 0,
             "infraction": np.array(INFRACTIONS)[self.worlds["infraction"]],
+            "offence": np.array(OFFENCES)[self.worlds["offence"]],
             "route_completion": self.worlds["best"] / self.worlds["length"],
             "reward_terms": {term: self.worlds[term].copy() for term in TERMS},
         }
@@ -328,16 +338,6 @@ class Highway(Lanes):
         """Ends the threads."""
         if self._pool is not None:
             self._pool.shutdown()
-
-
-def _numeric(actions: Any, kinds: str, wanted: str) -> npt.NDArray[Any]:
-    try:
-        array = np.asarray(actions)
-    except (ValueError, TypeError) as error:
-        raise InvalidAction(f"an action is {wanted}; got {actions!r}") from error
-    if array.dtype.kind not in kinds:
-        raise InvalidAction(f"an action is {wanted}; got {actions!r}")
-    return array
 
 
 class HighwayEnv(SingleEnv):

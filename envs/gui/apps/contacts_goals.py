@@ -13,8 +13,8 @@ from .contacts import FORM, Contact, Contacts
 NEW: Hop = ("New contact", "form", None)
 
 
-def _goal(text: str, state: State, book: Contacts, task: Task) -> Goal:
-    return Goal(text, {**state, "contacts": book}, (task,))
+def _goal(text: str, state: State, book: Contacts, *tasks: Task, asked: tuple[object, ...]) -> Goal:
+    return Goal(text, {**state, "contacts": book}, tasks, asked=asked)
 
 
 def to(contact: Contact) -> Hop:
@@ -47,33 +47,43 @@ def _call(rng: np.random.Generator, state: State) -> Goal:
     contact = pick(rng, book.contacts)
     text = phrase(rng, ("Call {n} with the Phone app", "Open Phone and call {n}", "In Phone, call {n}"), n=contact.name)
     expected = book.calling(contact.number)
-    return _goal(text, state, expected, call_task(contact, expected))
+    return _goal(text, state, expected, call_task(contact, expected), asked=(contact.name,))
 
 
 def _call_ending(rng: np.random.Generator, state: State) -> Goal:
     book: Contacts = state["contacts"]
     contact = pick(rng, book.contacts)
     wordings = ("Call the contact whose number ends in {e}", "In Phone, call the person with the number ending in {e}")
-    expected = book.calling(contact.number)
-    return _goal(phrase(rng, wordings, e=contact.number[-2:]), state, expected, call_task(contact, expected))
+    expected, ending = book.calling(contact.number), contact.number[-2:]
+    return _goal(phrase(rng, wordings, e=ending), state, expected, call_task(contact, expected), asked=(ending,))
 
 
 def _star(rng: np.random.Generator, state: State) -> Goal:
     book: Contacts = state["contacts"]
     starred = bool(rng.integers(2))
     contact = pick(rng, [contact for contact in book.contacts if contact.favourite == starred])
-    expected = book.saving(contact, replace(contact, favourite=not contact.favourite))
-    button = "Remove favourite" if contact.favourite else "Add favourite"
     wordings = (
         ("In Phone, remove {n} from the favourites", "Open Phone and remove the favourite {n}")
         if contact.favourite
         else ("In Phone, add {n} to the favourites", "Open Phone and make {n} a favourite")
     )
+    text, expected = phrase(rng, wordings, n=contact.name), starring(book, contact)
+    return _goal(text, state, expected, star_task(contact, expected), asked=(contact.name, starred))
+
+
+def starring(book: Contacts, contact: Contact) -> Contacts:
+    """The state after making a contact a favourite, or none if it is one."""
+    return book.saving(contact, replace(contact, favourite=not contact.favourite))
+
+
+def star_task(contact: Contact, book: Contacts) -> Task:
+    """Makes a contact a favourite, or none if it is one; done when the address book is that of ``book``."""
+    button = "Remove favourite" if contact.favourite else "Add favourite"
 
     def act(pilot: Pilot) -> str:
         return listed(pilot) or pilot.go("contacts", to(contact)) or pilot.press(button)
 
-    return _goal(phrase(rng, wordings, n=contact.name), state, expected, Task(_reached(expected), act))
+    return Task(lambda state: state["contacts"].contacts == book.contacts, act)
 
 
 def _reached(book: Contacts) -> Callable[[State], bool]:
@@ -90,7 +100,7 @@ def _delete(rng: np.random.Generator, state: State) -> Goal:
         return listed(pilot) or pilot.go("contacts", to(contact)) or pilot.press(button)
 
     text = phrase(rng, ("In Phone, delete the contact {n}", "Open Phone and delete {n}"), n=contact.name)
-    return _goal(text, state, expected, Task(_reached(expected), act))
+    return _goal(text, state, expected, Task(_reached(expected), act), asked=(contact.name,))
 
 
 def _add(rng: np.random.Generator, state: State) -> Goal:
@@ -104,7 +114,8 @@ def _add(rng: np.random.Generator, state: State) -> Goal:
         ("Add a contact named {c.name} with the number {c.number}", "Save {c.number} as a new contact called {c.name}"),
         c=contact,
     )
-    return _goal(text, state, expected, Task(_reached(expected), lambda pilot: _form(pilot, contact, NEW)))
+    task = Task(_reached(expected), lambda pilot: _form(pilot, contact, NEW))
+    return _goal(text, state, expected, task, asked=(name, contact.number))
 
 
 def _form(pilot: Pilot, contact: Contact, *path: Hop) -> str:
@@ -121,7 +132,8 @@ def _edit(rng: np.random.Generator, state: State) -> Goal:
     expected = book.saving(old, new)
     text = phrase(rng, ("Change the {w} of {n} to {v}", "In Phone, set {n}'s {w} to {v}"), w=words, n=old.name, v=value)
     edit: Hop = ("Edit", "form", old.name)
-    return _goal(text, state, expected, Task(_reached(expected), lambda pilot: _form(pilot, new, to(old), edit)))
+    task = Task(_reached(expected), lambda pilot: _form(pilot, new, to(old), edit))
+    return _goal(text, state, expected, task, asked=(old.name, key, value))
 
 
 def _call_back(rng: np.random.Generator, state: State) -> Goal:
@@ -138,13 +150,21 @@ def _call_back(rng: np.random.Generator, state: State) -> Goal:
     state["contacts"] = book
     contact = book.find(book.caller(log[chosen].number))
     assert contact is not None
-    expected = book.calling(contact.number)
-    wordings = ("Call back the person whose call was missed most recently", "Return the latest missed call")
-    return _goal(phrase(rng, wordings), state, expected, call_task(contact, expected))
+    friend = pick(rng, [one for one in book.contacts if not one.favourite])
+    called = book.calling(contact.number)
+    expected = starring(called, friend)
+    wordings = (
+        "Call back the person whose call was missed most recently, then add {n} to the favourites",
+        "Return the latest missed call, then make {n} a favourite",
+    )
+    tasks = call_task(contact, called), star_task(friend, expected)
+    return _goal(phrase(rng, wordings, n=friend.name), state, expected, *tasks, asked=(friend.name,))
 
 
 def _clear_log(rng: np.random.Generator, state: State) -> Goal:
-    expected = replace(state["contacts"], log=())
+    cleared = replace(state["contacts"], log=())
+    contact = pick(rng, cleared.contacts)
+    expected = cleared.calling(contact.number)
 
     def act(pilot: Pilot) -> str:
         on_tab = pilot.go("contacts")
@@ -154,8 +174,13 @@ def _clear_log(rng: np.random.Generator, state: State) -> Goal:
             return pilot.press("Recents", "tab")
         return pilot.press("Clear" if pilot.phone.dialog else "Clear call log")
 
-    text = phrase(rng, ("In Phone, clear the call log", "Open Phone and delete all recent calls from the call log"))
-    return _goal(text, state, expected, Task(_reached(expected), act))
+    wordings = (
+        "In Phone, clear the call log, then call {n}",
+        "Open Phone and delete all recent calls from the call log, then call {n}",
+    )
+    clear = Task(lambda state: state["contacts"].log in (cleared.log, expected.log), act)
+    tasks = clear, call_task(contact, expected)
+    return _goal(phrase(rng, wordings, n=contact.name), state, expected, *tasks, asked=(contact.name,))
 
 
 GOALS = (

@@ -25,7 +25,8 @@ def _order_to(rng: np.random.Generator, state: State) -> Goal:
     )
     text = phrase(rng, wordings, w=spoken(line), n=contact.name, p=payment.lower())
     tasks = order_tasks(line, final, contact.name, contact.street, contact.city, payment)
-    return Goal(text, {**state, "shop": final}, tasks, look=("contacts", to(contact)))
+    asked = spoken(line), contact.name, payment
+    return Goal(text, {**state, "shop": final}, tasks, look=("contacts", to(contact)), asked=asked)
 
 
 def _call_recipient(rng: np.random.Generator, state: State) -> Goal:
@@ -43,7 +44,8 @@ def _call_recipient(rng: np.random.Generator, state: State) -> Goal:
     )
     text = phrase(rng, wordings, n=order.number)
     look = ("shop", ORDERS, (f"Order {order.number}", "order", order.number))
-    return Goal(text, {**state, "contacts": expected}, (call_task(contact, expected),), look=look)
+    task = call_task(contact, expected)
+    return Goal(text, {**state, "contacts": expected}, (task,), look=look, asked=(order.number,))
 
 
 def _fly_then_call(rng: np.random.Generator, state: State) -> Goal:
@@ -53,9 +55,8 @@ def _fly_then_call(rng: np.random.Generator, state: State) -> Goal:
     book = state["contacts"].calling(contact.number)
     expected = {**change(state, "settings", airplane=False), "contacts": book}
     wordings = ("Turn off airplane mode, then call {n}", "The phone is in airplane mode: turn that off and call {n}")
-    return Goal(
-        phrase(rng, wordings, n=contact.name), expected, (switch_task("airplane", False), call_task(contact, book))
-    )
+    tasks = switch_task("airplane", False), call_task(contact, book)
+    return Goal(phrase(rng, wordings, n=contact.name), expected, tasks, asked=(contact.name,))
 
 
 def _join_then_shop(rng: np.random.Generator, state: State) -> Goal:
@@ -68,7 +69,8 @@ def _join_then_shop(rng: np.random.Generator, state: State) -> Goal:
     expected = {**joined(state, network), "shop": shop}
     wordings = ("Join the Wi-Fi {n} (password {p}) and put {w} into the cart of the Shop",)
     text = phrase(rng, wordings, n=network.name, p=network.password, w=spoken(line))
-    return Goal(text, expected, (join_task(network), add_task(line, lambda now: now.cart == shop.cart)))
+    tasks = join_task(network), add_task(line, lambda now: now.cart == shop.cart)
+    return Goal(text, expected, tasks, asked=(network.name, network.password, spoken(line)))
 
 
 def _quiet_call(rng: np.random.Generator, state: State) -> Goal:
@@ -80,7 +82,8 @@ def _quiet_call(rng: np.random.Generator, state: State) -> Goal:
     expected = {**change(state, "settings", do_not_disturb=want), "contacts": book}
     text = f"Turn {'on' if want else 'off'} do not disturb, then call {contact.name}"
     assert not has(do_not_disturb=want)(state)
-    return Goal(text, expected, (switch_task("do_not_disturb", want), call_task(contact, book)))
+    tasks = switch_task("do_not_disturb", want), call_task(contact, book)
+    return Goal(text, expected, tasks, asked=(want, contact.name))
 
 
 GOALS = (

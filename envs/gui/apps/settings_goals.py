@@ -52,7 +52,7 @@ def switch_task(field: str, want: bool) -> Task:
     return Task(has(**{field: want}), lambda pilot: pilot.go("settings", *path) or pilot.press(title, "switch"))
 
 
-Part = tuple[str, State, Task]
+Part = tuple[str, tuple[object, ...], State, Task]  # words, what they ask for, expected state, task
 
 
 def _switch_part(rng: np.random.Generator, state: State) -> Part:
@@ -61,7 +61,7 @@ def _switch_part(rng: np.random.Generator, state: State) -> Part:
     state.update(change(state, "settings", **{field: not want}))
     on = "on" if want else "off"
     do = phrase(rng, ("turn {on} {words}", "turn {words} {on}", "switch {on} {words}"), on=on, words=words)
-    return do, change(state, "settings", **{field: want}), switch_task(field, want)
+    return do, (field, want), change(state, "settings", **{field: want}), switch_task(field, want)
 
 
 def _choose_part(rng: np.random.Generator, state: State) -> Part:
@@ -70,21 +70,22 @@ def _choose_part(rng: np.random.Generator, state: State) -> Part:
     want = pick(rng, options)
     do = phrase(rng, ("set the {words} to {want}", "change the {words} to {want}"), words=words, want=want)
     task = Task(has(**{field: want}), lambda pilot: pilot.go("settings", *path) or pilot.press(want, "radio"))
-    return do, change(state, "settings", **{field: want}), task
+    return do, (field, want), change(state, "settings", **{field: want}), task
 
 
 def _one(part: Callable[[np.random.Generator, State], Part]) -> Callable[[np.random.Generator, State], Goal]:
     def make(rng: np.random.Generator, state: State) -> Goal:
-        do, expected, task = part(rng, state)
-        return Goal(phrase(rng, PLACE, do=do), expected, (task,))
+        do, asked, expected, task = part(rng, state)
+        return Goal(phrase(rng, PLACE, do=do), expected, (task,), asked=asked)
 
     return make
 
 
 def _both(rng: np.random.Generator, state: State) -> Goal:
-    first, between, switch = _switch_part(rng, state)
-    second, expected, choose = _choose_part(rng, between)
-    return Goal(phrase(rng, PLACE, do=f"{first}, then {second}"), expected, (switch, choose))
+    first, switched, between, switch = _switch_part(rng, state)
+    second, chosen, expected, choose = _choose_part(rng, between)
+    text = phrase(rng, PLACE, do=f"{first}, then {second}")
+    return Goal(text, expected, (switch, choose), asked=(*switched, *chosen))
 
 
 def _level(rng: np.random.Generator, state: State) -> Goal:
@@ -98,7 +99,7 @@ def _level(rng: np.random.Generator, state: State) -> Goal:
         return pilot.go("settings", hop) or pilot.press(f"{verb} {words}")
 
     expected = change(state, "settings", **{field: want})
-    return Goal(phrase(rng, PLACE, do=do), expected, (Task(has(**{field: want}), act),))
+    return Goal(phrase(rng, PLACE, do=do), expected, (Task(has(**{field: want}), act),), asked=(field, want))
 
 
 def join_task(network: Network) -> Task:
@@ -127,7 +128,7 @@ def _join(rng: np.random.Generator, state: State) -> Goal:
         "Join the network {name}, the password is {password}",
     )
     text = phrase(rng, wordings, name=network.name, password=network.password)
-    return Goal(text, joined(state, network), (join_task(network),))
+    return Goal(text, joined(state, network), (join_task(network),), asked=(network.name, network.password))
 
 
 def _pair(rng: np.random.Generator, state: State) -> Goal:
@@ -142,7 +143,8 @@ def _pair(rng: np.random.Generator, state: State) -> Goal:
     gadgets = swap(state["settings"].gadgets, gadget, flipped)
     expected = change(state, "settings", bluetooth=True, gadgets=gadgets)
     text = f"Make sure that Bluetooth is on, then {verb.lower()} the device {gadget.name}"
-    return Goal(text, expected, (switch_task("bluetooth", True), Task(has(gadgets=gadgets), act)))
+    tasks = switch_task("bluetooth", True), Task(has(gadgets=gadgets), act)
+    return Goal(text, expected, tasks, asked=(gadget.name, verb))
 
 
 def _rename(rng: np.random.Generator, state: State) -> Goal:
@@ -153,7 +155,7 @@ def _rename(rng: np.random.Generator, state: State) -> Goal:
         return at or pilot.fill([("name", "Name", name)]) or pilot.press("Save")
 
     text = phrase(rng, ("Rename this phone to {name}", "Change the name of the phone to {name}"), name=name)
-    return Goal(text, change(state, "settings", phone_name=name), (Task(has(phone_name=name), act),))
+    return Goal(text, change(state, "settings", phone_name=name), (Task(has(phone_name=name), act),), asked=(name,))
 
 
 GOALS = (

@@ -18,8 +18,8 @@ def reached(shop: Shop) -> Callable[[State], bool]:
     return lambda state: bool(state["shop"] == shop)
 
 
-def _goal(text: str, state: State, shop: Shop, *tasks: Task) -> Goal:
-    return Goal(text, {**state, "shop": shop}, tasks)
+def _goal(text: str, state: State, shop: Shop, *tasks: Task, asked: tuple[object, ...]) -> Goal:
+    return Goal(text, {**state, "shop": shop}, tasks, asked=asked)
 
 
 def to(product: Product | str) -> Hop:
@@ -82,9 +82,8 @@ def _add(rng: np.random.Generator, state: State) -> Goal:
     line = some_line(rng, pick(rng, shop.products))
     final = shop.adding(line)
     wordings = ("In the Shop, put {w} into the cart", "Open the Shop and add {w} to the cart")
-    return _goal(
-        phrase(rng, wordings, w=spoken(line)), state, final, add_task(line, lambda now: now.cart == final.cart)
-    )
+    task = add_task(line, lambda now: now.cart == final.cart)
+    return _goal(phrase(rng, wordings, w=spoken(line)), state, final, task, asked=(spoken(line),))
 
 
 def _wish(rng: np.random.Generator, state: State) -> Goal:
@@ -97,7 +96,7 @@ def _wish(rng: np.random.Generator, state: State) -> Goal:
     button = "Remove from wish list" if wished else "Add to wish list"
     text = phrase(rng, ("In the Shop, " + do, "Open the Shop and " + do), n=product.name)
     task = Task(reached(final), lambda pilot: pilot.go("shop", to(product)) or pilot.press(button))
-    return _goal(text, state, final, task)
+    return _goal(text, state, final, task, asked=(product.name, wished))
 
 
 def _filled(rng: np.random.Generator, state: State) -> Shop:
@@ -118,7 +117,8 @@ def _remove(rng: np.random.Generator, state: State) -> Goal:
         return pilot.go("shop", cart_hop(pilot)) or pilot.press("Remove" if pilot.phone.dialog else line.label)
 
     wordings = ("In the Shop, remove {n} from the cart", "Open the Shop and take {n} out of the cart")
-    return _goal(phrase(rng, wordings, n=line.product), state, final, Task(reached(final), act))
+    text = phrase(rng, wordings, n=line.product)
+    return _goal(text, state, final, Task(reached(final), act), asked=(line.product,))
 
 
 def _cancel(rng: np.random.Generator, state: State) -> Goal:
@@ -132,7 +132,7 @@ def _cancel(rng: np.random.Generator, state: State) -> Goal:
         return pilot.go("shop", ORDERS, hop) or pilot.press(button)
 
     text = phrase(rng, ("In the Shop, cancel order {n}", "Open the Shop and cancel order {n}"), n=order.number)
-    return _goal(text, state, final, Task(reached(final), act))
+    return _goal(text, state, final, Task(reached(final), act), asked=(order.number,))
 
 
 def _quantity(rng: np.random.Generator, state: State) -> Goal:
@@ -147,7 +147,8 @@ def _quantity(rng: np.random.Generator, state: State) -> Goal:
         return pilot.go("shop", cart_hop(pilot)) or pilot.press(f"{verb} {line.label}")
 
     wordings = ("Change the quantity of {n} in the cart of the Shop to {w}", "In the Shop, set {n} in the cart to {w}")
-    return _goal(phrase(rng, wordings, n=line.product, w=want), state, final, Task(reached(final), act))
+    text = phrase(rng, wordings, n=line.product, w=want)
+    return _goal(text, state, final, Task(reached(final), act), asked=(line.product, want))
 
 
 def _cheapest(rng: np.random.Generator, state: State) -> Goal:
@@ -164,7 +165,8 @@ def _cheapest(rng: np.random.Generator, state: State) -> Goal:
     which = "most expensive" if dear else "cheapest"
     wordings = ("Put one {which} {noun} into the cart, in {colour}{size}",)
     text = phrase(rng, wordings, which=which, noun=noun, colour=colour, size=size)
-    return _goal(text, state, final, add_task(line, lambda now: now.cart == final.cart))
+    task = add_task(line, lambda now: now.cart == final.cart)
+    return _goal(text, state, final, task, asked=(which, noun, colour, line.size))
 
 
 def _order(rng: np.random.Generator, state: State) -> Goal:
@@ -178,7 +180,8 @@ def _order(rng: np.random.Generator, state: State) -> Goal:
         "Buy {w} in the Shop, deliver to {n}, {s}, {c}, payment by {p}",
     )
     text = phrase(rng, wordings, w=spoken(line), n=name, s=street, c=city, p=payment.lower())
-    return _goal(text, state, final, *order_tasks(line, final, name, street, city, payment))
+    tasks = order_tasks(line, final, name, street, city, payment)
+    return _goal(text, state, final, *tasks, asked=(spoken(line), name, street, city, payment))
 
 
 GOALS = (

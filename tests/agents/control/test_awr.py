@@ -108,6 +108,20 @@ def test_targets_follow_the_values(match: Any) -> None:
     th.testing.assert_close(batch.returns, batch.rewards + 0.5 * 3.0 * 2)  # outputs count 1 / (1 - 0.5)
 
 
+def test_advantages_are_returns_beyond_values_by_hand(match: Any) -> None:
+    agent = AWR("MlpPolicy", match.env(), gamma=0.9, **SMALL).learn_offline(match.data(50), 0)
+    batch = agent.sample(3)._replace(observations=th.tensor([[-1.0], [0.0], [1.0]]))
+    hidden, hidden_bias, out, out_bias = agent.policy.value.net.weights  # type: ignore[union-attr]
+    with th.no_grad():
+        for weight in (hidden, hidden_bias, out, out_bias):
+            weight.zero_()
+        hidden[0, 0, 0], hidden_bias[..., 0], out[0, 0, 0], out_bias[...] = 1.0, 2.0, 0.5, -1.0  # 0.5 (s + 2) - 1
+    # Outputs count 1 / (1 - 0.9), so V is -5, 0, 5 and A 0, 0, 3: its mean 1, its deviation sqrt(2).
+    metrics = agent.update(batch._replace(returns=th.tensor([-5.0, 0.0, 8.0])))
+    by_hand = (2 * np.exp(-1 / np.sqrt(2)) + np.exp(2 / np.sqrt(2))) / 3
+    assert float(metrics["advantage_weight"]) == pytest.approx(by_hand, rel=1e-4)
+
+
 def test_deviation_is_fixed(match: Any) -> None:
     agent = AWR("MlpPolicy", match.env(), action_std=0.25, **SMALL).learn_offline(match.data(), 20)
     _, log_prob = agent.actor.action_log_prob(th.zeros(2000, 1))

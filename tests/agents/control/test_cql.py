@@ -139,9 +139,9 @@ def test_actor_has_its_own_rate() -> None:
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"n_actions": 0}, "n_actions must be at least 1, got 0"),
-        ({"min_q_weight": -1.0}, "min_q_weight is at least 0"),
-        ({"temperature": 0.0}, "temperature positive"),
+        ({"n_actions": 0}, "n_actions must be a whole number of at least 1, got 0"),
+        ({"min_q_weight": -1.0}, "min_q_weight must be a number of at least 0"),
+        ({"temperature": 0.0}, "temperature must be above 0"),
     ],
 )
 def test_bad_settings_are_refused(setting: Any, message: str) -> None:

@@ -84,6 +84,20 @@ def test_target_takes_the_critic_of_the_smaller_mean() -> None:
     th.testing.assert_close(target_mean, expected)
 
 
+def test_returns_are_drawn_within_three_deviations() -> None:
+    agent = DSACT("MlpPolicy", "Pendulum-v1", ent_coef=0.5, **SMALL)
+    agent.learn(40)
+    *_, weight, bias = agent.critic_target.net.weights
+    with th.no_grad():
+        bias[:, 0] = th.tensor([[0.0, 50.0], [0.0, 50.0]])  # log(1 + e^50) = 50
+        weight.zero_()
+        batch = agent.sample(20_000)._replace(discounts=th.full((20_000,), 0.5))
+        target_mean, target_sample = agent._drawn_targets(batch)
+    drawn = (target_sample - target_mean) / (0.5 * 50)  # of 20,000 normal numbers some 54 lie further out
+    assert (drawn.min().item(), drawn.max().item()) == pytest.approx((-3, 3), abs=1e-4)
+    assert drawn.std().item() == pytest.approx(0.99, abs=0.02)
+
+
 class Bandit(gymnasium.Env[Any, Any]):
     """One step, reward 5 a + noise of standard deviation 2."""
 

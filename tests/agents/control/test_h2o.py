@@ -96,6 +96,18 @@ def test_the_simulator_is_trusted_where_it_is_right() -> None:
     assert log_ratio[wrong].mean() < log_ratio[~wrong].mean() - 1
 
 
+@pytest.mark.parametrize(("sure", "trust"), [(5.0, 1.0), (0.0, 1.0), (-5.0, np.exp(-4))])
+def test_no_simulated_step_counts_more_than_a_real_one(sure: float, trust: float) -> None:
+    agent = H2O("MlpPolicy", Slide(), **SMALL)
+    agent.learn_offline(reality(), 0).learn(30)
+    *_, weight, bias = agent.discriminators.following.weights
+    with th.no_grad():
+        weight.zero_()
+        bias[..., 0], bias[..., 1] = sure, -sure  # a log-ratio of 4 tanh(sure)
+    agent.discriminator_optimizer.param_groups[0]["lr"] = 0.0
+    assert agent.update(agent.sample(64))["trust"].item() == pytest.approx(trust, rel=1e-3)
+
+
 class Wish(Slide):
     """A simulator that pays for going up where it is right, and ten times as much, wrongly, where it is not."""
 
@@ -137,7 +149,7 @@ def test_learns_from_data_alone_until_simulation_begins(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("setting", [{"beta": -1.0}, {"n_next_states": 0}, {"next_state_scale": -0.1}])
 def test_bad_settings_are_refused(setting: Any) -> None:
-    with pytest.raises(ValueError, match="are at least 0, n_next_states at least 1, got"):
+    with pytest.raises(ValueError, match=f"H2O: {next(iter(setting))} must be"):
         H2O("MlpPolicy", Slide(), **SMALL, **setting)
 
 

@@ -379,7 +379,7 @@ def test_spaces_it_does_not_speak_are_refused() -> None:
     with pytest.raises(ValueError, match="StreamAC observes Box spaces, not Discrete.*FlattenObservation"):
         StreamAC("MlpPolicy", Words())
     with pytest.raises(ValueError, match="on the processor"):
-        StreamAC("MlpPolicy", Line(), device="cuda")
+        StreamAC("MlpPolicy", Line(), device="meta")
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -1e30])

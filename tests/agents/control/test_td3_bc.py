@@ -109,7 +109,7 @@ def test_improves_on_the_behaviour_and_goes_on_online() -> None:
 
 
 def test_bad_settings_are_refused() -> None:
-    with pytest.raises(ValueError, match="alpha must be at least 0"):
+    with pytest.raises(ValueError, match="alpha must be a number of at least 0"):
         TD3BC("MlpPolicy", Aim(), alpha=-1.0, **SMALL)
     with pytest.raises(ValueError, match="TD3BC learns from data"):
         TD3BC("MlpPolicy", Aim(), **SMALL).learn(10)

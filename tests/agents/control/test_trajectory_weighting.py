@@ -96,5 +96,5 @@ def test_an_agent_draws_what_its_sampler_says() -> None:
 def test_a_bad_sampler_is_refused_at_construction() -> None:
     with pytest.raises(ValueError, match="unknown sampler 'advantage-weigthing'; did you mean 'advantage-weighting'"):
         agent(sampler="advantage-weigthing")
-    with pytest.raises(ValueError, match="sampler_temperature must be above 0"):
+    with pytest.raises(ValueError, match="sampler_temperature must be a number above 0"):
         agent(sampler_temperature=0.0)

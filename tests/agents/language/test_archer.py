@@ -1,15 +1,12 @@
 import numpy as np
 import pytest
 import torch
-from stable_baselines3.common.evaluation import evaluate_policy
-from stable_baselines3.common.vec_env import VecMonitor
 
 from tiltyard.agents import make
 from tiltyard.agents.language import archer
 from tiltyard.agents.language.archer import ArCHer
 from tiltyard.agents.language.turn_critics import critic_loss
 from tiltyard.benchmarks.proofs.credit_probe import ProbeVectorEnv
-from tiltyard.wrappers.spaces import to_sb3
 
 SMALL = {
     "policy": "transformer-100k",
@@ -37,28 +34,6 @@ def agent(**settings) -> ArCHer:
 
 def weights(module) -> torch.Tensor:
     return torch.cat([p.detach().flatten() for p in module.parameters()])
-
-
-def share_won(trained: ArCHer) -> float:
-    venv = VecMonitor(to_sb3(probe()))
-    venv.seed(5)
-    return float(np.mean(evaluate_policy(trained, venv, n_eval_episodes=128, deterministic=False)[0]))
-
-
-def test_it_learns_which_of_two_turns_decides():
-    trained = agent(
-        warm_start_steps=100,
-        warm_start_noise=0.35,
-        batch_size=64,
-        learning_rate=3e-4,
-        critic_learning_rate=3e-3,
-        critic_warm_up=10,
-    )
-    trained.warm_start()
-    before = share_won(trained)
-    trained.learn(64 * 22)
-    assert before < 0.75
-    assert share_won(trained) > before + 0.2
 
 
 def test_only_critics_learn_in_the_warm_up():
@@ -160,8 +135,8 @@ def test_it_plays_the_games_of_the_catalogue():
     [
         ({"gradient_steps": 0}, "at least 1"),
         ({"fresh_turns": 0}, "at least 1"),
-        ({"gamma": 1.5}, "gamma lies in"),
-        ({"tau": 0.0}, "tau in"),
+        ({"gamma": 1.5}, "gamma must be a number from 0 to 1"),
+        ({"tau": 0.0}, "tau must be a number above 0"),
     ],
 )
 def test_bad_settings_are_refused_at_construction(settings, message):

@@ -1,5 +1,7 @@
 """Policies of Hugging Face's format; what is marked ``hf`` needs transformers and peft: pytest -m hf."""
 
+import json
+import shutil
 import sys
 
 import numpy as np
@@ -51,7 +53,7 @@ def test_names_by_hand():
 
 def test_without_transformers_the_install_line_is_told(monkeypatch):
     monkeypatch.setitem(sys.modules, "transformers", None)
-    with pytest.raises(MissingExtra, match=r'pip install "tiltyard\[hf\]"'):
+    with pytest.raises(MissingExtra, match=r"pip install .*\[hf\]"):
         TextPolicy(None, None, lambda _: 1e-3, size="hf:anywhere")
 
 
@@ -154,3 +156,22 @@ def test_a_model_whose_logits_are_scaled_afterwards_is_refused(folder, tmp_path)
     GraniteForCausalLM(GraniteConfig(vocab_size=len(own), logits_scaling=4.0, **shape)).save_pretrained(tmp_path)
     with pytest.raises(ValueError, match="not a linear map of its last hidden states"):
         policy(f"hf:{tmp_path}")
+
+
+@hf
+@pytest.mark.parametrize("planted", ["code", "pickle"])
+def test_a_folder_that_brings_code_is_not_trusted(folder, tmp_path, planted):
+    witness, path = tmp_path / "ran", tmp_path / "model"
+    shutil.copytree(folder, path)
+    if planted == "code":
+        config = json.loads((path / "config.json").read_text())
+        auto = {"AutoConfig": "mine.Config", "AutoModelForCausalLM": "mine.Model"}
+        (path / "config.json").write_text(json.dumps({**config, "model_type": "mine", "auto_map": auto}))
+        (path / "mine.py").write_text(f"from pathlib import Path\nPath({str(witness)!r}).touch()\n")
+    else:
+        (path / "model.safetensors").unlink()
+        torch.save({}, path / "pytorch_model.bin")
+    with pytest.raises(ValueError, match="cannot be read as a model without running code") as caught:
+        policy(f"hf:{path}")
+    assert "\n" not in str(caught.value)
+    assert not witness.exists()

@@ -97,6 +97,9 @@ def test_what_is_no_base_of_this_version_is_refused_in_a_sentence(file, tmp_path
     refused("b.safetensors is no base checkpoint, or is damaged")
     save_file(state, tmp_path / "b.safetensors")
     refused("does not say of which network or tokens it is")
+    for pieces in (torch.full((3,), 300), torch.tensor([255], dtype=torch.uint8), torch.zeros(2)):
+        save_file({**state, "pieces": pieces}, tmp_path / "b.safetensors", ABOUT)
+        refused("b.safetensors is no base checkpoint, or is damaged")
     save_file({k: v for k, v in state.items() if k != "pieces"}, tmp_path / "b.safetensors", ABOUT)
     refused("does not say of which network or tokens it is")
     save_file(state, tmp_path / "b.safetensors", {"size": "transformer-100"})

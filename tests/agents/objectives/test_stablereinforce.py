@@ -20,6 +20,12 @@ def test_one_of_sixty_four_is_an_outlier(answers):
     assert outlier_filter(rollouts, limit=8.0)[0].item() == pytest.approx(math.sqrt(63))
 
 
+def test_an_outlier_is_one_on_either_side(answers):
+    rollouts, _ = answers([0.0] + [1.0] * 63, [[-1.0]] * 64)
+    assert outlier_filter(rollouts)[0] == 0
+    assert outlier_filter(rollouts)[1].item() == pytest.approx(1 / math.sqrt(63))
+
+
 @pytest.mark.parametrize(
     ("log_ratio", "loss", "slope"),
     [

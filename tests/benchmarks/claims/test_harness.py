@@ -59,6 +59,22 @@ def test_a_verdict_is_stored_and_read_back_with_its_command(a_claim: type, tmp_p
     assert [path.name for path in tmp_path.iterdir()] == ["made-up.json"]
 
 
+def test_a_withdrawn_claim_stays_withdrawn_however_often_it_is_run(a_claim: type, tmp_path: Path) -> None:
+    a_claim.CLAIM = Claim("made-up", "s", "e", withdrawn="it shows nothing")  # type: ignore[attr-defined]
+    verdict = run_claim("made-up", folder=tmp_path)
+    read = harness.stored(tmp_path)["made-up"]
+    assert (read.judgement, read.standing, read.withdrawn) == ("reproduced", "withdrawn", "it shows nothing")
+    assert read.interval == verdict.interval  # what was measured is kept
+    assert "made-up: withdrawn\n  withdrawn it shows nothing (before: reproduced)" in str(read)
+
+
+def test_stored_verdicts_are_withdrawn_where_their_claims_are() -> None:
+    stored = harness.stored(Path(harness.__file__).resolve().parents[2] / harness.RESULTS)
+    said = {handle: harness.load(handle)[0].withdrawn for handle in stored}
+    assert {handle: verdict.withdrawn for handle, verdict in stored.items()} == said
+    assert {handle for handle, why in said.items() if why} == {"archer", "h2o", "hl-gauss", "spo"}
+
+
 def test_results_go_to_docs_unless_told_otherwise(
     a_claim: type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,5 @@
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,14 @@ def test_the_document_has_a_row_for_every_paper_and_shows_nulls() -> None:
     rows = [line for line in text.splitlines() if line.startswith("| `")]
     assert len(rows) == 302
     assert all(row.replace("\\|", "").count("|") == 7 for row in rows)
+
+
+def test_a_withdrawn_verdict_is_shown_with_its_reason_and_not_counted_as_what_it_was() -> None:
+    text = papers.document({"rliable": replace(VERDICT, withdrawn="too few | seeds")})
+    assert "Claims put to an experiment: 1 (1 withdrawn)" in text
+    reason = "too few \\| seeds (before: not reproduced at this scale)"
+    assert f"**0.50 [0.25, 0.75]** | [withdrawn](results/claims/rliable.json): {reason} |" in text
+    assert "| [withdrawn](results/claims/rliable.json): 0.50 [0.25, 0.75] |" in text
 
 
 def test_check_says_when_the_document_is_out_of_date(

@@ -1,5 +1,8 @@
+import subprocess
 import sys
 import threading
+import time
+from pathlib import Path
 
 import pytest
 
@@ -65,6 +68,28 @@ def test_closing_the_engine_ends_what_runs_and_starts_no_more(fake, tmp_path):
     outcomes.close()
     assert threading.active_count() == before
     assert not (tmp_path / "3").exists()
+
+
+ORPHAN = """
+import subprocess
+from tiltyard.benchmarks.engines import worker
+print(subprocess.Popen(["sleep", "600"]).pid, flush=True)
+worker._end_with_parent()
+"""
+
+
+def test_a_worker_whose_parent_is_gone_takes_with_it_what_it_started():
+    command = [sys.executable, "-c", ORPHAN]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes, start_new_session=True) as process:
+        child = Path("/proc") / process.stdout.readline().strip() / "stat"
+        assert child.exists()
+        process.stdin.close()
+        process.wait(60)
+    end = time.monotonic() + 60
+    while child.exists() and child.read_text().rpartition(")")[2].split()[0] != "Z":
+        assert time.monotonic() < end, "it still runs"
+        time.sleep(0.05)
 
 
 def test_an_unknown_engine_is_refused_by_name():

@@ -1,5 +1,6 @@
 import io
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -92,12 +93,36 @@ def test_page_draws_bands_profiles_and_curves(smoke_runs: list[FinishedRun], tmp
     assert checker.tags.count("polygon") == checker.tags.count("polyline") == 16  # two agents each
 
 
-def test_names_are_escaped(make_run: MakeRun, tmp_path: Path) -> None:
-    evil = {"net": "<script>alert('x')</script>", "a": '"&'}
-    runs = [make_run("tiltyard/Hopper-v5", "sac", seed, 0.5, params=evil, hardware="<i>CPU</i>") for seed in range(3)]
-    checker = checked(write_page(runs, tmp_path))
-    assert "<script>alert('x')</script>" in checker.text
-    assert "<i>CPU</i>" in checker.text
+NASTY = "</td><script>alert('x')</script> \"'&lt; [bold] [/y] [link=http://e.f] \n\x1b[2J\u202e"
+
+
+def nasty_runs(make_run: MakeRun) -> list[FinishedRun]:
+    """Runs with markup in every field that holds text, on two tasks, in two ways."""
+    words = {"env_kwargs": {NASTY: NASTY}, "dataset": f"a/{NASTY}", "method": NASTY, NASTY: [NASTY]}
+    says = {"hardware": NASTY, "commit": NASTY, "versions": {NASTY: NASTY, "mujoco": NASTY}}
+    return [
+        make_run("tiltyard/Hopper-v5", agent, seed, 0.5, params={**words, "offline_steps": seed + 1}, **says)
+        for agent in ("sac", "td3")
+        for seed in range(3)
+    ] + [make_run("tiltyard/Countdown-v0", "grpo", 0, 0.5, params=words, **says)]
+
+
+def test_nothing_that_a_run_says_of_itself_is_html(make_run: MakeRun, tmp_path: Path) -> None:
+    checker = checked(write_page(nasty_runs(make_run), tmp_path))
+    assert checker.text.count("<script>alert('x')</script>") > 20
+    assert "&lt;" in checker.text  # what stood there escaped is shown so
+    assert checker.ids == {"robotics-offline-to-online", "text-offline-to-online", "reading"}
+    assert {link.removeprefix("#") for link in checker.links} <= checker.ids
+
+
+def test_nothing_that_a_run_says_of_itself_moves_the_terminal(make_run: MakeRun) -> None:
+    out = io.StringIO()
+    print_leaderboard(nasty_runs(make_run), console=Console(file=out, width=200, force_terminal=True))
+    shown = re.sub(r"\x1b\[[\d;]*m", "", out.getvalue())  # colours
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
+    for word in ("[bold]", "[/y]", "[link=http://e.f]"):
+        assert word in shown
 
 
 def test_same_runs_same_page(smoke_runs: list[FinishedRun], tmp_path: Path) -> None:

@@ -4,12 +4,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from markdown_it import MarkdownIt
 from matplotlib.axes import Axes
 from PIL import Image
 
 from tiltyard.benchmarks.leaderboard.board import leaderboard
 from tiltyard.benchmarks.leaderboard.groups import place
-from tiltyard.benchmarks.leaderboard.report import COLOURS, missing, success_by_episodes, write_report
+from tiltyard.benchmarks.leaderboard.report import COLOURS, NO_VERDICT, missing, success_by_episodes, write_report
 from tiltyard.benchmarks.runs import FinishedRun
 from tiltyard.benchmarks.suites import SUITES, Comparison, Entry, Suite, Task
 
@@ -19,7 +20,7 @@ SUITE = Suite(
     "mine",
     "",
     tasks=tuple(Task(task, (Entry("sac", 20_000, 1), Entry("td3", 20_000, 1))) for task in (HOPPER, CHEETAH)),
-    seeds=(0, 1, 2),
+    seeds=(0, 1, 2, 3),
     comparisons=(Comparison("Both, side by side", (HOPPER, CHEETAH), "td3"),),
 )
 
@@ -27,8 +28,8 @@ SUITE = Suite(
 @pytest.fixture
 def runs(make_run: MakeRun) -> list[FinishedRun]:
     levels = {(HOPPER, "sac"): 0.5, (HOPPER, "td3"): 0.5, (CHEETAH, "sac"): 0.9, (CHEETAH, "td3"): 0.2}
-    found = [make_run(*key, seed, level) for key, level in levels.items() for seed in range(3)]
-    return [*found, *(make_run(HOPPER, "bc", seed, 0.1) for seed in range(3))]
+    found = [make_run(*key, seed, level) for key, level in levels.items() for seed in range(4)]
+    return [*found, *(make_run(HOPPER, "bc", seed, 0.1) for seed in range(4))]
 
 
 def rows_of(page: Path, agent: str) -> list[list[str]]:
@@ -41,7 +42,7 @@ def test_odds_and_verdicts_stand_in_the_tables(runs: list[FinishedRun], tmp_path
     overall, *by_task = rows_of(page, "sac")
     hopper = sorted(run.normalised for run in runs if (run.run.env_id, run.run.agent) == (HOPPER, "sac"))
     rivals = sorted(run.normalised for run in runs if (run.run.env_id, run.run.agent) == (HOPPER, "td3"))
-    wins = sum(mine > other for mine in hopper for other in rivals) / 9
+    wins = sum(mine > other for mine in hopper for other in rivals) / 16
     assert overall[3].startswith(f"{(1 + wins) / 2:.2f}")  # every run on HalfCheetah beats every run there
     assert {row[0]: row[5] for row in by_task}["HalfCheetah-v5"] == "better in every run"
     verdict = overall[4]
@@ -53,17 +54,51 @@ def test_odds_and_verdicts_stand_in_the_tables(runs: list[FinishedRun], tmp_path
     assert "by chance" not in page.read_text()  # there is one comparison alone
 
 
+@pytest.mark.parametrize(("seeds", "verdict"), [(2, NO_VERDICT), (3, NO_VERDICT), (4, "better in every run")])
+def test_there_is_no_verdict_below_four_runs_a_side(
+    runs: list[FinishedRun], tmp_path: Path, seeds: int, verdict: str
+) -> None:
+    for few in ("sac", "td3"):  # either side may be the short one
+        some = [run for run in runs if run.run.agent != few or run.run.seed < seeds]
+        page = write_report(SUITE, some, tmp_path, command="")
+        overall, *by_task = rows_of(page, "sac")
+        assert {row[0]: row[4:6] for row in by_task}["HalfCheetah-v5"] == ["1.00", verdict]
+        assert (overall[4] == NO_VERDICT) == (f"against td3: {NO_VERDICT}: sac." in page.read_text()) == (seeds < 4)
+
+
+def test_odds_whose_interval_ends_at_one_half_tell_nothing_apart(make_run: MakeRun, tmp_path: Path) -> None:
+    levels = {"sac": (0.5, 0.5, 0.9, 0.9), "td3": (0.5,) * 4}  # all of the higher two are drawn away in 1 of 16
+    made = [make_run(HOPPER, agent, seed, 0.5) for agent in levels for seed in range(4)]
+    runs = [replace(run, normalised=levels[run.run.agent][run.run.seed]) for run in made]
+    for reference, other, odds in (("td3", "sac", "0.75 [0.50, 1.00]"), ("sac", "td3", "0.25 [0.00, 0.50]")):
+        suite = replace(SUITE, comparisons=(Comparison("One", (HOPPER,), reference),))
+        for row in rows_of(write_report(suite, runs, tmp_path, command=""), other):
+            assert odds in row
+            assert "not told apart" in row
+
+
+def test_agents_whose_mechanism_cannot_act_get_no_verdict(runs: list[FinishedRun], tmp_path: Path) -> None:
+    inert = replace(SUITE.comparisons[0], remark="A remark.", inert={"sac": "there is nothing to do"})
+    text = write_report(replace(SUITE, comparisons=(inert,)), runs, tmp_path, command="").read_text()
+    assert "A remark.\n\nThese could not do here" in text
+    assert "\n- sac: there is nothing to do.\n\n|" in text
+    overall, *by_task = rows_of(tmp_path / "README.md", "sac")
+    assert overall[4] == "inert here"
+    assert {row[5] for row in by_task} == {"inert here"}
+    assert "Over all tasks, against td3: inert here: sac." in text
+
+
 def test_agents_keep_their_names_in_every_comparison(make_run: MakeRun, tmp_path: Path) -> None:
-    runs = [make_run(HOPPER, "sac", seed, 0.5, params={"tau": 0.1}) for seed in range(3)]
-    runs += [make_run(CHEETAH, "sac", seed, 0.5, params=params) for seed in range(3) for params in ({"tau": 0.2}, {})]
+    runs = [make_run(HOPPER, "sac", seed, 0.5, params={"tau": 0.1}) for seed in range(4)]
+    runs += [make_run(CHEETAH, "sac", seed, 0.5, params=params) for seed in range(4) for params in ({"tau": 0.2}, {})]
     suite = replace(SUITE, comparisons=(Comparison("One", (CHEETAH,), "sac, tau=0.2", ("sac", "sac, tau=0.2")),))
     page = write_report(suite, runs, tmp_path, command="")
     assert {row[0] for row in rows_of(page, "sac, tau=0.2")} == {"sac, tau=0.2", "HalfCheetah-v5"}
     assert all("told apart" in " ".join(row) for row in rows_of(page, "sac"))
 
-    alike = [make_run(CHEETAH, "sac", seed, 0.5, params={"tau": 0.2}) for seed in range(3)]
+    alike = [make_run(CHEETAH, "sac", seed, 0.5, params={"tau": 0.2}) for seed in range(4)]
     suite = replace(suite, comparisons=(suite.comparisons[0], Comparison("Alone", (HOPPER,), "sac, tau=0.1")))
-    page = write_report(suite, [*alike, *runs[:3]], tmp_path, command="")  # on one task alone nothing sets them apart
+    page = write_report(suite, [*alike, *runs[:4]], tmp_path, command="")  # on one task alone nothing sets them apart
     assert len(rows_of(page, "sac, tau=0.2")) == 2
     assert len(rows_of(page, "sac, tau=0.1")) == 2
 
@@ -115,11 +150,11 @@ def test_the_figure_is_drawn(runs: list[FinishedRun], tmp_path: Path) -> None:
 def test_many_agents_are_drawn_as_a_ranking(make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     methods = [f"m{i}" for i in range(COLOURS + 1)]
     task = Task("tiltyard/Maze-v0", tuple(Entry("grpo", 100, 1, {"method": method}) for method in methods))
-    suite = Suite("mine", "", (task,), (0, 1, 2), comparisons=(Comparison("All", (task.env_id,), "m3"),))
+    suite = Suite("mine", "", (task,), (0, 1, 2, 3), comparisons=(Comparison("All", (task.env_id,), "m3"),))
     runs = [
         make_run(task.env_id, "grpo", seed, 0.02 * i + 0.01 * seed, params={"method": method})
         for i, method in enumerate(methods)
-        for seed in range(3)
+        for seed in range(4)
     ]
     drawn = []
     monkeypatch.setattr(Axes, "axvline", lambda ax, x, **_: drawn.append((ax.get_title(), x)))
@@ -129,11 +164,13 @@ def test_many_agents_are_drawn_as_a_ranking(make_run: MakeRun, tmp_path: Path, m
     assert "Of 20 comparisons at 95% about 1 would come out better or worse by chance alone." in page
     assert drawn[1] == drawn[3] == methods[::-1]  # the best above
     own = [run for run in runs if run.run.params["method"] == "m3"]
-    assert drawn[0][1] == pytest.approx(
-        np.mean([run.normalised for run in own])
-    )  # of three runs an IQM leaves out none
+    middle = sorted(run.normalised for run in own)[1:3]  # of four runs an IQM leaves out the least and the greatest
+    assert drawn[0][1] == pytest.approx(np.mean(middle))
     assert drawn[2][1] == pytest.approx(np.mean([run.scores for run in own]))
     assert Image.open(tmp_path / "all.png").height > 400
+    inert = replace(suite.comparisons[0], inert={"m0": "it cannot act"})  # whose verdict is no comparison
+    page = write_report(replace(suite, comparisons=(inert,)), runs, tmp_path, command="").read_text()
+    assert "Of 19 comparisons at 95% about 1 would" in page
 
 
 def test_success_can_be_drawn_against_episodes(make_run: MakeRun, tmp_path: Path) -> None:
@@ -166,21 +203,23 @@ def test_success_can_be_drawn_against_episodes(make_run: MakeRun, tmp_path: Path
 
 def test_runs_that_are_not_finished_are_counted(runs: list[FinishedRun], tmp_path: Path) -> None:
     some = [run for run in runs if run.run.seed < 2]
-    assert missing(SUITE, some) == {HOPPER: 2, CHEETAH: 2}
+    assert missing(SUITE, some) == {HOPPER: 4, CHEETAH: 4}
     assert (
-        "- Not finished: 2 runs of tiltyard/Hopper-v5." in write_report(SUITE, some, tmp_path, command="").read_text()
+        "- Not finished: 4 runs of tiltyard/Hopper-v5." in write_report(SUITE, some, tmp_path, command="").read_text()
     )
 
 
 def test_a_race_under_way_is_reported_by_the_seeds_that_ran_everywhere(runs: list[FinishedRun], tmp_path: Path) -> None:
-    some = [run for run in runs if (run.run.env_id, run.run.agent, run.run.seed) != (CHEETAH, "sac", 1)]
+    some = [
+        run for run in runs if run.run.seed < 3 and (run.run.env_id, run.run.agent, run.run.seed) != (CHEETAH, "sac", 1)
+    ]
     rows = rows_of(write_report(SUITE, some, tmp_path, command=""), "sac")
     mine, rivals = ([run for run in some if run.run.agent == agent] for agent in ("sac", "td3"))
     wins = [
         np.mean([run.normalised > other.normalised for run in mine for other in rivals if both(run, other, task)])
         for task in (HOPPER, CHEETAH)
     ]
-    assert rows[0][3:5] == [f"{np.mean(wins):.2f}", "too few runs"]
+    assert rows[0][3:5] == [f"{np.mean(wins):.2f}", NO_VERDICT]
     assert rows[0][5] == "2"
 
 
@@ -200,5 +239,53 @@ def test_comparisons_name_tasks_and_agents_of_their_suite(suite: Suite) -> None:
         places = [(name, *place(run, across=comparison.across)) for name, run in plain]
         assert {task for _, task, _ in places}.issuperset(comparison.tasks)
         agents = {(agent, data) for agent, task, data in places if task in comparison.tasks}
-        for name in (comparison.reference, *comparison.agents):
+        for name in (comparison.reference, *comparison.agents, *comparison.inert):
             assert any(name.split()[0].rstrip(",") == agent and name.endswith(data) for agent, data in agents)
+
+
+NASTY = "</td><script>alert(1)</script> \"'&amp; a|b `c` [d](http://e.f) ![g](h) \\| $x_{$ [bold] [/y]\n| z |\x1b[2J"
+
+
+def test_nothing_that_a_run_says_of_itself_is_markdown(make_run: MakeRun, tmp_path: Path) -> None:
+    task_words = {"env_kwargs": {NASTY: NASTY}, "dataset": f"a/{NASTY}", "offline_steps": 1}
+    runs = [
+        make_run(
+            HOPPER, agent, seed, 0.5, params={**task_words, "method": method, NASTY: NASTY * (agent == "sac")}, **of
+        )
+        for agent, method in (("sac", NASTY), ("td3", "plain"))
+        for seed in range(3)
+        for of in ({"hardware": NASTY, "versions": {NASTY: NASTY}},)
+    ]
+    shown = leaderboard(runs, rng=np.random.default_rng(0))
+    task, names = shown.results[0].task, [result.agent for result in shown.results]
+    suite = replace(SUITE, comparisons=(Comparison("One", (task,), names[0]),))
+    text = write_report(suite, runs, tmp_path, command="tiltyard race mine").read_text(encoding="utf-8")
+    assert "\x1b" not in text
+    tokens = MarkdownIt("commonmark").enable("table").parse(text)
+    inner = [child for token in tokens for child in token.children or []]
+    assert not [token for token in (*tokens, *inner) if token.type.startswith("html")]
+    assert [token.attrs["src"] for token in inner if token.type == "image"] == ["one.png"]
+    assert not [token for token in inner if token.type == "link_open"]
+    assert [token.content for token in inner if token.type == "code_inline"] == ["tiltyard race mine"]
+    assert sum(token.type == "tr_open" for token in tokens) == 6  # two heads, two agents in each table
+    inside = [tokens[i + 1].children or [] for i, token in enumerate(tokens) if token.type == "td_open"]
+    cells = ["".join(child.content for child in children) for children in inside]
+    assert len(cells) == 2 * 6 + 2 * 9
+    assert sum("<script>alert(1)</script> \"'&amp; a|b `c` [d](http://e.f)" in cell for cell in cells) == 4
+
+
+def test_a_damaged_log_leaves_its_run_out_of_what_is_drawn_by_episodes(make_run: MakeRun, tmp_path: Path) -> None:
+    good = "time/total_timesteps,time/episodes\n20000,5\n"
+    logs = (good, good, good, good[:20], good.replace("5", "x"), "\0" + good, "", good.replace("time/total", "other"))
+    runs = []
+    for seed, log in enumerate(logs):
+        folder = tmp_path / f"run-{seed}"
+        folder.mkdir()
+        (folder / "progress.csv").write_text(log)
+        runs.append(make_run(HOPPER, "sac", seed, 0.5, folder=folder))
+    suite = replace(SUITE, comparisons=(Comparison("One", (HOPPER,), "sac", by_episodes=True),))
+    with pytest.warns(UserWarning, match="left out of what is drawn by episodes") as caught:
+        page = write_report(suite, runs, tmp_path, command="")
+    told = " ".join(str(warning.message) for warning in caught)
+    assert [f"run-{seed}/" in told for seed in range(len(logs))] == [False] * 3 + [True] * 5
+    assert rows_of(page, "sac")[0][5] == "3"

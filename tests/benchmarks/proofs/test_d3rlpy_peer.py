@@ -89,7 +89,7 @@ def test_too_few_seeds_have_no_interval():
     row = report.summary([part("iql", 0, 0.5, 0.4)])["iql"]
     assert (row["ours"], row["improvement"]) == ([0.5], [1.0])
     assert report.shown(row["ours"]) == "0.500"
-    assert report.verdict(row["improvement"]) == "too few seeds"
+    assert report.verdict(row["improvement"], row["seeds"]) == "no verdict below four runs a side"
 
 
 @pytest.mark.parametrize(
@@ -97,11 +97,12 @@ def test_too_few_seeds_have_no_interval():
     [([0.9, 0.6, 1.0], "ours better"), ([0.1, 0.0, 0.4], "theirs better"), ([0.6, 0.5, 0.8], "not told apart")],
 )
 def test_a_verdict_needs_the_whole_interval_on_one_side(interval, said):
-    assert report.verdict(interval) == said
+    assert report.verdict(interval, 4) == said
+    assert report.verdict(interval, 3) == "no verdict below four runs a side"
 
 
 def test_the_page_holds_tables_command_and_what_differs():
-    parts = [part(name, seed, 0.5 + seed / 10, 0.4) for name in ("iql", "cal-ql") for seed in range(3)]
+    parts = [part(name, seed, 0.5 + seed / 10, 0.4) for name in ("iql", "cal-ql") for seed in range(4)]
     result = {
         "command": "python benchmarks/proofs/d3rlpy_peer.py",
         "commit": "abc",
@@ -112,7 +113,7 @@ def test_the_page_holds_tables_command_and_what_differs():
         "parts": parts,
     }
     text = report.page(result, differences=peer.__doc__.partition("What differs")[2])
-    assert "| iql | 0.600 [" in text
+    assert "| iql | 0.650 [" in text
     assert "| 0.400 [0.400, 0.400] | 1.000 [1.000, 1.000] | ours better |" in text
     assert "| cal-ql | tiltyard/hopper/medium-v0 | 2 | 0.700 | 0.400 |" in text
     assert "`python benchmarks/proofs/d3rlpy_peer.py`" in text

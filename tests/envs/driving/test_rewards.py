@@ -3,7 +3,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tiltyard.envs.driving import rewards
-from tiltyard.envs.driving.state import BLOCKED, COLLISION, LANE_WIDTH, LATE, OFF_ROAD, WRONG_WAY
+from tiltyard.envs.driving.state import (
+    BLOCKED,
+    COLLISION,
+    LANE_WIDTH,
+    LATE,
+    OFF_ROAD,
+    OUTSIDE_LANES,
+    SPEEDING,
+    STRADDLING,
+    WRONG_WAY,
+)
 
 numbers = st.floats(-100.0, 100.0)
 
@@ -77,6 +87,25 @@ def test_an_infraction_at_the_finish_is_no_success(scene):
     assert (world["success"], world["penalty"]) == (0, -0.1)
 
 
+@pytest.mark.parametrize(
+    ("lane", "speed", "named"),
+    [(1.0, 1.0, 0), (1.0, 0.5, 0), (1.0, 0.49, SPEEDING), (0.5, 1.0, STRADDLING), (0.0, 0.4, OUTSIDE_LANES)],
+)
+def test_offences(lane, speed, named):
+    assert rewards.offence(lane, speed) == named
+
+
+def test_an_offence_is_remembered_to_the_finish_and_costs_success_alone(scene):
+    world, cars, order = scene((0, 900.0, 20.0))
+    cars[0]["d"] = -0.9  # the body is over the outer line by 5 cm
+    rewards.judge(world, cars, order, False)
+    assert (world["offence"], world["infraction"]) == (OUTSIDE_LANES, 0)
+    cars[0]["d"], cars[0]["s"] = 0.0, 1001.0
+    rewards.judge(world, cars, order, False)
+    assert (world["success"], world["offence"], world["penalty"]) == (0, OUTSIDE_LANES, 0.0)
+    assert world["reward"] > 0.05
+
+
 def test_a_lane_change_is_free_but_driving_on_the_marking_is_not(scene):
     world, cars, _ = scene((0, 0.0, 20.0))
     cars[0]["d"] = 0.5 * LANE_WIDTH
@@ -88,3 +117,14 @@ def test_a_lane_change_is_free_but_driving_on_the_marking_is_not(scene):
     assert rewards.lane_factor(world, cars[0]) == 0.5
     cars[0]["d"] = -0.9
     assert rewards.lane_factor(world, cars[0]) == 0.0
+
+
+def test_time_in_the_lane_saves_up_nothing_for_the_marking(scene):
+    world, cars, _ = scene((0, 0.0, 20.0))
+    for _ in range(50):
+        rewards.keep_time(world, cars[0])
+    assert world["straddle"] == 0.0
+    cars[0]["d"] = 0.5 * LANE_WIDTH
+    for _ in range(16):  # 3.2 of 3 s
+        rewards.keep_time(world, cars[0])
+    assert rewards.lane_factor(world, cars[0]) == 0.5

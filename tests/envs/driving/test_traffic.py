@@ -71,6 +71,14 @@ def test_a_fast_follower_in_the_other_lane_forbids_the_change(scene):
     assert cars[1]["target"] == 0
 
 
+@pytest.mark.parametrize(("room", "allowed"), [(1.9, False), (2.1, True)])
+def test_nobody_moves_in_closer_than_the_jam_gap_before_a_standing_car(scene, room, allowed):
+    # Who stands brakes by no more than (2 / 1.9)^2 - 1 = 0.11 m/s2: it is the gap alone that forbids.
+    world, cars, order = scene((2, 200.0, 20.0), (0, 0.0, 5.0), (0, 12.0, 5.0), (1, -4.8 - room, 0.0))
+    rank = int(np.flatnonzero(order == 1)[0])
+    assert (verdict(world, cars, order, rank, 1, *leaving(world, cars, order, rank)) > -math.inf) == allowed
+
+
 def test_the_driver_left_behind_gains_what_the_slow_one_took(scene):
     # Old follower, 32 m behind: 1 - 16/81 - 1 now; then 68.8 m behind the next: 1 - 16/81 - (32/68.8)^2
     world, cars, order = scene((2, 200.0, 20.0), (0, 0.0, 20.0), (0, 36.8, 20.0), (0, -36.8, 20.0))

@@ -13,6 +13,7 @@ from tiltyard.envs.driving.vehicle import (
     choose,
     drag,
     lane_steer,
+    occupy,
     overlap,
     speed_pedal,
     steer_limit,
@@ -84,6 +85,28 @@ def test_meta_actions_move_one_lane_and_stop_at_the_edge(scene):
     assert world["level"] == 9
     choose(world, cars[0], SLOWER)
     assert world["level"] == 6
+
+
+@pytest.mark.parametrize(
+    ("d", "slip", "lanes"),
+    [
+        (3.6, 0.0, (1, 1)),
+        # Half of 1.9 m less 0.2 m is 0.75 m: a body 1.05 m off its middle reaches the marking at 1.8 m, and no less.
+        (3.6 + 1.04, 0.0, (1, 1)),
+        (3.6 + 1.06, 0.0, (1, 2)),
+        (3.6 - 1.06, 0.0, (0, 1)),
+        (3.6, 1.1, (1, 2)),  # where it will be within a second, on the side that it drifts to
+        (3.6, -1.1, (0, 1)),
+        (3.6, 1.0, (1, 1)),
+        (0.0, 20.0, (0, 1)),  # one lane ahead at most: 3.6 + 0.75 m
+        (7.2, 5.0, (2, 2)),  # there is no fourth lane
+    ],
+)
+def test_the_body_and_where_it_drifts_decide_which_lanes_are_taken(scene, d, slip, lanes):
+    world, cars, _ = scene((1, 0.0, 20.0))
+    cars[0]["d"], cars[0]["slip"] = d, slip
+    occupy(world, cars[0])
+    assert (cars[0]["lane"], cars[0]["target"]) == lanes
 
 
 @pytest.mark.parametrize(("ds", "heading", "touches"), [(4.79, 0.0, True), (4.81, 0.0, False)])

@@ -127,6 +127,23 @@ def test_totals_and_merged_lines_worked_out_by_hand() -> None:
     assert ordered.orders[0].number == 1001
 
 
+def test_nine_of_one_thing_fit_into_the_cart_however_they_get_there() -> None:
+    mug = Product("A Mug", "Kitchen", 1250, ("red",), ())
+    shop = Shop((mug,)).adding(Line("A Mug", "red", "", 7)).adding(Line("A Mug", "red", "", 5))
+    assert [line.quantity for line in shop.cart] == [9]
+    phone = new_phone()
+    product = phone.state["shop"].products[3]
+    act(phone, "<Shop>", f"<{product.name}>", *["<Increase quantity>"] * 10, "<Add to cart>")
+    assert shown(phone, "Increase quantity")[0].disabled
+    act(phone, "<Cart>")
+    label = phone.state["shop"].cart[0].label
+    assert shown(phone, f"Increase {label}")[0].disabled
+    act(phone, f"<Increase {label}>")
+    assert [line.quantity for line in phone.state["shop"].cart] == [9]
+    act(phone, *[f"<Decrease {label}>"] * 10)
+    assert [line.quantity for line in phone.state["shop"].cart] == [1]
+
+
 def test_shop_searches_orders_and_refuses_half_an_address() -> None:
     phone = new_phone()
     product = phone.state["shop"].products[7]

@@ -70,6 +70,16 @@ def test_typing_needs_focus_and_backspace_clear_and_keys_edit() -> None:
     assert phone.where == "Phone: New contact"
 
 
+def test_opening_another_screen_puts_the_keyboard_away() -> None:
+    phone = act(new_phone(), "<Shop>", "<Search products>")
+    assert shown(phone, "enter"), "the keyboard is up"
+    act(phone, "<Cart>", "back")
+    assert phone.where == "Shop"
+    assert phone.focus is None
+    assert not shown(phone, "enter")
+    assert "nothing to type into" in act(phone, "type x").tree()
+
+
 def test_a_slow_screen_ignores_input_for_as_many_steps_as_it_loads() -> None:
     phone = act(new_phone(slow={"settings/main": 2}), "<Settings>")
     assert shown(phone, "Loading")
@@ -110,6 +120,17 @@ def test_a_dialog_waits_until_a_screen_has_loaded() -> None:
     assert phone.dialog is None
     act(phone, "back", "back")
     assert phone.dialog is not None
+
+
+def test_a_dialog_waits_until_the_one_before_it_is_closed() -> None:
+    phone = act(new_phone(interruptions={1: KINDS["update"], 2: KINDS["rating"]}), "swipe up")
+    first = phone.dialog
+    assert first is not None
+    assert act(phone, "swipe up").dialog is first
+    act(phone, f"<{first.buttons[0][0]}>")
+    assert phone.dialog is not None
+    assert phone.dialog.title != first.title
+    assert act(phone, "back").dialog is None
 
 
 def test_quotes_and_long_words_cannot_break_the_tree() -> None:

@@ -1,3 +1,5 @@
+import copy
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -15,10 +17,10 @@ from tiltyard.envs.gui.expert import Pilot
 from tiltyard.envs.gui.goals import Template
 from tiltyard.envs.gui.interruptions import System
 from tiltyard.envs.gui.phone import FORMAT_PENALTY, PhoneLanes, PhoneVectorEnv
-from tiltyard.envs.gui.problems import Problem, generate, templates
-from tiltyard.envs.seeding import in_test_split
+from tiltyard.envs.gui.problems import LEVELS, Problem, canonical, generate, templates
 
 sys.path.insert(0, str(Path(__file__).parent))
+from blind_hands import FINE, STARTS, reaches
 from phone_helpers import act, shown
 
 LIMIT = 50
@@ -75,7 +77,7 @@ def test_damage_elsewhere_spoils_a_reached_goal(template: Template) -> None:
 @every_template
 def test_goals_vary_in_words_and_things(template: Template) -> None:
     texts = {problem.goal.text for problem in problems(template, 12)}
-    assert len(texts) >= (2 if template.name in ("contacts_call_back", "contacts_clear_log") else 6)
+    assert len(texts) >= 6
 
 
 def test_orders_with_one_thing_too_many_fail() -> None:
@@ -131,6 +133,14 @@ def test_exploits_earn_nothing(level: int) -> None:
             assert total.mean() <= 0.05, "tapping one spot solves goals"
         else:
             assert (total == 0).all(), exploit[:2]
+
+
+def test_hands_that_tap_one_spot_on_every_phone_reach_few_goals() -> None:
+    """The best of them: 4% of level 1 where the phone lies open (``blind_hands.py``, over 300 problems)."""
+    some = templates(1, None)
+    drawn = [generate("test", seed, 0, 1, some) for seed in range(100)]
+    rates = [np.mean([reaches([*start, one], problem) for problem in drawn]) for start in STARTS for one in FINE[1::3]]
+    assert 0 < max(rates) < 0.12
 
 
 def test_typing_the_goal_into_every_field_earns_nothing() -> None:
@@ -191,14 +201,54 @@ def test_lanes_do_not_hear_each_other_and_equal_seeds_are_equal_problems() -> No
         b, *_ = pair.step([action, "swipe up", "type x"])
 
 
-def test_splits_share_no_digest_and_digests_name_goal_and_data() -> None:
+@pytest.mark.parametrize("level", LEVELS)
+def test_what_is_asked_in_one_split_is_not_asked_in_the_other_in_any_words(level: int) -> None:
+    """``core`` looks through the words alone: it knows the wordings, and nothing of what decides the split."""
+    some = templates(level, None)
+    train, test = (
+        [generate(split, seed, 0, level, some) for seed in range(count)]
+        for split, count in (("train", 400), ("test", 150))
+    )
+    assert not {core(problem.goal.text) for problem in train} & {core(problem.goal.text) for problem in test}
+    assert len({problem.digest for problem in train + test}) == 550, "digests name goal and data"
+    for template in some:  # each of them is asked in both splits, as often
+        shares = [np.mean([problem.template == template for problem in split]) for split in (train, test)]
+        assert min(shares) > 0
+        assert abs(shares[0] - shares[1]) < 0.15
+
+
+WORDINGS = (  # (pattern, one wording for all): what the goals of the templates say in several ways
+    (r"^(In|Open|Go to) (the )?(Settings|Shop|Phone)(,| and) ", ""),
+    (r" with the Phone app$", ""),
+    (r"(switch|turn) (on|off) (.*?)(, then.*)?$", r"turn \3 \2\4"),
+    (r"(switch|turn) (.*?) (on|off)(, then.*)?$", r"turn \2 \3\4"),
+    (r"change the (.*?) to", r"set the \1 to"),
+    (r"^call ", "Call "),
+    (r"^remove the favourite (.*)", r"remove \1 from the favourites"),
+    (r"make (.*) a favourite", r"add \1 to the favourites"),
+    (r"delete the contact ", "delete "),
+    (r"^delete all recent calls from the call log", "clear the call log"),
+    (r"^put (.*) into the cart", r"add \1 to the cart"),
+    (r"^take (.*) out of the cart", r"remove \1 from the cart"),
+)
+
+
+def core(text: str) -> str:
+    """A goal in one of its wordings."""
+    for pattern, wording in WORDINGS:
+        text = re.sub(pattern, wording, text)
+    return text
+
+
+def test_goals_that_mean_the_same_have_one_core_and_one_canonical_form() -> None:
     some = templates(1, None)
-    train = {generate("train", s, e, 1, some).digest for s in range(40) for e in range(3)}
-    test = {generate("test", s, e, 1, some).digest for s in range(40) for e in range(3)}
-    assert len(train) == len(test) == 120
-    assert not train & test
-    assert in_test_split([int(digest, 16) for digest in sorted(test)]).all()
-    assert not in_test_split([int(digest, 16) for digest in sorted(train)]).any()
+    found: dict[str, set[str]] = {}
+    for seed in range(600):
+        problem = generate("train", seed, 0, 1, some)
+        found.setdefault(core(problem.goal.text), set()).add(canonical(problem.template, problem.goal))
+    assert {len(forms) for forms in found.values()} == {1}
+    assert len(set().union(*found.values())) == len(found), "two cores of one canonical form: a wording is missing"
+    assert core("Go to Settings and switch dark theme on") == core("In Settings, turn on dark theme")
 
 
 def test_levels_and_apps_choose_the_goals() -> None:
@@ -234,3 +284,20 @@ def test_an_expert_shown_the_dialog_declines_it() -> None:
     assert phone.steps >= min(problem.interruptions)
     assert phone.state == problem.goal.expected
     assert not shown(phone, "Install")
+
+
+def test_buttons_of_a_copy_are_not_the_original_s() -> None:
+    env = made(level=3)
+    expert, seed = env.unwrapped.expert(), 0
+    phones = env.unwrapped.lanes.phones
+    env.reset(seed=seed)
+    while phones[0].dialog is None:  # until a box asks something in the middle of an episode
+        if env.step(expert.predict(None)[0])[2]:
+            env.reset(seed=(seed := seed + 1))
+    copied = copy.deepcopy(env)
+    before = env.unwrapped.lanes.phones[0].tree()
+    for _ in range(3):
+        copied.step(copied.unwrapped.expert().predict(None)[0])
+    assert copied.unwrapped.lanes.phones[0].tree() != before
+    assert env.unwrapped.lanes.phones[0].tree() == before
+    assert phones[0].steps == copied.unwrapped.lanes.phones[0].steps - 3

@@ -189,6 +189,15 @@ def test_target_is_the_measured_pose_plus_the_increment_and_kept_in_the_workspac
     assert not lanes.step_info()["clamped"].any()
 
 
+def test_yaw_is_kept_within_its_limit_either_way() -> None:
+    lanes = started(2)
+    for _ in range(60):
+        lanes.advance(np.array([[0, 0, 0, 1, 1], [0, 0, 0, -1, 1]], np.float32), np.ones(2, bool))
+    assert lanes.step_info()["clamped"].all()
+    np.testing.assert_allclose(lanes._target_turn, [turned(1.2), turned(-1.2)], atol=1e-12)
+    np.testing.assert_allclose(attitude(lanes.sensed("orientation"))[:, 2], (1.2, -1.2), atol=1e-3)
+
+
 def test_gripper_lifts_a_block_by_friction_and_lets_it_go() -> None:
     lanes = started(1)
     assert lanes.action_space.shape == (5,)

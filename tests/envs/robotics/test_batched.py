@@ -1,6 +1,7 @@
 """What all MuJoCo tasks have from their base: unstable physics end the episode, and no NaN reaches an agent."""
 
 import copy
+import pickle
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from tiltyard.envs.catalogue import ROWS, Row
-from tiltyard.envs.robotics.batched import MujocoLanes
+from tiltyard.envs.robotics.batched import MujocoLanes, model_path
 from tiltyard.envs.robotics.locomotion import HalfCheetah, HalfCheetahVectorEnv, Hopper
 from tiltyard.envs.robotics.native import AMPLE, Carrier, safe
 
@@ -165,9 +166,33 @@ def test_source_that_is_no_array_in_one_piece_is_refused() -> None:
         Carrier(model, data, (data.xpos[:, 0],))
 
 
-def test_copies_are_refused_as_they_would_share_memory() -> None:
-    lanes = Hopper(1)
-    lanes.begin(np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(1, np.int64))
-    lanes.advance(np.zeros((1, 3), np.float32), np.ones(1, bool))
-    with pytest.raises(TypeError, match="restore a snapshot"):
-        copy.deepcopy(lanes)
+def test_a_copy_with_threads_has_its_own_memory_and_threads() -> None:
+    lanes = HalfCheetahVectorEnv(16, nthread=3)
+    lanes.reset(seed=0)
+    actions = np.zeros((16, 6), np.float32)
+    lanes.step(actions)
+    copied = copy.deepcopy(lanes)
+    lanes.close()
+    for name in ("qpos", "qvel", "time", "_motion", "_ctrl"):
+        view = getattr(copied.lanes, name)
+        assert view.base is copied.lanes._state
+        assert not np.shares_memory(view, lanes.lanes._state)
+    assert len({id(data) for data in (*lanes.lanes._data, *copied.lanes._data)}) == 6
+    np.testing.assert_array_equal(copied.step(actions)[0], lanes.step(actions)[0])
+
+
+def test_a_copy_needs_no_file_of_the_model(tmp_path: Any) -> None:
+    own = tmp_path / "own.xml"
+    own.write_text(model_path("hopper.xml").read_text())
+    env = gymnasium.make("tiltyard/Hopper-v5", xml_file=str(own))
+    env.reset(seed=0)
+    packed = pickle.dumps(env)
+    own.unlink()
+    action = np.ones(3, np.float32)
+    np.testing.assert_array_equal(pickle.loads(packed).step(action)[0], env.step(action)[0])
+
+
+def test_what_carries_lanes_is_not_copied_as_it_would_share_memory() -> None:
+    model = Hopper(1).model
+    with pytest.raises(TypeError, match="copy the lanes"):
+        copy.deepcopy(Carrier(model, mujoco.MjData(model), ()))

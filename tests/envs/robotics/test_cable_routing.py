@@ -206,14 +206,14 @@ def test_rough_play_keeps_the_cable_whole_and_comes_to_rest() -> None:
 
 
 def test_problems_fill_their_ranges_and_are_named() -> None:
-    info = started(200, clips=3, nthread=1).reset_info()
-    np.testing.assert_allclose(info["clamp"].min(axis=0), (0.67, -0.04), atol=0.002)
-    np.testing.assert_allclose(info["clamp"].max(axis=0), (0.71, 0.04), atol=0.002)
+    info = started(500, clips=3, nthread=1).reset_info()
+    np.testing.assert_allclose(info["clamp"].min(axis=0), (0.67, -0.05), atol=0.002)
+    np.testing.assert_allclose(info["clamp"].max(axis=0), (0.71, 0.05), atol=0.002)
     places = np.concatenate((info["clamp"][:, None], info["clips"][..., :2]), axis=1)
     stretches = -np.diff(places, axis=1)
-    np.testing.assert_allclose(np.linalg.norm(stretches, axis=2), [[0.08, 0.075, 0.075]] * 200)
+    np.testing.assert_allclose(np.linalg.norm(stretches, axis=2), [[0.08, 0.075, 0.075]] * 500)
     ways = np.arctan2(stretches[..., 1], stretches[..., 0])
-    assert np.abs(ways[:, 0]).max() == pytest.approx(0.25, abs=0.01)
+    assert np.abs(ways[:, 0]).max() == pytest.approx(0.4, abs=0.01)  # a third of 1.2
     bends = np.diff(ways, axis=1)
     assert 0.3 <= np.abs(bends).min() < 0.31
     assert 0.49 < np.abs(bends).max() <= 0.5

@@ -31,6 +31,15 @@ def opened(goal: str, drawer: float, door: float) -> DrawerDoor:
     return lanes
 
 
+def gripped(goal: str, drawer: float, door: float, opening: float = 0.012, off: Any = (0, 0, 0)) -> DrawerDoor:
+    """The same with the goal's handle between the fingers, or them ``off`` it (metres)."""
+    lanes = opened(goal, drawer, door)
+    grip = lanes.handle(lanes._now())[0]
+    lanes.place(0, grip[:3] + off, grip[3], opening=opening)
+    lanes._read_first(0)
+    return lanes
+
+
 def solve(lanes: DrawerDoor, steps: int = 100) -> np.ndarray:
     """The step at which the expert solves each lane, 0 where it does not."""
     active, ends = np.ones(lanes.num_envs, bool), np.zeros(lanes.num_envs, int)
@@ -69,7 +78,7 @@ def pulled(joint: str, start: float, force: float) -> float:
     ],
 )
 def test_success_is_the_joint_within_its_tolerance(goal: str, drawer: float, door: float, success: bool) -> None:
-    lanes = opened(goal, drawer, door)
+    lanes = gripped(goal, drawer, door)
     reward, terminated = lanes.score(np.zeros((1, 5)), lanes.qpos)
     info = lanes.step_info()
     assert (reward[0], terminated[0], info["success"][0]) == (float(success), success, success)
@@ -78,11 +87,35 @@ def test_success_is_the_joint_within_its_tolerance(goal: str, drawer: float, doo
 
 @pytest.mark.parametrize(("door", "success"), [(0.14, True), (0.16, False)])
 def test_no_success_while_the_other_part_is_not_where_it_was(door: float, success: bool) -> None:
-    lanes = opened("open drawer", 0.12, 0.0)
+    lanes = gripped("open drawer", 0.12, 0.0)
     lanes.qpos[0, lanes._places[1]] = door
     assert lanes.solved()[0] == success
     assert lanes.step_info()["disturbed"][0] != success
     assert lanes.observe()[0, 31] == pytest.approx(door / 0.15, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("opening", "off", "held"),
+    [
+        (0.012, (0.024, 0, 0), True),
+        (0.012, (0.026, 0, 0), False),  # 2.5 cm along the table
+        (0.012, (0, 0, 0.014), True),
+        (0.012, (0, 0, 0.016), False),  # 1.5 cm up
+        (0.03, (0, 0, 0), False),  # open
+        (0.0, (0, 0, 0), False),  # shut, so that the neck of 12 mm is not between them
+    ],
+)
+def test_no_success_but_by_the_handle(opening: float, off: Any, held: bool) -> None:
+    lanes = gripped("close drawer", 0.0, 0.0, opening, off)
+    assert lanes.held()[0] == lanes.solved()[0] == held
+
+
+@pytest.mark.parametrize(("door", "success"), [(0.66, True), (0.64, False)])
+def test_no_success_while_an_open_door_was_pushed_towards_shut(door: float, success: bool) -> None:
+    lanes = gripped("open drawer", 0.12, 0.8)
+    lanes.qpos[0, lanes._places[1]] = door  # 0.15 rad allowed, in either direction
+    assert lanes.solved()[0] == success
+    assert lanes.step_info()["disturbed"][0] != success
 
 
 def test_handles_by_hand() -> None:
@@ -167,6 +200,19 @@ def test_closed_fingers_push_the_drawer_shut_but_cannot_pull_it() -> None:
         lanes._read_first(0)
         act(lanes, (way, 0, 0, 0, -1), 15)
         assert lanes.places()[0, 0] == pytest.approx(wanted, abs=0.01)
+        assert not lanes.solved()[0]
+
+
+def test_shoving_the_front_shut_is_no_success() -> None:
+    lanes = started(12, seed=60, goals=["close drawer", "close door"], nthread=1)
+    shoves = [(-1, -1, -1, 0, -1)] * 16 + [(-1, 1, -1, 0, -1)] * 8 + [(1, 0, -1, 0, -1)] * 20
+    shoves += [(-1, 0, -1, 0, -1)] * 16 + [(-1, 1, -1, 0, -1)] * 10 + [(1, 0, -1, 0, -1)] * 30
+    shut = np.zeros(12, bool)
+    for shove in shoves:
+        act(lanes, shove)
+        shut |= np.abs(lanes._now()) < 0.01
+        assert not lanes.solved().any()
+    assert shut.sum() >= 3
 
 
 def test_rough_play_neither_tunnels_nor_breaks_the_cabinet_and_comes_to_rest() -> None:
@@ -190,8 +236,11 @@ def test_problems_fill_their_ranges_and_are_named() -> None:
     lanes = started(400, nthread=1)
     info = lanes.reset_info()
     assert {info["goal"].count(goal) > 70 for goal in GOALS} == {True}
-    np.testing.assert_allclose(info["cabinet"].min(axis=0), (0.55, -0.05, -0.15), atol=0.003)
-    np.testing.assert_allclose(info["cabinet"].max(axis=0), (0.60, 0.05, 0.15), atol=0.003)
+    x, y, turn = info["cabinet"].T
+    bearing = np.arctan2(y, x)
+    for drawn, low, high in ((np.hypot(x, y), 0.55, 0.60), (bearing, -0.3, 0.3), (turn - bearing, -0.15, 0.15)):
+        assert drawn.min() == pytest.approx(low, abs=0.005)
+        assert drawn.max() == pytest.approx(high, abs=0.005)
     for part, low, high in (("drawer", 0.08, 0.13), ("door", 0.6, 1.1)):
         places, goals = info[part], np.array(info["goal"])
         assert (places[goals == f"open {part}"] == 0).all()

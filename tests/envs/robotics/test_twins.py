@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
+from tiltyard.envs import InvalidAction
 from tiltyard.envs.robotics.pendulums import (
     InvertedDoublePendulum,
     InvertedDoublePendulumVectorEnv,
@@ -83,6 +84,47 @@ def test_every_keyword_means_what_it_means_in_gymnasium(name: str, kwargs: dict[
 @each_task
 def test_float64_actions_equal_gymnasiums_too(name: str) -> None:
     assert_same_trajectory(name, 2, 100, dtype=np.float64)
+
+
+ALL = (*TWINS, "HalfCheetah-v5", "Hopper-v5", "Walker2d-v5", "Ant-v5", "Humanoid-v5")
+
+
+@pytest.mark.parametrize("size", [1.5, 40.0, 1e9, 1e10])
+@pytest.mark.parametrize("name", ALL)
+def test_actions_outside_the_space_do_what_they_do_in_gymnasium(name: str, size: float) -> None:
+    """Motors saturate and the charge for effort does not, alone and as a lane, in float32, float64 and lists."""
+    theirs, ours = gymnasium.make(name), gymnasium.make(f"tiltyard/{name}")
+    native = gymnasium.make_vec(f"tiltyard/{name}", 3, "vector_entry_point", autoreset_mode="Disabled")
+    rng, high = np.random.default_rng(7), theirs.action_space.high
+    for dtype in (np.float32, np.float64, list):
+        expected = theirs.reset(seed=1)[0]
+        np.testing.assert_array_equal(ours.reset(seed=1)[0], expected)
+        native.reset(seed=[1, 1, 1])
+        for _ in range(15):
+            drawn = size * rng.uniform(-high, high)
+            drawn[0] = size * high[0] if size < 1e10 else 1e10
+            action = drawn.clip(-1e10, 1e10).tolist() if dtype is list else drawn.clip(-1e10, 1e10).astype(dtype)
+            expected, *outcome, named = theirs.step(action)
+            got, *own_outcome, info = ours.step(action)
+            np.testing.assert_array_equal(got, expected)
+            assert own_outcome == outcome
+            assert all(np.array_equal(info[key], named[key]) for key in named)
+            lanes, rewards, *_ = native.step([action] * 3)
+            np.testing.assert_array_equal(lanes, [expected] * 3)
+            np.testing.assert_array_equal(rewards, [outcome[0]] * 3)
+            if outcome[1]:
+                break
+
+
+@each_task
+def test_no_number_is_refused_though_gymnasium_takes_it(name: str) -> None:
+    theirs, ours = gymnasium.make(name), gymnasium.make(f"tiltyard/{name}")
+    theirs.reset(seed=0), ours.reset(seed=0)
+    for bad in (np.nan, np.inf, -np.inf, 1.1e10):
+        action = np.full(ours.action_space.shape, bad)
+        theirs.step(action)  # MuJoCo warns and lets the motors rest
+        with pytest.raises(InvalidAction, match="must be finite numbers"):
+            ours.step(action)
 
 
 @each_task

@@ -8,7 +8,7 @@ import pytest
 from tiltyard.envs.text import guess_my_city, twenty_questions
 from tiltyard.envs.text.base import CHARSET, Conversation
 from tiltyard.envs.text.guess_my_city import GuessMyCity
-from tiltyard.envs.text.guessing import Table
+from tiltyard.envs.text.guessing import Problem, Table
 from tiltyard.envs.text.twenty_questions import TwentyQuestions
 
 GAMES: dict[str, tuple[Any, Any]] = {
@@ -49,6 +49,19 @@ def test_the_tables_are_as_large_as_promised() -> None:
     assert max(map(len, cities.replies)) > 30  # the languages
     assert {len(words) for words in objects.replies} == {2}
     assert len(np.unique(objects.answers, axis=1).T) == len(objects.questions), "two questions say the same"
+
+
+@each_level
+def test_who_asks_nothing_wins_as_often_as_the_table_says(name: str, level: int) -> None:
+    lanes = GAMES[name][1](1, level=level, split="test")
+    assert f"{100 * lanes.turns / lanes.shape.names:.1f}%" in GAMES[name][0].__doc__
+    seeds = np.arange(200)
+    won = 0
+    for problem in lanes.problems(seeds, seeds * 0):
+        guesses = [f"is it {lanes.table.names[i]}?" for i in problem.names[: lanes.turns]]
+        won += any(lanes.reply(problem, guesses[: turn + 1]).won for turn in range(lanes.turns))
+    luck = lanes.turns / lanes.shape.names
+    assert abs(won / 200 - luck) < 4 * np.sqrt(luck * (1 - luck) / 200)
 
 
 @each_game
@@ -255,6 +268,15 @@ def test_candidates_are_those_that_fit_every_answer() -> None:
         meaning = lanes.table.read(lanes.act(problem, Conversation("", said, ["unclear"] * spent)))
         assert meaning is not None
         assert meaning[0] == guesses
+
+
+@each_game
+@pytest.mark.parametrize(("left", "guesses"), [(1, True), (2, True), (3, False)])
+def test_the_expert_guesses_once_it_is_one_of_two_and_asks_before(name: str, left: int, guesses: bool) -> None:
+    lanes = GAMES[name][1](1)
+    meaning = lanes.table.read(lanes.act(Problem(tuple(range(left)), 0), Conversation("", [], [])))
+    assert meaning is not None
+    assert meaning[0] == guesses
 
 
 @each_game

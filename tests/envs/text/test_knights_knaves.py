@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from tiltyard.envs.text.knights_knaves import LEVELS, KnightsKnaves, Problem, Statement, solutions
+from tiltyard.envs.text.knights_knaves import LEVELS, KnightsKnaves, Problem, Statement, canonical, draw, solutions
 
 # By hand: if Ann is a knight, Bob is a knave and lies, so Ann and Cid differ, and Cid is a knave, whose statement is a
 # lie indeed: it fits. If Ann is a knave, Bob is a knight, so Cid is a knave like Ann, but then what Cid says is true.
@@ -62,6 +62,70 @@ def test_all_forms_occur_and_knights_are_no_rarer_than_a_third() -> None:
     problems = KnightsKnaves(1, level=4).problems(seeds, seeds)
     assert {statement.form for p in problems for statement in p.statements} == set(LEVELS[4].forms)
     assert 1 / 3 < np.mean([p.knights for p in problems]) < 2 / 3
+
+
+def meanings(statements: tuple[Statement, ...]) -> frozenset[tuple[tuple[bool, ...], ...]]:
+    """All tables of truth of a puzzle, one for each order of the people: what it means, by trying everything."""
+    people = range(len(statements))
+    ways = np.array(list(itertools.product((False, True), repeat=len(people))))
+    return frozenset(
+        tuple(tuple(statements[speaker].truth(ways[:, order]).tolist()) for speaker in np.argsort(order))
+        for order in map(list, itertools.permutations(people))
+    )
+
+
+@pytest.mark.parametrize(("level", "count"), [(1, 600), (2, 400), (3, 200), (4, 60)])
+def test_one_canonical_form_means_one_puzzle_renamed_reordered_or_reworded(level: int, count: int) -> None:
+    """Drawn puzzles, and each of them said otherwise: forms are equal just where the tables of truth can be made so."""
+    rng = np.random.default_rng(level)
+    drawn = [draw(rng, LEVELS[level]).statements for _ in range(count)]
+    drawn += [otherwise(statements, rng) for statements in drawn]
+    by_form: dict[str, set[frozenset[tuple[tuple[bool, ...], ...]]]] = {}
+    for statements in drawn:
+        by_form.setdefault(canonical(statements), set()).add(meanings(statements))
+    assert {len(found) for found in by_form.values()} == {1}, "one form for two puzzles"
+    assert len(set().union(*by_form.values())) == len(by_form), "one puzzle has two forms"
+
+
+def otherwise(statements: tuple[Statement, ...], rng: np.random.Generator) -> tuple[Statement, ...]:
+    """The same puzzle with its people in another order, its pairs turned round and its conditions contraposed."""
+    order = rng.permutation(len(statements)).tolist()  # the new number of each
+    said = [Statement("", (), ())] * len(statements)
+    for speaker, (form, people, value) in enumerate(statements):
+        people = tuple(order[person] for person in people)
+        if len(people) == 2 and rng.random() < 0.5:
+            people = people[::-1]
+            value = value if form == "alike" else tuple(1 - v if form == "if" else v for v in value[::-1])
+        said[order[speaker]] = Statement(form, people, value)
+    return tuple(said)
+
+
+def test_two_ways_to_say_the_same_by_hand() -> None:
+    def form(*said: tuple[str, tuple[int, ...], tuple[int, ...]]) -> str:
+        return canonical([Statement(*one) for one in said])
+
+    ann, bob = ("is", (1,), (0,)), ("is", (0,), (1,))  # Ann: Bob is a knave. Bob: Ann is a knight.
+    assert form(ann, bob) == form(("is", (1,), (1,)), ("is", (0,), (0,)))  # Bob speaks first
+    assert form(ann, bob) != form(ann, ann[:1] + ((0,), (0,)))
+    # "if Ann is a knight then Bob is a knave" is "if Bob is a knight then Ann is a knave", or "Ann or Bob is a knave"
+    ways = [("if", (0, 1), (1, 0)), ("if", (1, 0), (1, 0)), ("or", (0, 1), (0, 0)), ("or", (1, 0), (0, 0))]
+    assert len({form(way, bob) for way in ways}) == 1
+    assert form(("if", (0, 1), (1, 0)), bob) != form(("if", (1, 0), (0, 1)), bob)  # the converse
+    # six people, each of the next: in one ring, or in two rings of three, where everybody looks the same at first
+    ring, rings = ([("is", (next_,), (1,)) for next_ in order] for order in ((1, 2, 3, 4, 5, 0), (1, 2, 0, 4, 5, 3)))
+    assert form(*ring) == form(*[("is", (next_,), (1,)) for next_ in (2, 3, 4, 5, 1, 0)]) != form(*rings)
+    assert form(("alike", (0, 2), (1,)), bob, bob) == form(("alike", (2, 0), (1,)), bob, bob)
+
+
+@pytest.mark.parametrize("level", [1, 2])
+def test_no_test_puzzle_is_a_train_puzzle_said_otherwise(level: int) -> None:
+    """By the words without names all of level 1 and 99% of level 2 had a twin when the words decided the split."""
+    train, test = (
+        KnightsKnaves(1, level=level, split=split).problems(np.arange(n), np.zeros(n, int))
+        for split, n in (("train", 1_500), ("test", 200))
+    )
+    assert not {meanings(p.statements) for p in train} & {meanings(p.statements) for p in test}
+    assert len({canonical(p.statements) for p in test}) > 60
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 import reasoning_gym
 
 from tiltyard.envs.text.faults import IMPURE, REBUILT, REFUSED
-from tiltyard.envs.text.reasoning_gym import ReasoningGym, _same, datasets
+from tiltyard.envs.text.reasoning_gym import Problem, ReasoningGym, _same, datasets
 
 
 def graded(lanes: ReasoningGym, problem: object, *answers: str) -> list[bool]:
@@ -66,6 +66,26 @@ def test_splits_are_disjoint_where_items_are_so_few_that_each_is_drawn_many_time
     )
     assert not train & test
     assert len(train | test) == 200
+
+
+def test_questions_with_their_words_in_another_order_are_of_one_split() -> None:
+    """By the question itself 15% of the test problems of lcm had a twin in train: lcm of 4, 6 and lcm of 6, 4."""
+    lanes = ReasoningGym(1, dataset="lcm")
+
+    def form(question: str, answer: str) -> str:
+        return lanes.canonical(Problem({"question": question, "answer": answer}, 0))
+
+    assert form("Find the LCM of 4, 6", "12") == form("Find the LCM of 6, 4", "12") != form("Find the LCM of 6, 2", "6")
+    assert form("3 - 4 =", "-1") != form("4 - 3 =", "1")
+    seeds = np.arange(600)
+    train, test = (
+        {
+            tuple(sorted(p.entry["metadata"]["numbers"]))
+            for p in ReasoningGym(1, dataset="lcm", split=split).problems(seeds, seeds)
+        }
+        for split in ("train", "test")
+    )
+    assert not train & test
 
 
 def test_the_item_seed_leads_back_to_the_librarys_item() -> None:
@@ -128,6 +148,27 @@ def test_other_right_answers_than_gold_are_right() -> None:
     lanes, problem = first("coin_flip")
     problem.entry["metadata"]["rational"] = {"numerator": 1, "denominator": 8}  # type: ignore[attr-defined]
     assert graded(lanes, problem, "1/8", "0.125", "12.5e-2", "0.1251", "0.13", "1/0") == [True] * 4 + [False] * 2
+
+
+def test_the_chosen_number_is_exact_in_any_notation() -> None:
+    lanes, problem = first("number_format")
+    problem.entry.update(answer="1234.5000000000002")  # type: ignore[attr-defined]
+    problem.entry["metadata"].update(  # type: ignore[attr-defined]
+        candidates=[1234.493, 1234.5000000000002],
+        formatted_candidates=["1,234.493", "1234.500000"],
+        solution=1234.5000000000002,
+    )
+    right = ["1234.500000", "1,234.5", "1234.5", "1.2345e+03", "1234.5000000000002"]
+    wrong = ["1234.493", "1,234.493", "1234.4999", "1234.51", "1234.5 or 1", "one", "-1234.5"]
+    assert graded(lanes, problem, *right, *wrong) == [True] * len(right) + [False] * len(wrong)
+
+
+def test_every_option_s_own_text_is_graded_and_one_alone_is_right() -> None:
+    lanes = ReasoningGym(1, dataset="number_format", level=3)
+    for problem in lanes.problems(np.arange(20), np.zeros(20, int)):
+        metadata = problem.entry["metadata"]
+        verdicts = graded(lanes, problem, *metadata["formatted_candidates"])
+        assert verdicts == [one == metadata["solution"] for one in metadata["candidates"]]
 
 
 def test_a_level_is_the_librarys_curriculum() -> None:

@@ -129,6 +129,19 @@ def test_a_lane_is_what_it_would_be_alone_bit_for_bit(mode: AutoresetMode) -> No
         assert data_equivalence(shown[i][:41], alone(7 + i)[:41])
 
 
+def test_lanes_that_were_reset_by_hand_after_their_end_do_not_begin_again() -> None:
+    lanes = gymnasium.vector.SyncVectorEnv([lambda: gymnasium.wrappers.TimeLimit(Echo(), 2)] * 2)
+    assert lanes.metadata["autoreset_mode"] == AutoresetMode.NEXT_STEP
+    env = VectorActionDelay(lanes, 1)
+    env.reset(seed=0)
+    for _ in range(2):
+        ended = env.step(np.zeros((2, 1), np.float32))[3]
+    assert ended.all()
+    env.reset()
+    first, second = (env.step(np.full((2, 1), action, np.float32))[0] for action in (0.5, 1.0))
+    assert (first.ravel().tolist(), second.ravel().tolist()) == ([0, 0], [0.5, 0.5])  # what was sent is on its way
+
+
 def test_it_keeps_gymnasiums_contract() -> None:
     check_env(ActionDelay(gymnasium.make("tiltyard/Hopper-v5"), (0, 2)), skip_render_check=True)
 

@@ -1,3 +1,5 @@
+import copy
+import pickle
 from typing import Any
 
 import gymnasium
@@ -110,3 +112,14 @@ def test_bad_ranges_and_environments_are_refused() -> None:
     for other in ("Pendulum-v1", "tiltyard/Highway-v0"):
         with pytest.raises(TypeError, match="no physics to randomise"):
             RandomPhysics(gymnasium.make(other), mass=(1.0, 2.0))
+
+
+@pytest.mark.parametrize("env_id", [HOPPER, "tiltyard/PegInsertion-v0"])
+def test_a_copy_has_the_physics_of_its_episode_and_draws_its_own(env_id: str) -> None:
+    env, twin = (RandomPhysics(gymnasium.make(env_id), mass=(0.5, 2.0), gravity=(0.5, 2.0)) for _ in range(2))
+    played(env, 3), played(twin, 3)
+    copied = pickle.loads(pickle.dumps(env)) if env_id == HOPPER else copy.deepcopy(env)
+    action = np.full(env.action_space.shape, 0.1, np.float32)
+    played(env, 4)  # which scales the original's model, not the copy's
+    np.testing.assert_array_equal(copied.step(action)[0], twin.step(action)[0])
+    assert played(copied, None) == played(twin, None)

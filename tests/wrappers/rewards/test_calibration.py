@@ -25,6 +25,11 @@ def test_a_report_by_hand() -> None:
     assert np.isnan(report.confidence[0])
 
 
+def test_a_probability_at_the_threshold_is_a_claim() -> None:
+    report = calibration(np.array([0.0, 1.0]), np.array([0.0, -1.0]), temperature=1.0, threshold=0.5)
+    assert (report.false_positives, report.false_negatives) == (0.5, 0.0)
+
+
 def test_how_many_there_are_of_a_class_changes_nothing() -> None:
     successes, failures = np.array([1.0, 2.0, -1.0]), np.array([-3.0, 0.5])
     one = calibration(successes, failures, temperature=2.0, threshold=0.7)

@@ -164,6 +164,16 @@ def test_a_lane_is_paid_what_it_would_be_alone(mode: AutoresetMode) -> None:
                 alone.reset()
 
 
+def test_lanes_that_were_reset_by_hand_after_their_end_are_paid_from_their_first_step() -> None:
+    lanes = gymnasium.vector.SyncVectorEnv([lambda: TimeLimit(Corridor(), 1)])
+    assert lanes.metadata["autoreset_mode"] == AutoresetMode.NEXT_STEP
+    env = VectorPotentialShaping(lanes, ahead, gamma=0.5)
+    env.reset(seed=0)
+    assert env.step(np.array([1]))[3].all()
+    env.reset()
+    assert env.step(np.array([1]))[1].tolist() == [2.5]  # 0.5 * -3 + 4
+
+
 def test_agents_train_on_shaped_vectors_and_the_contract_is_kept() -> None:
     native = gymnasium.make_vec(MAZE, 2, "vector_entry_point")
     make("sac", to_sb3(VectorPotentialShaping(native)), seed=0, learning_starts=10, device="cpu").learn(40)

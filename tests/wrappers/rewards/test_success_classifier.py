@@ -1,3 +1,4 @@
+import json
 import pickle
 from pathlib import Path
 from typing import Any
@@ -137,7 +138,18 @@ def test_other_files_are_refused_and_run_no_code(tmp_path: Path, monkeypatch: py
     Path("trap").write_bytes(pickle.dumps(Trap()))
     save_file({"x": torch.zeros(1)}, "other")
     save_file({"x": torch.zeros(1)}, "half", {"success_classifier": '{"temperature": 1, "shape": [3], "hidden": [4]}'})
-    for name in ("trap", "other", "half"):
+    large = {"temperature": 1, "shape": [10**6], "hidden": [10**6], "threshold": 0.5, "seed": 0}
+    wrong = [
+        large,  # 4 TB
+        {**large, "shape": [3], "hidden": [4] * 10**6},
+        {**large, "shape": ["3"], "hidden": [4]},
+        {**large, "temperature": "nan"},
+        {**large, "more": 1},
+        [1],
+    ]
+    for i, settings in enumerate(wrong):
+        save_file({"x": torch.zeros(1)}, f"wrong{i}", {"success_classifier": json.dumps(settings)})
+    for name in ("trap", "other", "half", *(f"wrong{i}" for i in range(len(wrong)))):
         with pytest.raises(ValueError, match="no success classifier saved by Tiltyard"):
             SuccessClassifier.load(name)
     assert not Path("sprung").exists()

@@ -4,7 +4,8 @@ import pytest
 
 import tiltyard.envs
 from tiltyard.envs.driving.scenarios.highway import TERMS, Highway, HighwayEnv, HighwayVectorEnv
-from tiltyard.envs.driving.state import INFRACTIONS
+from tiltyard.envs.driving.state import INFRACTIONS, LANE_WIDTH, OFFENCES, OUTSIDE_LANES, SPEEDING, STRADDLING
+from tiltyard.envs.driving.vehicle import steer_limit
 
 ENV = "tiltyard/Highway-v0"
 MODES = ("box", "discrete")
@@ -78,10 +79,9 @@ def test_success_means_the_route_is_complete_and_reward_is_its_terms(action):
         product = np.prod([terms[term] for term in TERMS if term != "penalty"], axis=0)
         assert np.allclose(reward, product + terms["penalty"])
         assert all(((terms[term] >= 0) & (terms[term] <= 1)).all() for term in TERMS if term != "penalty")
-        assert np.array_equal(
-            info["success"], (lanes.worlds["best"] >= lanes.worlds["length"]) & (info["infraction"] == "")
-        )
-        assert np.array_equal(ended, info["success"] | (info["infraction"] != ""))
+        complete = lanes.worlds["best"] >= lanes.worlds["length"]
+        assert np.array_equal(info["success"], complete & (info["infraction"] == "") & (info["offence"] == ""))
+        assert np.array_equal(ended, complete | (info["infraction"] != ""))
         open_ &= ~ended
 
 
@@ -207,5 +207,56 @@ def test_bad_keywords_are_named(kwargs, message):
         HighwayEnv(**kwargs)
 
 
+def steered(lanes, offset, speed):
+    """Pedal and steering ``[n, 2]`` towards ``offset`` metres from the rightmost lane's middle, at ``speed``."""
+    world, ego = lanes.worlds, lanes.cars[:, 0]
+    v = np.maximum(ego["v"], 3.0)
+    course = world["heading"] + np.arctan(0.5 * np.tan(world["steer"]))
+    drift = np.clip(0.7 * (offset - ego["d"]), -1.5, 1.5) / v
+    bend = world["bend"] * np.sin(2 * np.pi * ego["s"] / world["wave"] + world["phase"])
+    turn = bend * v + 1.6 * (np.arcsin(np.clip(drift, -0.3, 0.3)) - course)
+    limit = np.array([steer_limit(one) for one in ego["v"]])
+    pedal = 0.9 * (speed - ego["v"]) + 0.3
+    return np.clip(np.stack([pedal / np.where(pedal > 0, 3.0, 8.0), np.arctan(2.8 * turn / v) / limit], 1), -1, 1)
+
+
+def outlaw(name, lanes):
+    """The expert's own driving, but by other rules."""
+    world, ego = lanes.worlds, lanes.cars[:, 0]
+    middle = {"right shoulder": -0.45, "left shoulder": world["lanes"] - 0.55, "marking": 0.5}.get(name)
+    if middle is not None:
+        return steered(lanes, middle * LANE_WIDTH, 0.75 * world["limit"])
+    actions = lanes.expert_actions().astype(float)
+    actions[(actions[:, 0] > -0.05) & (ego["v"] < world["limit"] + 2.0), 0] = 1.0
+    return actions
+
+
+@pytest.mark.parametrize(
+    ("name", "offence"),
+    [
+        ("right shoulder", "outside_lanes"),
+        ("left shoulder", "outside_lanes"),
+        ("marking", "straddling"),
+        ("speed", "speeding"),
+    ],
+)
+def test_arriving_against_the_rules_is_no_success(name, offence):
+    lanes = Highway(40, split="test")
+    lanes.begin(np.arange(40), np.arange(40), np.zeros(40, np.int64))
+    open_, fastest = np.ones(40, bool), np.zeros(40)
+    for _ in range(400):
+        _, ended = lanes.advance(lanes.check(outlaw(name, lanes)), open_)
+        fastest = np.maximum(fastest, lanes.cars[:, 0]["v"] - lanes.worlds["limit"])
+        open_ &= ~ended
+    info = lanes.step_info()
+    broke = fastest > 1.2 if name == "speed" else np.ones(40, bool)  # traffic keeps some from speeding
+    assert broke.mean() > 0.5
+    assert (lanes.worlds["best"] >= lanes.worlds["length"])[broke].mean() > 0.6
+    assert not info["success"][broke].any()
+    assert (info["offence"] == offence)[broke].mean() > 0.8
+
+
 def test_infraction_names_fit_their_numbers():
     assert INFRACTIONS[1:] == ("collision", "off_road", "wrong_way", "blocked", "late")
+    numbers = (OUTSIDE_LANES, SPEEDING, STRADDLING)
+    assert [OFFENCES[number] for number in numbers] == ["outside_lanes", "speeding", "straddling"]

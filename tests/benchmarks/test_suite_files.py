@@ -1,0 +1,81 @@
+"""Suites from TOML files."""
+
+from pathlib import Path
+
+import pytest
+
+from tiltyard.benchmarks.suites import Entry, Recipe, Suite, Task, find, read_suite
+
+WHOLE = """
+summary = "Two tasks"
+seeds = [3, 4]
+
+[[tasks]]
+env_id = "CartPole-v1"
+eval_episodes = 7
+eval_sampled = true
+entries = [{ agent = "ppo", budget = 100, seconds = 2, params = { gamma = 0.9 } }]
+
+[[tasks]]
+env_id = "tiltyard/Hopper-v5"
+dataset = "tiltyard/hopper/medium-v0"
+[[tasks.entries]]
+agent = "bc"
+budget = 0
+params = { offline_steps = 50 }
+
+[datasets."tiltyard/hopper/medium-v0"]
+env_id = "tiltyard/Hopper-v5"
+policy = "medium"
+"""
+
+
+def test_a_file_is_the_suite_that_its_fields_make(tmp_path: Path) -> None:
+    (tmp_path / "two.toml").write_text(WHOLE)
+    suite = find(str(tmp_path / "two.toml"))
+    assert suite == Suite(
+        "two",
+        "Two tasks",
+        (
+            Task("CartPole-v1", (Entry("ppo", 100, 2, {"gamma": 0.9}),), eval_episodes=7, eval_sampled=True),
+            Task(
+                "tiltyard/Hopper-v5", (Entry("bc", 0, 0.0, {"offline_steps": 50}),), dataset="tiltyard/hopper/medium-v0"
+            ),
+        ),
+        (3, 4),
+        {"tiltyard/hopper/medium-v0": Recipe("tiltyard/Hopper-v5", "medium")},
+    )
+    assert [(run.agent, run.seed, run.budget) for run in suite.runs()][:2] == [("ppo", 3, 100), ("ppo", 4, 100)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("seeds = [3, 4]", "", "a suite needs seeds"),
+        ("seeds = [3, 4]", "seeds = 3", "seeds of a suite is of kind list, got 3"),
+        ("seeds = [3, 4]", "seeds = ['3']", "seeds of a suite holds values of kind int, got '3'"),
+        ("seeds = [3, 4]", "seeds = [true]", "seeds of a suite holds values of kind int, got True"),
+        ("eval_episodes", "eval_episode", "unknown field of a task 'eval_episode'; did you mean 'eval_episodes'"),
+        ("eval_episodes = 7", "eval_episodes = 7.5", "eval_episodes of a task is of kind int, got 7.5"),
+        ("budget = 100, ", "", "an entry needs budget"),
+        ("{ gamma = 0.9 }", "0.9", "params of an entry is of kind table, got 0.9"),
+        ('[[tasks]]\nenv_id = "CartPole-v1"', '[tasks]\nenv_id = "CartPole-v1"', "holds no suite"),
+        ('"tiltyard/Hopper-v5"\npolicy', "3\npolicy", "env_id of a recipe is of kind str, got 3"),
+        ('summary = "Two tasks"', "summary = ", "holds no suite: Invalid value"),
+        ('datasets."tiltyard/hopper/medium-v0"', "datasets", "a recipe is a table, got 'tiltyard/Hopper-v5'"),
+        ('summary = "Two tasks"', "comparisons = 3", "comparisons are tables, written [[comparisons]], got 3"),
+    ],
+)
+def test_what_is_wrong_is_said_with_file_and_place(old: str, new: str, says: str, tmp_path: Path) -> None:
+    assert old in WHOLE
+    (tmp_path / "bad.toml").write_text(WHOLE.replace(old, new))
+    with pytest.raises(ValueError, match="bad.toml holds no suite: ") as error:
+        read_suite(tmp_path / "bad.toml")
+    assert says in str(error.value)
+
+
+def test_neither_a_name_nor_a_file() -> None:
+    with pytest.raises(FileNotFoundError, match="there is no suite file nowhere.toml"):
+        find("nowhere.toml")
+    with pytest.raises(KeyError, match=r"unknown suite 'smok'; did you mean 'smoke'.*\.toml file"):
+        find("smok")
