@@ -11,6 +11,7 @@ from tiltyard.papers import REFERENCE, find
 DOCUMENT = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
 
 VARIANTS = {
+    "stream-q": "stream_x",
     "drpo-decoupled": "disco",
     "recoil": "recoil",
     "serl": "sac",
