@@ -5,7 +5,7 @@ import torch
 from tiltyard.agents import make
 from tiltyard.agents.language import archer
 from tiltyard.agents.language.archer import ArCHer
-from tiltyard.agents.language.turn_critics import critic_loss
+from tiltyard.agents.language.turn_critics import Episode, critic_loss
 from tiltyard.benchmarks.proofs.credit_probe import ProbeVectorEnv
 
 SMALL = {
@@ -34,6 +34,36 @@ def agent(**settings) -> ArCHer:
 
 def weights(module) -> torch.Tensor:
     return torch.cat([p.detach().flatten() for p in module.parameters()])
+
+
+def test_critics_find_the_turn_that_decides_and_the_policy_follows_them():
+    trained = agent(
+        warm_start_steps=100,
+        warm_start_noise=0.35,
+        warm_start_batch_size=16,
+        batch_size=64,
+        gradient_steps=30,
+        learning_rate=3e-4,
+        critic_learning_rate=1e-3,
+        tau=0.2,
+        critic_warm_up=6,
+        actor_steps=3,
+    )
+
+    def last_episodes(n: int) -> tuple[list[Episode], np.ndarray]:
+        episodes = list(trained.replay.kept)[-n:]
+        return episodes, np.array([episode.reward.sum() > 0 for episode in episodes])
+
+    trained.learn(6 * 64)
+    episodes, won = last_episodes(64)
+    advantage = trained.critics.advantages(episodes).numpy().reshape(-1, 2)
+    difference = advantage[won].mean(0) - advantage[~won].mean(0)
+    assert difference[0] > 0.5  # the utterance decides between a return of 0 and one of 0.95
+    assert abs(difference[1]) < 0.25  # what is said in the second turn changes nothing
+    before = np.mean([episode.reward.sum() for episode in trained.replay.kept])
+    trained.learn(5 * 64, reset_num_timesteps=False)
+    _, won = last_episodes(64)
+    assert won.mean() > before + 0.1
 
 
 def test_only_critics_learn_in_the_warm_up():
