@@ -50,7 +50,7 @@ class Pretrain:
     steps: Whole = 1000
     """gradient steps"""
     noise: float = 0.3
-    """share of demonstrations that mislead: they look like the expert's, and end in a wrong answer"""
+    """share of corrupted demonstrations: they look like the expert's, and end in an incorrect answer"""
     batch_size: int = 8
     """demonstrations a step"""
     learning_rate: float = 2e-3

@@ -50,7 +50,7 @@ class LanguageAgent(Loop):
         pieces: texts of the tokens; base checkpoints and models of Hugging Face's have their own.
         max_grad_norm: gradients are scaled down to this norm.
         warm_start_steps: gradient steps on demonstrations before the first iteration.
-        warm_start_noise: share of demonstrations that mislead: they look like the expert's, and end in a wrong answer.
+        warm_start_noise: share of corrupted demonstrations: they look like the expert's, and their answer is incorrect.
         warm_start_batch_size: demonstrations a step.
         warm_start_learning_rate: its peak.
         stats_window_size: episodes over which logged rewards are averaged (None: those of an iteration, at least 100).

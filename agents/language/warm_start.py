@@ -71,7 +71,7 @@ def demonstration_batches(
         venv: a text environment.
         tokenizer: makes tokens of the texts.
         batch_size: demonstrations a batch.
-        noise: share of demonstrations that mislead (see ``ProblemLanes.conversations``).
+        noise: share of corrupted demonstrations (see ``ProblemLanes.conversations``).
         rng: draws problems and noise.
         context_length: tokens that a demonstration may have (None: any number).
 

@@ -17,7 +17,7 @@ Hop = tuple[str, str, Any]
 """How to go one screen deeper: text of the element to tap, view it opens, the view's argument."""
 
 
-class Pilot:
+class ScriptedExpert:
     """Hands for one phone. Every method returns the next action, or None where there is nothing (left) to do."""
 
     def __init__(self, phone: "Phone", goal: "Goal") -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 if TYPE_CHECKING:
-    from .expert import Pilot
+    from .expert import ScriptedExpert
 
 State = dict[str, Any]
 """The state of the whole phone: app key -> frozen dataclass."""
@@ -23,7 +23,7 @@ class Task:
     """One part of a goal for the expert: how to see in the state that it is done, and the next action towards it."""
 
     achieved: Callable[[State], bool]
-    act: Callable[["Pilot"], str]
+    act: Callable[["ScriptedExpert"], str]
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class Goal:
     ``asked`` is what the words say beside their wording (which switch, on or off): with the template's name it decides
     the split, so that whatever is asked in one split is never asked in the other, in any words or on any phone.
 
-    ``look`` is a screen to visit first, as the arguments of :meth:`Pilot.go`: whoever does not know the answer must go
-    there, so the expert's episodes are as long as honest ones.
+    ``look`` is a screen to visit first, as the arguments of :meth:`ScriptedExpert.go`: who does not know the answer must
+    go there, so the expert's episodes are as long as honest ones.
     """
 
     text: str

@@ -21,7 +21,7 @@ from ..actions import strings
 from ..core import BatchedVectorEnv, Bools, Floats, Info, Ints, Lanes, SingleEnv
 from .commands import Commands, parse
 from .device import Phone
-from .expert import Pilot
+from .expert import ScriptedExpert
 from .problems import Problem, canonical, generate, templates
 from .render import Renderer
 
@@ -176,7 +176,7 @@ class PhoneLanes(Lanes):
     def expert_actions(self) -> tuple[str, ...]:
         """The scripted expert's next action on every phone."""
         pairs = zip(self.phones, self.problems, strict=True)
-        return tuple(Pilot(phone, problem.goal).action() for phone, problem in pairs)
+        return tuple(ScriptedExpert(phone, problem.goal).action() for phone, problem in pairs)
 
     def render(self, lane: int = 0) -> npt.NDArray[np.uint8]:
         """A large frame of one phone."""

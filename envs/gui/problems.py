@@ -18,7 +18,7 @@ from .. import seeding
 from .apps import APPS, TEMPLATES, contacts, settings, shop
 from .commands import parse
 from .device import Phone
-from .expert import Pilot
+from .expert import ScriptedExpert
 from .goals import Goal, State, Template
 from .interruptions import KINDS, System
 from .ui import Screen
@@ -146,10 +146,10 @@ def _hash(text: str) -> str:
 def _on_the_way(problem: Problem, rng: np.random.Generator) -> tuple[tuple[str, str, Any], ...]:
     """Screens open somewhere on the expert's way, before it has changed anything."""
     phone = replace(problem, interruptions={}, slow={}).phone()
-    pilot = Pilot(phone, problem.goal)
+    expert = ScriptedExpert(phone, problem.goal)
     places: list[tuple[tuple[str, str, Any], ...]] = [()]
     while phone.state == problem.state and phone.dialog is None and phone.steps < WINDOW[3]:
         place = tuple((screen.app, screen.view, screen.arg) for screen in phone.stack)
         places += [place] if place != places[-1] else []
-        phone.act(parse(pilot.action()))
+        phone.act(parse(expert.action()))
     return places[int(rng.integers(len(places)))]

@@ -28,7 +28,7 @@ from ... import unknown
 from ..actions import OutOfBounds, bounded, check_mode, numbers
 from ..core import Bools, Floats, Info, Ints, Lanes
 from ..seeding import check_split, problem_rng
-from .native import STATE, Carrier, mark_unsound, safe, warnings_of
+from .native import STATE, Carrier, mark_diverged, safe, warnings_of
 from .physics import scale_physics
 from .render import View, open_view
 
@@ -176,7 +176,7 @@ class MujocoLanes(Lanes):
         self.first_qpos: Floats = self.qpos.copy()  # of the current episodes
         self.unstable: Bools = np.zeros(n, np.bool_)
         self.unstable_episodes: Ints = np.zeros(n, np.int64)  # that ended so in each lane, ever
-        self._unsound: Bools = np.zeros(n, np.bool_)  # lanes of which MuJoCo warned in the last step
+        self._diverged: Bools = np.zeros(n, np.bool_)  # lanes of which MuJoCo warned in the last step
         self._streams: list[tuple[int, int, np.random.Generator] | None] = [None] * n
 
     def _take_rows(self) -> None:
@@ -293,12 +293,12 @@ class MujocoLanes(Lanes):
         """See :meth:`Lanes.advance`. A lane whose physics blow up stays in its last sound state and terminates."""
         before = self._state.copy()
         self.command(actions, active)
-        self._unsound.fill(False)
+        self._diverged.fill(False)
         self._simulate(np.flatnonzero(active))
         self.unstable = self.unstable & ~active
-        mark_unsound(self._state, *self._motion_columns, HUGE, self._unsound)
-        if self._unsound.any():
-            broken = self._unsound & active
+        mark_diverged(self._state, *self._motion_columns, HUGE, self._diverged)
+        if self._diverged.any():
+            broken = self._diverged & active
             self._state[broken] = before[broken]
             self.unstable |= broken
             self.unstable_episodes += broken
@@ -319,7 +319,7 @@ class MujocoLanes(Lanes):
         carrier = self._carriers[thread]
         for lanes in queue:
             if carrier is not None:
-                carrier.carry(self._state, lanes, self.frame_skip, self._unsound)
+                carrier.carry(self._state, lanes, self.frame_skip, self._diverged)
             else:
                 self._step_in_python(lanes.tolist(), self._data[thread])
 
@@ -340,7 +340,7 @@ class MujocoLanes(Lanes):
             if self.readings.shape[1]:
                 mujoco.mj_rnePostConstraint(model, data)
                 self.read(data, self.readings[lane])
-            self._unsound[lane] = warnings.sum() != before
+            self._diverged[lane] = warnings.sum() != before
 
     def step_info(self) -> Info:
         """See :meth:`Lanes.step_info`.

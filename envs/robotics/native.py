@@ -43,7 +43,7 @@ _copy = types.ExternalFunction("memcpy", _pointer(_pointer, _pointer, types.uint
 
 
 @njit(nogil=True, cache=True)
-def _carry(model, data, state, lanes, steps, signature, size, sources, warnings, unsound):  # type: ignore[no-untyped-def]
+def _carry(model, data, state, lanes, steps, signature, size, sources, warnings, diverged):  # type: ignore[no-untyped-def]
     """Steps ``lanes``; a row holds ``size`` numbers of state, then copies of ``sources`` (address, bytes)."""
     for lane in lanes:
         row = state.ctypes.data + lane * state.strides[0]
@@ -52,7 +52,7 @@ def _carry(model, data, state, lanes, steps, signature, size, sources, warnings,
         for _ in range(steps):
             _step(model, data)
         _get_state(model, data, row, signature)
-        unsound[lane] = warnings.sum() != before
+        diverged[lane] = warnings.sum() != before
         if len(sources):
             _rne(model, data)
             row += size * state.itemsize
@@ -62,15 +62,15 @@ def _carry(model, data, state, lanes, steps, signature, size, sources, warnings,
 
 
 @njit(nogil=True, cache=True)
-def mark_unsound(state, first, last, limit, unsound):  # type: ignore[no-untyped-def]
-    """Sets ``unsound`` where a row holds an infinity or NaN, or ``limit`` or more in columns ``[first, last)``."""
+def mark_diverged(state, first, last, limit, diverged):  # type: ignore[no-untyped-def]
+    """Sets ``diverged`` where a row holds an infinity or NaN, or ``limit`` or more in columns ``[first, last)``."""
     for lane in range(len(state)):
         for i in range(first, last):
             if not abs(state[lane, i]) < limit:
-                unsound[lane] = True
+                diverged[lane] = True
         for i in range(state.shape[1]):
             if not np.isfinite(state[lane, i]):
-                unsound[lane] = True
+                diverged[lane] = True
 
 
 def safe(model: mujoco.MjModel) -> bool:
@@ -104,14 +104,14 @@ class Carrier:
         self._sources = np.array(places, np.int64).reshape(-1, 2)
         self._warnings = warnings_of(data)
 
-    def carry(self, state: Floats, lanes: Ints, steps: int, unsound: Bools) -> None:
+    def carry(self, state: Floats, lanes: Ints, steps: int, diverged: Bools) -> None:
         """``steps`` physics steps of each of ``lanes``, in place.
 
         Args:
             state: ``[n, size of mjSTATE_INTEGRATION + sources]``, its rows in one piece.
             lanes: ``[k]`` rows of it.
             steps: physics steps.
-            unsound: ``[n]``, set for ``lanes`` to whether MuJoCo warned of numbers that are huge or none.
+            diverged: ``[n]``, set for ``lanes`` to whether MuJoCo warned of numbers that are huge or none.
         """
         _carry(
             self._model,
@@ -123,7 +123,7 @@ class Carrier:
             self._size,
             self._sources,
             self._warnings,
-            unsound,
+            diverged,
         )
 
     def __reduce__(self) -> NoReturn:

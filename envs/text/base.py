@@ -191,7 +191,7 @@ class ProblemLanes(Lanes, Generic[Problem]):
         rng: np.random.Generator | None,
         episodes: npt.ArrayLike | None,
     ) -> tuple[Sequence[Problem], list[bool]]:
-        """The problems of demonstrations, and which of them are to mislead."""
+        """The problems of demonstrations, and which of them are to be corrupted."""
         if not 0.0 <= noise <= 1.0:
             raise ValueError(f"noise is a probability from 0 to 1, got {noise}")
         if noise > 0 and rng is None:
@@ -249,7 +249,7 @@ class TextLanes(ProblemLanes[Problem]):
         """The expert's text for a problem; it ends in ``<answer>...</answer>``."""
 
     @abstractmethod
-    def mislead(self, problem: Problem, rng: np.random.Generator) -> str:
+    def corrupt(self, problem: Problem, rng: np.random.Generator) -> str:
         """A text like the expert's that ends in a readable but wrong answer."""
 
     def demonstrations(
@@ -264,9 +264,9 @@ class TextLanes(ProblemLanes[Problem]):
 
         Args:
             seeds: ``[n]``; the problems of this environment's split.
-            noise: the probability, independent for each problem, that the text is :meth:`mislead`'s, which looks like
+            noise: the probability, independent for each problem, that the text is :meth:`corrupt`'s, which looks like
                 the expert's but ends in a wrong answer. A share ``1 - noise`` of the answers is right; all can be read.
-            rng: draws which texts mislead and how; needed if ``noise`` is above 0.
+            rng: draws which texts are corrupted and how; needed if ``noise`` is above 0.
             episodes: ``[n]`` episodes of those seeds (default: 0, the one that the seeded reset starts).
 
         Raises:
@@ -274,7 +274,7 @@ class TextLanes(ProblemLanes[Problem]):
         """
         problems, wrong = self._to_demonstrate(seeds, noise, rng, episodes)
         answers = [
-            self.mislead(problem, rng) if bad and rng is not None else self.solve(problem)
+            self.corrupt(problem, rng) if bad and rng is not None else self.solve(problem)
             for problem, bad in zip(problems, wrong, strict=True)
         ]
         return Demonstrations([self.prompt(problem) for problem in problems], answers)

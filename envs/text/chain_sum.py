@@ -86,7 +86,7 @@ class ChainSum(TextLanes[Problem]):
         8+4-15=?
         8+4=12 12-15=-3<answer>-3</answer>
 
-    The misleading texts of :meth:`demonstrations` slip once, as people do: one result is off by 1, 2 or 10 or has the
+    The corrupted texts of :meth:`demonstrations` slip once, as people do: one result is off by 1, 2 or 10 or has the
     sign of its number mistaken; all other lines are true of the totals before them, and the answer is wrong.
 
     Args:
@@ -135,7 +135,7 @@ class ChainSum(TextLanes[Problem]):
         """The running totals, and the last of them."""
         return _worked(problem.terms, [0] * (len(problem.terms) - 1))
 
-    def mislead(self, problem: Problem, rng: np.random.Generator) -> str:
+    def corrupt(self, problem: Problem, rng: np.random.Generator) -> str:
         """The same with one slip, which the answer inherits."""
         slips = [0] * (len(problem.terms) - 1)
         at = int(rng.integers(len(slips)))

@@ -272,7 +272,7 @@ class Countdown(TextLanes[Problem]):
         Make 57 from 8 4 25.
         57+25=82,57-25=32:8+4=12;8-4=4;8*4=32 32+25=57<answer>(8*4)+25</answer>
 
-    The misleading texts of :meth:`demonstrations` are impatient: every line of working is true, but the first step
+    The corrupted texts of :meth:`demonstrations` are impatient: every line of working is true, but the first step
     tried is taken whether it leads to the target or not, and a last step that misses it is answered.
 
     Args:
@@ -333,7 +333,7 @@ class Countdown(TextLanes[Problem]):
                 working += f"{first};"
         raise ValueError(f"the steps of {problem} do not lead to its target: take problems from generate()")
 
-    def mislead(self, problem: Problem, rng: np.random.Generator) -> str:
+    def corrupt(self, problem: Problem, rng: np.random.Generator) -> str:
         """The first step tried, and a last step that misses the target."""
         plan, left = _planned(problem)
         pair = _pairs(left, problem.target)[0]

@@ -88,7 +88,7 @@ class DialogueLanes(ProblemLanes[Problem]):
         """What the expert says next."""
 
     @abstractmethod
-    def mislead(self, problem: Problem, held: Conversation, rng: np.random.Generator) -> str:
+    def corrupt(self, problem: Problem, held: Conversation, rng: np.random.Generator) -> str:
         """What somebody says next who can be understood but loses the game."""
 
     def conversations(
@@ -99,7 +99,7 @@ class DialogueLanes(ProblemLanes[Problem]):
         rng: np.random.Generator | None = None,
         episodes: npt.ArrayLike | None = None,
     ) -> list[Conversation]:
-        """The expert's games; a share ``noise`` of them is played by :meth:`mislead` and lost."""
+        """The expert's games; a share ``noise`` of them is played by :meth:`corrupt` and lost."""
         problems, wrong = self._to_demonstrate(seeds, noise, rng, episodes)
         return [self._play(problem, rng if bad else None) for problem, bad in zip(problems, wrong, strict=True)]
 
@@ -158,7 +158,7 @@ class DialogueLanes(ProblemLanes[Problem]):
         """A whole game, the expert's without ``rng``."""
         held = Conversation(self.prompt(problem), [], [])
         for _ in range(self.turns):
-            utterance = self.act(problem, held) if rng is None else self.mislead(problem, held, rng)
+            utterance = self.act(problem, held) if rng is None else self.corrupt(problem, held, rng)
             if self._said(problem, held, utterance).won:
                 break
         return held

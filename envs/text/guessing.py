@@ -80,8 +80,8 @@ class GuessingLanes(DialogueLanes[Problem]):
     wins the game, and after the last turn it is lost.
 
     The expert asks the question with the most expected information about what it can still be, and guesses as soon as
-    that is one of two, or no turn is left for a question. Who misleads (in :meth:`conversations`) asks at random, and
-    names something else in the end. The two splits share no selection of names; single names are in play in both, since
+    that is one of two, or no turn is left for a question. Corrupted :meth:`conversations` ask at random, and name
+    something else in the end. The two splits share no selection of names; single names are in play in both, since
     what is true of them is what there is to learn.
 
     Args:
@@ -163,7 +163,7 @@ class GuessingLanes(DialogueLanes[Problem]):
             best = self.table.best_question(candidates)
         return f"is it {self.table.names[candidates[0]]}?" if best is None else f"{self.table.questions[best]}?"
 
-    def mislead(self, problem: Problem, held: Conversation, rng: np.random.Generator) -> str:
+    def corrupt(self, problem: Problem, held: Conversation, rng: np.random.Generator) -> str:
         """A random question; in the last turn a wrong guess, one that still seemed possible where there is one."""
         if len(held.utterances) < self.turns - 1:
             return f"{self.table.questions[int(rng.integers(len(self.table.questions)))]}?"

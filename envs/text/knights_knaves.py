@@ -248,7 +248,7 @@ class KnightsKnaves(TextLanes[Problem]):
         Dan: Eve is a knave. Eve: Dan and Gus are alike. Gus: Dan is a knave.
         D+E+xE-G+xG-xD-E+G+xG-<answer>Dan knave, Eve knight, Gus knave</answer>
 
-    The misleading texts of :meth:`demonstrations` search in the same way, but are deaf to one speaker.
+    The corrupted texts of :meth:`demonstrations` search in the same way, but are deaf to one speaker.
 
     Args:
         num_envs: number of lanes.
@@ -298,7 +298,7 @@ class KnightsKnaves(TextLanes[Problem]):
         """The search up to the solution."""
         return _search(problem)[0] + _answer(problem.names, problem.knights)
 
-    def mislead(self, problem: Problem, rng: np.random.Generator) -> str:
+    def corrupt(self, problem: Problem, rng: np.random.Generator) -> str:
         """The search of somebody deaf to one speaker; where that is no loss, one person's kind is mistaken."""
         for speaker in rng.permutation(len(problem.names)).tolist():
             notes, found = _search(problem, deaf_to=speaker)

@@ -151,7 +151,7 @@ class Maze(TextLanes[Problem]):
         #.G.
         11 21 31 32 33 43<answer>DDRRD</answer>
 
-    The misleading texts of :meth:`demonstrations` walk straight at the goal and through a wall; where no straight walk
+    The corrupted texts of :meth:`demonstrations` walk straight at the goal and through a wall; where no straight walk
     meets one, they stop one square short.
 
     Args:
@@ -207,7 +207,7 @@ class Maze(TextLanes[Problem]):
         """A shortest walk."""
         return _told(shortest_walk(problem))
 
-    def mislead(self, problem: Problem, rng: np.random.Generator) -> str:
+    def corrupt(self, problem: Problem, rng: np.random.Generator) -> str:
         """A straight walk through a wall, or one that stops too soon."""
         rows, columns = problem.goal[0] - problem.start[0], problem.goal[1] - problem.start[1]
         steps = [(int(np.sign(rows)), 0)] * abs(rows) + [(0, int(np.sign(columns)))] * abs(columns)

@@ -146,7 +146,7 @@ _GRADERS: dict[str, Callable[[str, Mapping[str, Any]], bool]] = {
 class ReasoningGym(TextLanes[Problem]):
     """The lanes of one reasoning-gym data set. ``info["dataset"]`` and ``info["item_seed"]`` at reset name the problem.
 
-    The expert gives the gold answer; misleading texts of :meth:`demonstrations` give another problem's.
+    The expert gives the gold answer; corrupted texts of :meth:`demonstrations` give another problem's.
 
     Args:
         num_envs: number of lanes.
@@ -237,7 +237,7 @@ class ReasoningGym(TextLanes[Problem]):
         """The gold answer."""
         return f"{OPEN}{problem.entry['answer']}{CLOSE}"
 
-    def mislead(self, problem: Problem, rng: np.random.Generator) -> str:
+    def corrupt(self, problem: Problem, rng: np.random.Generator) -> str:
         """The gold answer of another problem, drawn until it is wrong here."""
         for _ in range(50):
             other = self.solve(self.problems([int(rng.integers(2**31))], [0])[0])

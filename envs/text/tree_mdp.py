@@ -94,7 +94,7 @@ class TreeMDP(TextLanes[Problem]):
         12: 3 4 9, 2 8 5, 1 6 7
         <answer>bab</answer>
 
-    The expert answers one of the right paths, not always the first; the misleading texts of :meth:`demonstrations` take
+    The expert answers one of the right paths, not always the first; the corrupted texts of :meth:`demonstrations` take
     one choice of a right path wrong.
 
     Args:
@@ -158,7 +158,7 @@ class TreeMDP(TextLanes[Problem]):
         paths = problem.right()
         return _text(paths[problem.target % len(paths)])
 
-    def mislead(self, problem: Problem, rng: np.random.Generator) -> str:
+    def corrupt(self, problem: Problem, rng: np.random.Generator) -> str:
         """A right path with one choice changed, which changes the sum, as a row's numbers differ."""
         paths = problem.right()
         path = paths[int(rng.integers(len(paths)))].copy()

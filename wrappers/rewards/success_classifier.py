@@ -6,7 +6,7 @@
     env = ClassifierReward(gymnasium.make("tiltyard/PegInsertion-v0"), classifier)  # .classifier_reward
 
 An agent that is paid by a classifier looks for what the classifier takes for success: its false positives.
-``benchmarks/proofs/classifier_exploit.py`` measures that, and what adding visited states as failures does about it.
+``benchmarks/studies/classifier_exploit.py`` measures that, and what adding visited states as failures does about it.
 """
 
 import json

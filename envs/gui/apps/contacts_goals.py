@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..expert import Hop, Pilot
+from ..expert import Hop, ScriptedExpert
 from ..goals import Goal, State, Task, Template, phrase, pick
 from ..words import numbers, people
 from .contacts import FORM, Contact, Contacts
@@ -22,22 +22,22 @@ def to(contact: Contact) -> Hop:
     return contact.name, "contact", contact.name
 
 
-def listed(pilot: Pilot) -> str | None:
+def listed(expert: ScriptedExpert) -> str | None:
     """Makes the list of all contacts show everything, in case someone searched or changed the tab."""
-    stack = pilot.phone.stack
-    if len(stack) == 1 and stack[0].app == "contacts" and not pilot.phone.dialog:
+    stack = expert.phone.stack
+    if len(stack) == 1 and stack[0].app == "contacts" and not expert.phone.dialog:
         if stack[0].drafts.get("tab", "All") != "All":
-            return pilot.press("All", "tab")
+            return expert.press("All", "tab")
         if stack[0].drafts.get("search"):
-            return pilot.press("Clear Search")
+            return expert.press("Clear Search")
     return None
 
 
 def call_task(contact: Contact, calls: Contacts) -> Task:
     """Calls a contact; done when the log is that of ``calls``."""
 
-    def act(pilot: Pilot) -> str:
-        return listed(pilot) or pilot.go("contacts", to(contact)) or pilot.press("Call", "button")
+    def act(expert: ScriptedExpert) -> str:
+        return listed(expert) or expert.go("contacts", to(contact)) or expert.press("Call", "button")
 
     return Task(lambda state: state["contacts"].log == calls.log, act)
 
@@ -80,8 +80,8 @@ def star_task(contact: Contact, book: Contacts) -> Task:
     """Makes a contact a favourite, or none if it is one; done when the address book is that of ``book``."""
     button = "Remove favourite" if contact.favourite else "Add favourite"
 
-    def act(pilot: Pilot) -> str:
-        return listed(pilot) or pilot.go("contacts", to(contact)) or pilot.press(button)
+    def act(expert: ScriptedExpert) -> str:
+        return listed(expert) or expert.go("contacts", to(contact)) or expert.press(button)
 
     return Task(lambda state: state["contacts"].contacts == book.contacts, act)
 
@@ -95,9 +95,9 @@ def _delete(rng: np.random.Generator, state: State) -> Goal:
     contact = pick(rng, book.contacts)
     expected = book.saving(contact, None)
 
-    def act(pilot: Pilot) -> str:
-        button = "Delete" if pilot.phone.dialog else "Delete contact"
-        return listed(pilot) or pilot.go("contacts", to(contact)) or pilot.press(button)
+    def act(expert: ScriptedExpert) -> str:
+        button = "Delete" if expert.phone.dialog else "Delete contact"
+        return listed(expert) or expert.go("contacts", to(contact)) or expert.press(button)
 
     text = phrase(rng, ("In Phone, delete the contact {n}", "Open Phone and delete {n}"), n=contact.name)
     return _goal(text, state, expected, Task(_reached(expected), act), asked=(contact.name,))
@@ -114,13 +114,13 @@ def _add(rng: np.random.Generator, state: State) -> Goal:
         ("Add a contact named {c.name} with the number {c.number}", "Save {c.number} as a new contact called {c.name}"),
         c=contact,
     )
-    task = Task(_reached(expected), lambda pilot: _form(pilot, contact, NEW))
+    task = Task(_reached(expected), lambda expert: _form(expert, contact, NEW))
     return _goal(text, state, expected, task, asked=(name, contact.number))
 
 
-def _form(pilot: Pilot, contact: Contact, *path: Hop) -> str:
+def _form(expert: ScriptedExpert, contact: Contact, *path: Hop) -> str:
     fields = [(key, label, str(getattr(contact, key))) for key, label in FORM]
-    return listed(pilot) or pilot.go("contacts", *path) or pilot.fill(fields) or pilot.press("Save")
+    return listed(expert) or expert.go("contacts", *path) or expert.fill(fields) or expert.press("Save")
 
 
 def _edit(rng: np.random.Generator, state: State) -> Goal:
@@ -132,7 +132,7 @@ def _edit(rng: np.random.Generator, state: State) -> Goal:
     expected = book.saving(old, new)
     text = phrase(rng, ("Change the {w} of {n} to {v}", "In Phone, set {n}'s {w} to {v}"), w=words, n=old.name, v=value)
     edit: Hop = ("Edit", "form", old.name)
-    task = Task(_reached(expected), lambda pilot: _form(pilot, new, to(old), edit))
+    task = Task(_reached(expected), lambda expert: _form(expert, new, to(old), edit))
     return _goal(text, state, expected, task, asked=(old.name, key, value))
 
 
@@ -166,13 +166,13 @@ def _clear_log(rng: np.random.Generator, state: State) -> Goal:
     contact = pick(rng, cleared.contacts)
     expected = cleared.calling(contact.number)
 
-    def act(pilot: Pilot) -> str:
-        on_tab = pilot.go("contacts")
+    def act(expert: ScriptedExpert) -> str:
+        on_tab = expert.go("contacts")
         if on_tab:
             return on_tab
-        if pilot.phone.stack[0].drafts.get("tab") != "Recents":
-            return pilot.press("Recents", "tab")
-        return pilot.press("Clear" if pilot.phone.dialog else "Clear call log")
+        if expert.phone.stack[0].drafts.get("tab") != "Recents":
+            return expert.press("Recents", "tab")
+        return expert.press("Clear" if expert.phone.dialog else "Clear call log")
 
     wordings = (
         "In Phone, clear the call log, then call {n}",

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..expert import Hop, Pilot
+from ..expert import Hop, ScriptedExpert
 from ..goals import Goal, State, Task, Template, change, phrase, pick, swap
 from ..words import NETWORKS
 from .settings import CHOICES, STEPS, Network
@@ -49,7 +49,7 @@ def has(**fields: Any) -> Callable[[State], bool]:
 def switch_task(field: str, want: bool) -> Task:
     """The expert's way to one switch."""
     title, path = next((title, path) for name, _, title, path in SWITCHES if name == field)
-    return Task(has(**{field: want}), lambda pilot: pilot.go("settings", *path) or pilot.press(title, "switch"))
+    return Task(has(**{field: want}), lambda expert: expert.go("settings", *path) or expert.press(title, "switch"))
 
 
 Part = tuple[str, tuple[object, ...], State, Task]  # words, what they ask for, expected state, task
@@ -69,7 +69,7 @@ def _choose_part(rng: np.random.Generator, state: State) -> Part:
     options = [option for option in CHOICES[field][1] if option != getattr(state["settings"], field)]
     want = pick(rng, options)
     do = phrase(rng, ("set the {words} to {want}", "change the {words} to {want}"), words=words, want=want)
-    task = Task(has(**{field: want}), lambda pilot: pilot.go("settings", *path) or pilot.press(want, "radio"))
+    task = Task(has(**{field: want}), lambda expert: expert.go("settings", *path) or expert.press(want, "radio"))
     return do, (field, want), change(state, "settings", **{field: want}), task
 
 
@@ -94,9 +94,9 @@ def _level(rng: np.random.Generator, state: State) -> Goal:
     want = pick(rng, [value for value in range(1, STEPS + 1) if value != now])
     do = phrase(rng, ("set the {w} to {n}%", "change the {w} to {n}%"), w=words, n=want * 100 // STEPS)
 
-    def act(pilot: Pilot) -> str:
-        verb = "Increase" if getattr(pilot.phone.state["settings"], field) < want else "Decrease"
-        return pilot.go("settings", hop) or pilot.press(f"{verb} {words}")
+    def act(expert: ScriptedExpert) -> str:
+        verb = "Increase" if getattr(expert.phone.state["settings"], field) < want else "Decrease"
+        return expert.go("settings", hop) or expert.press(f"{verb} {words}")
 
     expected = change(state, "settings", **{field: want})
     return Goal(phrase(rng, PLACE, do=do), expected, (Task(has(**{field: want}), act),), asked=(field, want))
@@ -105,12 +105,12 @@ def _level(rng: np.random.Generator, state: State) -> Goal:
 def join_task(network: Network) -> Task:
     """The expert's way into a Wi-Fi network."""
 
-    def act(pilot: Pilot) -> str:
+    def act(expert: ScriptedExpert) -> str:
         if not network.password or network.saved:
-            return pilot.go("settings", WIFI) or pilot.press(network.name, "row")
+            return expert.go("settings", WIFI) or expert.press(network.name, "row")
         ask: Hop = (network.name, "password", network.name)
         fields = [("password", "Password", network.password)]
-        return pilot.go("settings", WIFI, ask) or pilot.fill(fields) or pilot.press("Connect")
+        return expert.go("settings", WIFI, ask) or expert.fill(fields) or expert.press("Connect")
 
     return Task(has(network=network.name), act)
 
@@ -137,8 +137,8 @@ def _pair(rng: np.random.Generator, state: State) -> Goal:
     flipped = replace(gadget, paired=not gadget.paired)
     verb, button = ("Unpair", "Unpair") if gadget.paired else ("Pair with", "Pair")
 
-    def act(pilot: Pilot) -> str:
-        return pilot.go("settings", BLUETOOTH) or pilot.press(button if pilot.phone.dialog else gadget.name)
+    def act(expert: ScriptedExpert) -> str:
+        return expert.go("settings", BLUETOOTH) or expert.press(button if expert.phone.dialog else gadget.name)
 
     gadgets = swap(state["settings"].gadgets, gadget, flipped)
     expected = change(state, "settings", bluetooth=True, gadgets=gadgets)
@@ -150,9 +150,9 @@ def _pair(rng: np.random.Generator, state: State) -> Goal:
 def _rename(rng: np.random.Generator, state: State) -> Goal:
     name = f"{pick(rng, NETWORKS)} {int(rng.integers(10, 100))}"
 
-    def act(pilot: Pilot) -> str:
-        at = pilot.go("settings", ("About phone", "about", None), ("Phone name", "rename", None))
-        return at or pilot.fill([("name", "Name", name)]) or pilot.press("Save")
+    def act(expert: ScriptedExpert) -> str:
+        at = expert.go("settings", ("About phone", "about", None), ("Phone name", "rename", None))
+        return at or expert.fill([("name", "Name", name)]) or expert.press("Save")
 
     text = phrase(rng, ("Rename this phone to {name}", "Change the name of the phone to {name}"), name=name)
     return Goal(text, change(state, "settings", phone_name=name), (Task(has(phone_name=name), act),), asked=(name,))

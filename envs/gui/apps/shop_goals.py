@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..expert import Hop, Pilot
+from ..expert import Hop, ScriptedExpert
 from ..goals import Goal, State, Task, Template, phrase, pick, swap
 from ..words import CITIES, people, streets
 from .shop import ADDRESS, MOST, PAYMENTS, Line, Product, Shop, some_line
@@ -36,40 +36,40 @@ def spoken(line: Line) -> str:
 def add_task(line: Line, cart: Callable[[Shop], bool]) -> Task:
     """Puts a line into the cart; ``cart`` says when that is done."""
 
-    def act(pilot: Pilot) -> str:
-        at = pilot.go("shop", to(line.product))
+    def act(expert: ScriptedExpert) -> str:
+        at = expert.go("shop", to(line.product))
         if at:
             return at
-        chosen = pilot.phone.stack[-1].drafts
+        chosen = expert.phone.stack[-1].drafts
         for key, wanted in (("colour", line.colour), ("size", line.size)):
             if chosen.get(key, "") != wanted:
-                return pilot.press(wanted, "chip")
+                return expert.press(wanted, "chip")
         n = int(chosen["quantity"])
         if n != line.quantity:
-            return pilot.press("Increase quantity" if n < line.quantity else "Decrease quantity")
-        return pilot.press("Add to cart")
+            return expert.press("Increase quantity" if n < line.quantity else "Decrease quantity")
+        return expert.press("Add to cart")
 
     return Task(lambda state: cart(state["shop"]), act)
 
 
-def cart_hop(pilot: Pilot) -> Hop:
+def cart_hop(expert: ScriptedExpert) -> Hop:
     """The way to the cart, whose button also counts what is in it."""
-    items = sum(line.quantity for line in pilot.phone.state["shop"].cart)
+    items = sum(line.quantity for line in expert.phone.state["shop"].cart)
     return f"Cart {items}" if items else "Cart", "cart", None
 
 
 def order_tasks(line: Line, final: Shop, name: str, street: str, city: str, payment: str) -> tuple[Task, ...]:
     """Puts a line into an empty cart and orders it."""
 
-    def act(pilot: Pilot) -> str:
-        at = pilot.go("shop", cart_hop(pilot), ("Checkout", "checkout", None))
+    def act(expert: ScriptedExpert) -> str:
+        at = expert.go("shop", cart_hop(expert), ("Checkout", "checkout", None))
         if at:
             return at
         values = (name, street, city)
         fields = [(key, label, value) for (key, label), value in zip(ADDRESS, values, strict=True)]
-        if pilot.phone.stack[-1].drafts.get("payment") != payment:
-            return pilot.fill(fields) or pilot.press(payment, "radio")
-        return pilot.fill(fields) or pilot.press("Place order")
+        if expert.phone.stack[-1].drafts.get("payment") != payment:
+            return expert.fill(fields) or expert.press(payment, "radio")
+        return expert.fill(fields) or expert.press("Place order")
 
     def in_cart(shop: Shop) -> bool:
         return bool(shop.cart) or shop.orders == final.orders
@@ -95,7 +95,7 @@ def _wish(rng: np.random.Generator, state: State) -> Goal:
     do = "remove {n} from the wish list" if wished else "add {n} to the wish list"
     button = "Remove from wish list" if wished else "Add to wish list"
     text = phrase(rng, ("In the Shop, " + do, "Open the Shop and " + do), n=product.name)
-    task = Task(reached(final), lambda pilot: pilot.go("shop", to(product)) or pilot.press(button))
+    task = Task(reached(final), lambda expert: expert.go("shop", to(product)) or expert.press(button))
     return _goal(text, state, final, task, asked=(product.name, wished))
 
 
@@ -113,8 +113,8 @@ def _remove(rng: np.random.Generator, state: State) -> Goal:
     line = pick(rng, shop.cart)
     final = replace(shop, cart=swap(shop.cart, line, None))
 
-    def act(pilot: Pilot) -> str:
-        return pilot.go("shop", cart_hop(pilot)) or pilot.press("Remove" if pilot.phone.dialog else line.label)
+    def act(expert: ScriptedExpert) -> str:
+        return expert.go("shop", cart_hop(expert)) or expert.press("Remove" if expert.phone.dialog else line.label)
 
     wordings = ("In the Shop, remove {n} from the cart", "Open the Shop and take {n} out of the cart")
     text = phrase(rng, wordings, n=line.product)
@@ -127,9 +127,9 @@ def _cancel(rng: np.random.Generator, state: State) -> Goal:
     final = replace(shop, orders=swap(shop.orders, order, replace(order, status="cancelled")))
     hop: Hop = (f"Order {order.number}", "order", order.number)
 
-    def act(pilot: Pilot) -> str:
-        button = "Cancel it" if pilot.phone.dialog else "Cancel order"
-        return pilot.go("shop", ORDERS, hop) or pilot.press(button)
+    def act(expert: ScriptedExpert) -> str:
+        button = "Cancel it" if expert.phone.dialog else "Cancel order"
+        return expert.go("shop", ORDERS, hop) or expert.press(button)
 
     text = phrase(rng, ("In the Shop, cancel order {n}", "Open the Shop and cancel order {n}"), n=order.number)
     return _goal(text, state, final, Task(reached(final), act), asked=(order.number,))
@@ -141,10 +141,10 @@ def _quantity(rng: np.random.Generator, state: State) -> Goal:
     want = pick(rng, [n for n in range(1, min(MOST, line.quantity + 4)) if n != line.quantity])
     final = replace(shop, cart=swap(shop.cart, line, replace(line, quantity=want)))
 
-    def act(pilot: Pilot) -> str:
-        now = next(kept.quantity for kept in pilot.phone.state["shop"].cart if kept.label == line.label)
+    def act(expert: ScriptedExpert) -> str:
+        now = next(kept.quantity for kept in expert.phone.state["shop"].cart if kept.label == line.label)
         verb = "Increase" if now < want else "Decrease"
-        return pilot.go("shop", cart_hop(pilot)) or pilot.press(f"{verb} {line.label}")
+        return expert.go("shop", cart_hop(expert)) or expert.press(f"{verb} {line.label}")
 
     wordings = ("Change the quantity of {n} in the cart of the Shop to {w}", "In the Shop, set {n} in the cart to {w}")
     text = phrase(rng, wordings, n=line.product, w=want)

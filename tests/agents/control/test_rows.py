@@ -5,7 +5,7 @@ import torch
 
 from tiltyard.agents import make
 from tiltyard.agents.catalogue import find
-from tiltyard.benchmarks.proofs import practice
+from tiltyard.benchmarks.studies import practice
 
 ARM = ("PegInsertion", "BoardInsertion", "CableRouting", "ObjectRelocation", "DrawerDoor")
 MAZES = ("PointMaze", "PointMazeMedium", "PointMazeLarge", "AntMaze", "AntMazeMedium", "AntMazeLarge")

@@ -6,7 +6,7 @@ from tiltyard.agents import make
 from tiltyard.agents.language import archer
 from tiltyard.agents.language.archer import ArCHer
 from tiltyard.agents.language.turn_critics import Episode, critic_loss
-from tiltyard.benchmarks.proofs.credit_probe import ProbeVectorEnv
+from tiltyard.benchmarks.studies.credit_probe import ProbeVectorEnv
 
 SMALL = {
     "policy": "transformer-100k",

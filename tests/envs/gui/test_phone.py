@@ -13,7 +13,7 @@ from tiltyard.envs import InvalidAction
 from tiltyard.envs.gui.apps import TEMPLATES
 from tiltyard.envs.gui.apps.shop import Line
 from tiltyard.envs.gui.commands import parse
-from tiltyard.envs.gui.expert import Pilot
+from tiltyard.envs.gui.expert import ScriptedExpert
 from tiltyard.envs.gui.goals import Template
 from tiltyard.envs.gui.interruptions import System
 from tiltyard.envs.gui.phone import FORMAT_PENALTY, PhoneLanes, PhoneVectorEnv
@@ -33,9 +33,9 @@ def problems(template: Template, n: int = 6, split: Any = "train") -> list[Probl
 
 def solve(problem: Problem) -> tuple[Any, list[str]]:
     phone, actions = problem.phone(), []
-    pilot = Pilot(phone, problem.goal)
+    expert = ScriptedExpert(phone, problem.goal)
     while len(actions) < LIMIT and (not actions or actions[-1] != "done"):
-        actions.append(pilot.action())
+        actions.append(expert.action())
         phone.act(parse(actions[-1]))
     return phone, actions
 
@@ -84,13 +84,13 @@ def test_orders_with_one_thing_too_many_fail() -> None:
     template = next(t for t in TEMPLATES if t.name == "shop_order")
     problem = replace(generate("train", 5, 0, 2, [template]), interruptions={}, slow={})
     phone = problem.phone()
-    pilot = Pilot(phone, problem.goal)
+    expert = ScriptedExpert(phone, problem.goal)
     while not phone.state["shop"].cart:
-        phone.act(parse(pilot.action()))
+        phone.act(parse(expert.action()))
     other = next(p for p in phone.state["shop"].products if p.name != phone.state["shop"].cart[0].product)
     act(phone, "home", "<Shop>", f"<{other.name}>", "<Add to cart>")
     for _ in range(40):
-        phone.act(parse(pilot.action()))
+        phone.act(parse(expert.action()))
     assert len(phone.state["shop"].orders) >= 4, "it was ordered"
     assert phone.state != problem.goal.expected
 

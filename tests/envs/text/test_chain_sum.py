@@ -31,7 +31,7 @@ def test_levels_say_how_many_numbers_of_how_many_digits(level: int) -> None:
 def test_a_misleading_sum_slips_once_and_goes_on_truly() -> None:
     lanes, rng, seeds = ChainSum(1, level=3), np.random.default_rng(0), np.arange(100)
     for problem in lanes.problems(seeds, seeds):
-        lines = re.findall(r"(-?\d+)([+-]\d+)=(-?\d+)", lanes.mislead(problem, rng))
+        lines = re.findall(r"(-?\d+)([+-]\d+)=(-?\d+)", lanes.corrupt(problem, rng))
         assert [int(term) for _, term, _ in lines] == list(problem.terms[1:])
         assert sum(int(before) + int(term) != int(after) for before, term, after in lines) == 1
         assert all(one[2] == other[0] for one, other in zip(lines, lines[1:], strict=False))

@@ -114,7 +114,7 @@ def test_a_worked_search_by_hand() -> None:
 def test_misleading_texts_are_true_but_end_wrong() -> None:
     lanes, rng = Countdown(1), np.random.default_rng(0)
     for problem in lanes.problems(SEEDS[:300], SEEDS[:300]):
-        text = lanes.mislead(problem, rng)
+        text = lanes.corrupt(problem, rng)
         assert all(
             OPERATIONS["+-*/".index(o)](int(a), int(b)) == int(v)
             for a, o, b, v in re.findall(r"(\d+)([-+*/])(\d+)=(\d+)", text)

@@ -86,7 +86,7 @@ def test_a_data_set_is_graded_honestly(dataset: str) -> None:
 
     assert rate(gold) == 1.0
     rng = np.random.default_rng(0)
-    other = [lanes.mislead(p, rng)[len("<answer>") : -len("</answer>")] for p in problems]
+    other = [lanes.corrupt(p, rng)[len("<answer>") : -len("</answer>")] for p in problems]
     for name, answers in attacks(gold, other, problems).items():
         if dataset not in MANY_RIGHT and dataset not in BLIND_TO.get(name, ()):
             assert rate(answers) == 0.0, name

@@ -169,7 +169,7 @@ def test_misleading_searches_are_deaf_to_a_speaker() -> None:
     lanes = KnightsKnaves(1, level=3)
     missed = []
     for problem in lanes.problems(seeds, seeds):
-        answer = lanes.mislead(problem, rng).split("<answer>")[1].removesuffix("</answer>")
+        answer = lanes.corrupt(problem, rng).split("<answer>")[1].removesuffix("</answer>")
         kinds = np.array([part.endswith("knight") for part in answer.split(", ")])
         missed.append(sum(bool(s.truth(kinds)) != kinds[i] for i, s in enumerate(problem.statements)))
     assert min(missed) >= 1

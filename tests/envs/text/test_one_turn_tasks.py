@@ -49,7 +49,7 @@ def test_the_expert_solves_every_problem_within_the_spaces(name: str, level: int
 def test_misleading_answers_can_be_read_are_wrong_and_differ(name: str, level: int) -> None:
     lanes, rng = TASKS[name][1](1, level=level), np.random.default_rng(0)
     problems = some(lanes, 40)
-    answers = [lanes.mislead(problem, rng) for problem in problems]
+    answers = [lanes.corrupt(problem, rng) for problem in problems]
     correct, readable = lanes.grade(answers, problems)
     assert not correct.any()
     assert readable.all()

@@ -59,7 +59,7 @@ def test_the_expert_takes_different_ways_and_misleading_paths_miss_by_one_choice
     positions = [lanes.describe([p])["paths"][0].index(lanes.solve(p)[8:11]) for p in problems]
     assert min(np.bincount(positions)[:3]) > 20
     for problem in problems:
-        wrong = lanes.mislead(problem, rng)[8:11]
+        wrong = lanes.corrupt(problem, rng)[8:11]
         assert (
             min(sum(a != b for a, b in zip(wrong, path, strict=True)) for path in lanes.describe([problem])["paths"][0])
             == 1

@@ -11,9 +11,9 @@ import torch
 from tiltyard import agents
 from tiltyard.agents.control.datasets import Transitions
 from tiltyard.benchmarks.datasets import make_dataset
-from tiltyard.benchmarks.proofs import _d3rlpy_report as report
-from tiltyard.benchmarks.proofs import d3rlpy_peer as peer
-from tiltyard.benchmarks.proofs._d3rlpy_worker import CONFIGS, split
+from tiltyard.benchmarks.studies import _d3rlpy_report as report
+from tiltyard.benchmarks.studies import d3rlpy_peer as peer
+from tiltyard.benchmarks.studies._d3rlpy_worker import CONFIGS, split
 
 HOPPER = "tiltyard/Hopper-v5"
 JOB = peer.Job("iql", "tiltyard/hopper/random-v0", 0, updates=4, chunk=2, episodes=2)
@@ -104,7 +104,7 @@ def test_a_verdict_needs_the_whole_interval_on_one_side(interval, said):
 def test_the_page_holds_tables_command_and_what_differs():
     parts = [part(name, seed, 0.5 + seed / 10, 0.4) for name in ("iql", "cal-ql") for seed in range(4)]
     result = {
-        "command": "python benchmarks/proofs/d3rlpy_peer.py",
+        "command": "python benchmarks/studies/d3rlpy_peer.py",
         "commit": "abc",
         "hardware": "2 cores",
         "versions": {"peer d3rlpy": "2.8.0", "torch": "2"},
@@ -116,7 +116,7 @@ def test_the_page_holds_tables_command_and_what_differs():
     assert "| iql | 0.650 [" in text
     assert "| 0.400 [0.400, 0.400] | 1.000 [1.000, 1.000] | ours better |" in text
     assert "| cal-ql | tiltyard/hopper/medium-v0 | 2 | 0.700 | 0.400 |" in text
-    assert "`python benchmarks/proofs/d3rlpy_peer.py`" in text
+    assert "`python benchmarks/studies/d3rlpy_peer.py`" in text
     assert "What differs all the same" in text
 
 

@@ -1,4 +1,4 @@
-"""Offline agents beside d3rlpy's, on the same data: python benchmarks/proofs/d3rlpy_peer.py --dataset ID [ID ...].
+"""Offline agents beside d3rlpy's, on the same data: python benchmarks/studies/d3rlpy_peer.py --dataset ID [ID ...].
 
 d3rlpy 2.8.0 (Seno and Imai, d3rlpy: An Offline Deep Reinforcement Learning Library, 2022) lives in a virtual
 environment of its own; the script says how to make it. For each algorithm, dataset and seed both sides train in turns,
@@ -45,7 +45,7 @@ from typing import Any
 import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback
 
-from tiltyard.benchmarks.proofs._d3rlpy_report import SIDES, Part, page, seed_rows, summary, tables
+from tiltyard.benchmarks.studies._d3rlpy_report import SIDES, Part, page, seed_rows, summary, tables
 
 HOME = Path(__file__).parents[2]
 OUT, PARTS, VENV = HOME / "docs" / "results" / "d3rlpy", HOME / "runs" / "d3rlpy", HOME / ".venv-d3rlpy"
@@ -353,7 +353,7 @@ def jobs(args: argparse.Namespace, versions: Mapping[str, str]) -> list[Job]:
 
 def command(args: argparse.Namespace) -> str:
     """What reproduces the result, without the places that only this machine has."""
-    words = ["python", "benchmarks/proofs/d3rlpy_peer.py"]
+    words = ["python", "benchmarks/studies/d3rlpy_peer.py"]
     for name in ("dataset", "algorithms", "seeds", "updates", "chunk", "episodes", "workers"):
         value = getattr(args, name)
         words += [f"--{name}", *map(str, value if isinstance(value, list) else [value])]

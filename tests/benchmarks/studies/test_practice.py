@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tiltyard.benchmarks.proofs import practice
+from tiltyard.benchmarks.studies import practice
 
 SUCCESS = {"episodic": [0.8, 1.0, 0.9], "reset-free": [0.6, 0.9, 0.9]}
 
@@ -96,7 +96,7 @@ def test_the_page_and_the_figure_are_written_once_both_arms_have_three_seeds(run
     practice.write(runs)
     text = (tmp_path / "README.md").read_text()
     assert "| reset-free | 80% (60% to 90%) |" in text
-    assert "`python benchmarks/proofs/practice.py --seeds 0 1 2`" in text
+    assert "`python benchmarks/studies/practice.py --seeds 0 1 2`" in text
     assert Image.open(tmp_path / "practice.png").width > 500
     monkeypatch.setattr(practice, "MOMENTS", (1,))
     assert practice.finished() == {}

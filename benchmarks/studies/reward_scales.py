@@ -1,4 +1,4 @@
-"""DSAC-T and SAC under rewards times 0.1, 1 and 10: python benchmarks/proofs/reward_scales.py [--workers 2].
+"""DSAC-T and SAC under rewards times 0.1, 1 and 10: python benchmarks/studies/reward_scales.py [--workers 2].
 
 Both agents learn with one set of settings, the same at every scale; only the reward that they train on is multiplied.
 They are scored on the task's own reward by their deterministic policy, as the mean of three evaluations at the end of
@@ -267,7 +267,7 @@ def main() -> None:
             print(json.dumps(runs[-1]), flush=True)
     given = ["--seeds", *map(str, args.seeds), "--tasks", *args.tasks]
     result: dict[str, Any] = {
-        "command": shlex.join(["python", "benchmarks/proofs/reward_scales.py", *given]),
+        "command": shlex.join(["python", "benchmarks/studies/reward_scales.py", *given]),
         "commit": commit(),
         "hardware": hardware(),
         "versions": versions(),

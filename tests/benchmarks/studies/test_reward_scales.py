@@ -5,7 +5,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from tiltyard.benchmarks.proofs import reward_scales
+from tiltyard.benchmarks.studies import reward_scales
 
 
 class Still:
@@ -108,7 +108,7 @@ def test_a_run_says_what_it_did(agent: str, monkeypatch: pytest.MonkeyPatch) -> 
 def test_page_and_figure(tmp_path: Path) -> None:
     done = runs("Pendulum-v1")
     result = {
-        "command": "python benchmarks/proofs/reward_scales.py --seeds 0 1 2",
+        "command": "python benchmarks/studies/reward_scales.py --seeds 0 1 2",
         "commit": "abc",
         "hardware": "two cores",
         "versions": {"torch": "2"},
@@ -117,7 +117,7 @@ def test_page_and_figure(tmp_path: Path) -> None:
         "runs": done,
     }
     text = reward_scales.page(result)
-    assert "Command: `python benchmarks/proofs/reward_scales.py --seeds 0 1 2`" in text
+    assert "Command: `python benchmarks/studies/reward_scales.py --seeds 0 1 2`" in text
     assert "18 core-minutes" in text  # 2 agents, 3 scales, 3 seeds, a minute each
     assert "| sac, spread | 1.00 [" in text
     assert "over 3 seeds" in text

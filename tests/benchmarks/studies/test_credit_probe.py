@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from tiltyard.agents.objectives.registry import load
-from tiltyard.benchmarks.proofs import credit_probe
-from tiltyard.benchmarks.proofs.credit_probe import Probe, cosine, credit_of, gradient_share
+from tiltyard.benchmarks.studies import credit_probe
+from tiltyard.benchmarks.studies.credit_probe import Probe, cosine, credit_of, gradient_share
 
 
 def rollouts() -> SimpleNamespace:

@@ -1,4 +1,4 @@
-"""Where methods put their credit when one early turn decides: python benchmarks/proofs/credit_probe.py [--seeds 3].
+"""Where methods put their credit when one early turn decides: python benchmarks/studies/credit_probe.py [--seeds 3].
 
 An episode of :class:`Probe` has four turns. The prompt names a letter; the episode is won if the first utterance is
 that letter, and nothing else matters. The policy has learned to say the letter in three
@@ -112,7 +112,7 @@ class Probe(DialogueLanes[int]):
         """The letter."""
         return LETTERS[problem]
 
-    def mislead(self, problem: int, held: Conversation, rng: np.random.Generator) -> str:
+    def corrupt(self, problem: int, held: Conversation, rng: np.random.Generator) -> str:
         """The other letter."""
         return LETTERS[1 - problem]
 
@@ -281,7 +281,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     torch.set_num_threads(1)
     begun = time.process_time()
     found = measure(given.seeds)
-    found["command"] = f"python benchmarks/proofs/credit_probe.py --seeds {given.seeds}"
+    found["command"] = f"python benchmarks/studies/credit_probe.py --seeds {given.seeds}"
     found |= {"versions": versions(), "commit": commit(), "hardware": hardware()}
     found["cpu_seconds"] = round(time.process_time() - begun, 1)
     given.out.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,7 @@ a load may not do is watched by an audit hook: writing or removing files, readin
 have not imported (but parts of Tiltyard), starting processes, opening sockets. Memory is limited to 4 GiB more than
 clean loads take, and a load to 30 seconds of the processor.
 
-Command: ``python -m tiltyard.benchmarks.proofs.checkpoint_fuzzer --mutations 10000 --seed 0``; exit code 1 if anything
+Command: ``python -m tiltyard.benchmarks.studies.checkpoint_fuzzer --mutations 10000 --seed 0``; exit code 1 if anything
 happened that may not.
 """
 

@@ -1,4 +1,4 @@
-"""GRPO lifts Countdown's test success: python benchmarks/proofs/countdown_grpo.py [--seeds 0 1 2 3 4] [--workers 2].
+"""GRPO lifts Countdown's test success: python benchmarks/studies/countdown_grpo.py [--seeds 0 1 2 3 4] [--workers 2].
 
 Each seed starts from random weights, learns from an imperfect expert (a warm start), is measured on held-out problems,
 goes on with GRPO, and is measured again. One thread a seed. ``docs/results/countdown-grpo/`` receives the numbers, a
@@ -162,7 +162,7 @@ def main() -> None:
             print(json.dumps(runs[-1]), flush=True)
     given = f"--seeds {' '.join(map(str, args.seeds))} --workers {args.workers} --threads {args.threads}"
     result = {
-        "command": shlex.join(["python", "benchmarks/proofs/countdown_grpo.py", *given.split()]),
+        "command": shlex.join(["python", "benchmarks/studies/countdown_grpo.py", *given.split()]),
         "commit": commit(),
         "hardware": hardware(),
         "versions": versions(),

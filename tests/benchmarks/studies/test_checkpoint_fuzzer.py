@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tiltyard.benchmarks.proofs.checkpoint_fuzzer import Mutator, nodes, packed, parts
+from tiltyard.benchmarks.studies.checkpoint_fuzzer import Mutator, nodes, packed, parts
 
 
 def fuzz(mutations: int, seed: int) -> subprocess.CompletedProcess[str]:
     """In a process of its own, since an audit hook stays."""
-    command = [sys.executable, "-m", "tiltyard.benchmarks.proofs.checkpoint_fuzzer"]
+    command = [sys.executable, "-m", "tiltyard.benchmarks.studies.checkpoint_fuzzer"]
     numbers = ["--mutations", str(mutations), "--seed", str(seed)]
     return subprocess.run([*command, *numbers], capture_output=True, text=True)
 
@@ -44,7 +44,7 @@ def test_damaged_checkpoints_load_or_end_in_a_sentence_and_do_nothing_else(mutat
 def test_what_a_load_may_not_do_is_seen(code: str, found: str, tmp_path: Path) -> None:
     canary = tmp_path / "canary"
     script = (
-        "import sys, io, tiltyard.benchmarks.proofs.checkpoint_fuzzer as f, socket, subprocess\n"
+        "import sys, io, tiltyard.benchmarks.studies.checkpoint_fuzzer as f, socket, subprocess\n"
         "class A:\n    load = staticmethod(lambda file, device: exec(file.getvalue().decode()))\n"
         f"print(f.outcome(A, {code.format(str(canary)).encode()!r}, f.Watch({str(canary)!r})))"
     )

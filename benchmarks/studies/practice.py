@@ -1,4 +1,4 @@
-"""Does practice without resets learn as well as practice with them? python benchmarks/proofs/practice.py [--workers 2].
+"""Does practice without resets learn as well as with them? python benchmarks/studies/practice.py [--workers 2].
 
 The task is ``tiltyard/ObjectRelocation-v0`` and its undo: a block from the left bin into the right one, and back. One
 ``serl`` agent learns both, since observations tell where the goal is; it has 20 demonstrations of either direction and
@@ -257,7 +257,7 @@ def write(runs: list[dict[str, Any]]) -> dict[str, Any]:
     seeds = sorted({one["seed"] for one in runs})
     whole = len(runs) == len(ARMS) * len(seeds) and len(seeds) >= 3  # fewer have no interval
     result: dict[str, Any] = {
-        "command": shlex.join(["python", "benchmarks/proofs/practice.py", "--seeds", *map(str, seeds)]),
+        "command": shlex.join(["python", "benchmarks/studies/practice.py", "--seeds", *map(str, seeds)]),
         "commit": commit(),
         "hardware": hardware(),
         "versions": versions(),
