@@ -33,8 +33,8 @@ class Goal:
     ``asked`` is what the words say beside their wording (which switch, on or off): with the template's name it decides
     the split, so that whatever is asked in one split is never asked in the other, in any words or on any phone.
 
-    ``look`` is a screen to visit first, as the arguments of :meth:`ScriptedExpert.go`: who does not know the answer must
-    go there, so the expert's episodes are as long as honest ones.
+    ``look`` is a screen to visit first, as the arguments of :meth:`ScriptedExpert.go`: who does not know the answer
+    must go there, so the expert's episodes are as long as honest ones.
     """
 
     text: str
