@@ -139,12 +139,12 @@ def view_of(agent: Any, env_id: str) -> View:
         KeyError: no such environment.
         ValueError: a string that names neither an agent nor a policy.
     """
-    find_env(env_id)
+    domain = find_env(env_id).domain
     if isinstance(agent, str):
         if agent in POLICIES:
             return View({}, True)
         try:
-            row = find_agent(agent)
+            row = find_agent(agent, domain)
         except KeyError as error:
             raise ValueError(unknown("policy", agent, [*POLICIES, *(row.name for row in agent_rows())])) from error
         return View(row.env_kwargs_for(env_id), row.speaks)
