@@ -16,8 +16,10 @@ def make(name: str, env: Any, **settings: Any) -> "BaseAlgorithm":
     >>> agent.learn(10_000)                                 # doctest: +SKIP
 
     Args:
-        name: a name of :data:`tiltyard.agents.catalogue.ROWS`.
-        env: an environment id (adapted to SB3 with the row's keywords and number of lanes), a ``gymnasium.Env``, a
+        name: of an agent or of a method of language agents (``"gspo"``). Of a name that is both, ``"ppo"`` is the
+            method in environments of text and Stable-Baselines3's agent everywhere else; ``"control:ppo"`` and
+            ``"language:ppo"`` say which. See :func:`tiltyard.agents.catalogue.find`.
+        env: an environment id (adapted to SB3 with the row's keywords and ``n_envs``), a ``gymnasium.Env``, a
             ``gymnasium.vector.VectorEnv`` or an SB3 ``VecEnv``.
         settings: constructor keywords; an unknown one raises ``TypeError``.
 
@@ -25,9 +27,9 @@ def make(name: str, env: Any, **settings: Any) -> "BaseAlgorithm":
         KeyError: no such agent.
         TypeError: unknown keyword, or an environment the agent cannot act in.
     """
-    from .build import build
+    from .build import build, domain_of
 
-    return build(find(name), env, settings)
+    return build(find(name, domain_of(env)), env, settings)
 
 
 def __getattr__(name: str) -> Any:

@@ -5,23 +5,21 @@ from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
-from gymnasium.spaces import Dict, Space
+from gymnasium.spaces import Dict, Space, Text
 from gymnasium.vector import VectorEnv
 from stable_baselines3.common.preprocessing import is_image_space
 from stable_baselines3.common.vec_env import VecEnv
 
 from ..envs import catalogue as environments
+from ..envs.row import Domain
 from ..wrappers.spaces import sb3_env, sb3_spaces, to_sb3
 from .catalogue import ROWS, Row
 from .checkpoint import check_keywords
-from .row import merged
+from .row import OF_METHOD, merged
 from .settings import check_setting
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
-
-OF_METHOD = ("clip_low", "clip_high", "kl_coef", "method_kwargs")
-"""Settings of a language agent that are parameters of its method."""
 
 
 def build(row: Row, env: Any, settings: dict[str, Any]) -> "BaseAlgorithm":
@@ -29,6 +27,7 @@ def build(row: Row, env: Any, settings: dict[str, Any]) -> "BaseAlgorithm":
     agent_class = row.load()
     n_envs, env_kwargs = settings.pop("n_envs", None), settings.pop("env_kwargs", {})
     check_keywords(agent_class, settings)
+    row.check_method(settings)
     check_setting("n_envs", n_envs, int | None, of=row.name)
     check_setting("env_kwargs", env_kwargs, dict, of=row.name)
     env_id = _id(env)
@@ -47,6 +46,18 @@ def build(row: Row, env: Any, settings: dict[str, Any]) -> "BaseAlgorithm":
     except AssertionError as error:  # how Stable-Baselines3 refuses spaces
         raise TypeError(f"{agent_class.__name__}: {error}") from error
     return agent
+
+
+def domain_of(env: Any) -> Domain | None:
+    """The domain of an environment: its row's, given its id; of one that is made, "text" if it speaks text alone.
+
+    One whose text is adapted to numbers (:mod:`tiltyard.wrappers.spaces`) is not of text any more.
+    """
+    if isinstance(env, str):
+        return environments.find(env).domain
+    of_one = "single_" if isinstance(env, VectorEnv) else ""
+    spaces = (getattr(env, f"{of_one}{of}_space", None) for of in ("observation", "action"))
+    return "text" if all(isinstance(space, Text) for space in spaces) else None
 
 
 def _id(env: Any) -> str:

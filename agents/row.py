@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal
 
 from ..envs.catalogue import Domain
 from ..envs.catalogue import Row as Env
@@ -11,6 +11,11 @@ from ..envs.catalogue import find as find_env
 
 Settings = Mapping[str, Mapping[str, Any]]
 """Keywords by scope: ``"*"`` everywhere, a domain, or an environment id; see :func:`merged`."""
+
+Kind = Literal["control", "language"]
+KINDS: tuple[Kind, ...] = ("control", "language")
+OF_METHOD = ("clip_low", "clip_high", "kl_coef", "method_kwargs")
+"""Settings of a language agent that are parameters of its method."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +30,8 @@ class Row:
         paper: handle of its paper in :mod:`tiltyard.papers`, where that is not its name.
         settings: constructor keywords by scope.
         env_kwargs: environment keywords by scope (``{"driving": {"action": "discrete"}}``).
-        n_envs: lanes trained on at once, by scope.
+        n_envs: environments trained on at once, by scope.
+        base: name of the row whose settings a method of language agents has as an agent, "" for all others.
     """
 
     name: str
@@ -36,6 +42,12 @@ class Row:
     settings: Settings = field(default_factory=dict)
     env_kwargs: Settings = field(default_factory=dict)
     n_envs: Mapping[str, int] = field(default_factory=dict)
+    base: str = ""
+
+    @property
+    def kind(self) -> Kind:
+        """With :attr:`name` the agent's identity: PPO of Stable-Baselines3 is not the language method PPO."""
+        return "language" if self.speaks else "control"
 
     @property
     def class_name(self) -> str:
@@ -50,6 +62,12 @@ class Row:
     def trains_in(self, env: Env) -> bool:
         """Whether its domains allow ``env``; of environments that are not ours their spaces decide, when it is made."""
         return env.domain in (*self.domains, "other")
+
+    def check_method(self, settings: Mapping[str, Any]) -> None:
+        """Refuses another method than the one that the row is (``TypeError``); other rows take any."""
+        if self.base and settings.get("method", self.name) != self.name:
+            other = settings["method"]
+            raise TypeError(f"agent {self.name!r} is the method {self.name!r}: use agent {self.base!r} for {other!r}")
 
     def load(self) -> type[Any]:
         """Imports and returns the class; one that is not ours gets safe checkpoints (:mod:`.foreign`)."""
@@ -70,7 +88,7 @@ class Row:
         return scoped(self.env_kwargs, env_id)
 
     def n_envs_for(self, env_id: str) -> int:
-        """Number of training lanes for one environment."""
+        """Number of training environments for one environment id."""
         return int(scoped({scope: {"n": n} for scope, n in self.n_envs.items()}, env_id).get("n", 1))
 
 

@@ -54,7 +54,7 @@ class Train:
     env: str
     """environment id, such as tiltyard/Hopper-v5; any of Gymnasium's, or another package's as module:id"""
     agent: str
-    """agent name, such as sac; any other Stable-Baselines3 class as module:Class"""
+    """agent or method of language agents, such as sac or gspo; any other Stable-Baselines3 class as module:Class"""
     seed: int = 0
     """seed of everything random in training; from 10000 on it marks a tuning run, which no leaderboard shows"""
     steps: Whole = 20_000
@@ -181,7 +181,7 @@ class Race:
     suite: tyro.conf.Positional[str]
     """name of a suite, such as smoke, or a .toml file that holds one"""
     agents: str | None = None
-    """comma-separated names of the suite's agents to race; all of them by default"""
+    """comma-separated names of the suite's agents or methods to race; all of them by default"""
     seeds: str | None = None
     """comma-separated seeds and ranges, such as 0-9 or 0,2,5-7; the suite's own by default"""
     engine: str = "local"

@@ -104,8 +104,8 @@ def _check_trust(path: Path, names: Sequence[str], trust: bool) -> None:
 
 
 def _agent_of(run: Run, folder: Path, trust: bool) -> "BaseAlgorithm":
-    _check_trust(folder, (run.agent, run.env_id), trust)
-    agent: BaseAlgorithm = find_agent(run.agent).load().load(folder / CHECKPOINT)
+    _check_trust(folder, (run.row.name, run.env_id), trust)
+    agent: BaseAlgorithm = run.row.load().load(folder / CHECKPOINT)
     return agent
 
 
@@ -173,7 +173,7 @@ def find_policy(name: str, env_id: str | None, *, trust: bool = False) -> Policy
     kept["episodes"] = run.eval_episodes
     if env_id not in (None, run.env_id):
         return Policy(agent, resolve(env_id).id, env_id, **kept)
-    env_kwargs = {**find_agent(run.agent).env_kwargs_for(run.env_id), **run.params.get("env_kwargs", {})}
+    env_kwargs = {**run.row.env_kwargs_for(run.env_id), **run.params.get("env_kwargs", {})}
     return Policy(agent, run.env_id, run.task, env_kwargs, **kept)
 
 

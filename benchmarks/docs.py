@@ -51,13 +51,13 @@ def envs() -> Content:
 def agents() -> Content:
     """Agents."""
     rows: Rows = [(row.name, ", ".join(row.domains), row.summary, cited(row.paper or row.name)) for row in AGENTS]
-    return "Agents", ("name", "domains", "what it is", "paper"), rows
+    return "Agents (and every method: tiltyard list methods)", ("name", "domains", "what it is", "paper"), rows
 
 
 def methods() -> Content:
     """Methods of language agents."""
     return (
-        "Methods of language agents",
+        "Methods of language agents, each an agent of its name in text environments",
         ("method", "paper"),
         [(row.handle, cited(row.paper or row.handle)) for row in METHODS],
     )

@@ -42,6 +42,7 @@ def check_params(agent: Row, params: Mapping[str, Any]) -> None:
     """
     check_keywords(agent.load(), params.keys() - {"n_envs", "env_kwargs", *OF_RUN})
     check_settings(agent.load(), params)
+    agent.check_method(params)
     check_setting("n_envs", params.get("n_envs"), int | None, of=agent.name)
     check_setting("env_kwargs", params.get("env_kwargs", {}), dict, of=agent.name)
     if not isinstance(params.get(SAMPLED, False), bool):

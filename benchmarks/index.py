@@ -100,7 +100,7 @@ def _methods() -> Iterator[Part]:
     usual = Row("").functions
     for row in ROWS:
         own = sorted(row.functions, key=lambda entry: (".parts." in entry, entry in usual))
-        use = f"tiltyard train --agent grpo --set method={row.handle} --env ID"
+        use = f"tiltyard train --agent {row.handle} --env ID"
         yield Part("method", row.handle, row.paper or row.handle, tuple(own), tuple(row.params.items()), use)
 
 

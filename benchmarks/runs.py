@@ -27,6 +27,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..agents.catalogue import Row
 from ..agents.catalogue import find as find_agent
 from ..envs.catalogue import find as find_env
 from ..envs.catalogue import resolve
@@ -62,7 +63,8 @@ class Run:
 
     Attributes:
         env_id: a Gymnasium id: of the environments' catalogue, or of another package, also as ``module:id``.
-        agent: a name of the agents' catalogue, or ``module:Class``.
+        agent: a name of the agents' catalogue or of a method of language agents, ``control:NAME`` or
+            ``language:NAME`` where it is both, or ``module:Class``.
         seed: of everything random in training; from 10,000 on it marks a tuning run (see :mod:`.evaluation`).
         budget: environment steps of training (agents that collect whole batches may overshoot by less than one batch);
             0 for a run that learns from a dataset alone.
@@ -106,6 +108,11 @@ class Run:
         """Readable, and different for every different run: ``Hopper-v5-sac-s0-1f3a5c7e``."""
         digest = sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:8]
         return f"{self.env_id.rpartition('/')[2]}-{self.agent}-s{self.seed}-{digest}".replace(":", ".")
+
+    @property
+    def row(self) -> Row:
+        """The row that the agent's name stands for in this environment; see :func:`tiltyard.agents.catalogue.find`."""
+        return find_agent(self.agent, find_env(self.env_id).domain)
 
     @property
     def track(self) -> str:
@@ -157,7 +164,7 @@ class Run:
         """
         from .execution import check_params
 
-        env, agent = resolve(self.env_id), find_agent(self.agent)
+        env, agent = resolve(self.env_id), self.row
         if not agent.trains_in(env):
             raise ValueError(
                 f"agent {agent.name!r} trains in {', '.join(agent.domains)} environments; {env.id} is {env.domain}"
@@ -315,7 +322,7 @@ def _checked(folder: Path) -> FinishedRun:
 def _stored_run(fields: Mapping[str, Any]) -> Run:
     """The run that ``run.json`` names, if it is of an environment and an agent that there are."""
     run = Run(**fields)
-    find_env(run.env_id), find_agent(run.agent)
+    find_agent(run.agent, find_env(run.env_id).domain)
     for name, kind in _PARAMS.items():
         if name in run.params:
             part(run.params, name, kind)

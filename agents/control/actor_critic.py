@@ -20,7 +20,7 @@ from .networks import ActorCriticCnnPolicy, ActorCriticMultiInputPolicy, ActorCr
 from .overlap import Overlapped
 from .replay import Batch, RowReplay, fits
 from .trajectory_weighting import check_sampler
-from .updates import polyak
+from .updates import keep_freed_memory, polyak
 
 Metrics = dict[str, Tensor]
 AHEAD = 16
@@ -149,6 +149,7 @@ class ActorCritic(DataAgent):
             self._setup_model()
 
     def _setup_model(self) -> None:
+        keep_freed_memory()
         plain = self.replay_buffer_class is None and self.n_steps == 1
         if plain and fits(self.observation_space, self.action_space):
             self.replay_buffer_class = RowReplay

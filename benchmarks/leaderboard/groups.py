@@ -2,7 +2,8 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple
 
 from ...envs.catalogue import Row, find
 from ..provenance import differences
@@ -11,6 +12,34 @@ from ..runs import DATA, FinishedRun, Run
 
 Groups = dict[tuple[str, str], tuple[FinishedRun, ...]]
 """Runs that differ by seed alone, by (task, name of the agent), seeds ascending; see :func:`place`."""
+
+
+class Identity(NamedTuple):
+    """Whose run it is: runs of different ones are never pooled, whatever their names.
+
+    Attributes:
+        kind: "control" or "language": PPO of Stable-Baselines3 is not the language method PPO.
+        handle: the method of a language agent, else the agent's name.
+        row: name of the catalogue's row whose settings it has: ``gspo`` has those of ``grpo``.
+    """
+
+    kind: str
+    handle: str
+    row: str
+
+    @property
+    def base(self) -> str:
+        """Kind and row: what decides an agent's settings."""
+        return f"{self.kind}:{self.row}"
+
+
+def identity(run: Run) -> Identity:
+    """Of the agent named ``gspo`` the same as of ``grpo`` with ``method=gspo``."""
+    try:
+        row = run.row
+    except KeyError:  # of a plugin that is not here
+        return Identity("", printable(run.agent), run.agent)
+    return Identity(row.kind, printable(str(run.params.get("method", row.name))), row.base or row.name)
 
 
 def place(run: Run, *, across: bool = False) -> tuple[str, str]:
@@ -26,8 +55,8 @@ def group(runs: Iterable[FinishedRun], *, across: bool = False) -> tuple[Groups,
     """Groups ``runs`` and says in sentences what was left out or kept apart; for ``across`` see :func:`place`.
 
     An agent is named by its catalogue name, or by its method where it was given one, and by whatever else would
-    otherwise be pooled: settings that not all of its runs have, the budget where one task was run with several, the
-    versions where they are not those of most runs.
+    otherwise be pooled: its kind where another kind has the name too (:class:`Identity`), settings that not all of its
+    runs have, the budget where one task was run with several, the versions where they are not those of most runs.
     Settings that all runs of an agent share are told once, in a sentence.
     """
     kept, notes = _usable(sorted(runs, key=lambda run: (run.run.task, run.run.agent, run.run.seed, str(run.folder))))
@@ -42,7 +71,7 @@ def group(runs: Iterable[FinishedRun], *, across: bool = False) -> tuple[Groups,
                 f"seed {run.run.seed} of {name} on {short(run.run.task)} was found twice; only {first.folder.name} "
                 f"counts, {run.folder.name} does not"
             )
-    notes += _settings_notes(shared) + _version_notes(kept) + _commit_notes(kept)
+    notes += _settings_notes(kept, shared) + _version_notes(kept) + _commit_notes(kept)
     return {key: tuple(found[seed] for seed in sorted(found)) for key, found in groups.items()}, notes
 
 
@@ -70,7 +99,12 @@ def _usable(runs: list[FinishedRun]) -> tuple[list[FinishedRun], list[str]]:
 
 def _names(runs: list[FinishedRun], shared: Mapping[str, frozenset[str]]) -> list[str]:
     lengths: dict[tuple[str, str], set[str]] = defaultdict(set)
-    plain = [", ".join([_plain(run.run), *sorted(_settings(run.run) - shared[run.run.agent])]) for run in runs]
+    whose = [identity(run.run) for run in runs]
+    called = _called(set(whose))
+    plain = [
+        ", ".join([called[one], *sorted(_settings(run.run) - shared[one.base])])
+        for run, one in zip(runs, whose, strict=True)
+    ]
     for run, name in zip(runs, plain, strict=True):
         lengths[run.run.task, name].add(run.run.length)
     usual = _usual_versions(runs)
@@ -83,8 +117,15 @@ def _names(runs: list[FinishedRun], shared: Mapping[str, frozenset[str]]) -> lis
     return names
 
 
-def _plain(run: Run) -> str:
-    return printable(str(run.params.get("method", run.agent)))
+def _called(identities: Collection[Identity]) -> dict[Identity, str]:
+    """The handle; with its kind or its row before it, where the handle alone would be that of several."""
+    names = {}
+    for one in identities:
+        same = [other for other in identities if other.handle == one.handle]
+        kinds, rows = {other.kind for other in same}, {other.row for other in same if other.kind == one.kind}
+        of_row = f"{one.row} with method=" if len(rows) > 1 and one.row != one.handle else ""
+        names[one] = (f"{one.kind}:" if len(kinds) > 1 else "") + of_row + one.handle
+    return names
 
 
 def _settings(run: Run) -> frozenset[str]:
@@ -93,17 +134,20 @@ def _settings(run: Run) -> frozenset[str]:
 
 
 def _shared_settings(runs: list[FinishedRun]) -> dict[str, frozenset[str]]:
-    """What all runs of an agent have, by agent."""
+    """What all runs of a row have, by :attr:`Identity.base`."""
     shared: dict[str, frozenset[str]] = {}
     for run in runs:
-        shared[run.run.agent] = shared.get(run.run.agent, _settings(run.run)) & _settings(run.run)
+        base = identity(run.run).base
+        shared[base] = shared.get(base, _settings(run.run)) & _settings(run.run)
     return shared
 
 
-def _settings_notes(shared: Mapping[str, frozenset[str]]) -> list[str]:
+def _settings_notes(runs: list[FinishedRun], shared: Mapping[str, frozenset[str]]) -> list[str]:
     agents: dict[frozenset[str], list[str]] = defaultdict(list)
-    for agent, settings in sorted(shared.items()):
-        agents[settings].append(agent)
+    named = {(run.run.agent, identity(run.run).base) for run in runs}
+    count = Counter(agent for agent, _ in named)
+    for agent, base in sorted(named):
+        agents[shared[base]].append(f"{base.partition(':')[0]}:{agent}" if count[agent] > 1 else agent)
     return [
         f"all runs of {', '.join(names)} have {', '.join(sorted(settings))}"
         for settings, names in agents.items()

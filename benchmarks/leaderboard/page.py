@@ -12,7 +12,7 @@ from ...envs.catalogue import find
 from ..runs import FinishedRun
 from .board import OVERALL, Board, Metric, Result, Section, Standing, leaderboard
 from .charts import Series, line_chart, number, ticks
-from .groups import env_of, short
+from .groups import env_of, identity, short
 
 PALETTE = ("#b6402a", "#22609f", "#2f7d5b", "#a8760f", "#6a4c9c", "#12808a", "#a23c72", "#5f5a52")
 Colours = Mapping[str, str]
@@ -79,7 +79,7 @@ def _header(board: Board) -> str:
     runs = board.runs
     counts = [
         (len(runs), "run"),
-        (len({run.run.agent for run in runs}), "agent"),
+        (len({(one.kind, one.handle) for one in (identity(run.run) for run in runs)}), "agent"),
         (len({run.run.task for run in runs}), "task"),
         (len({find(run.run.env_id).domain for run in runs}), "domain"),
     ]

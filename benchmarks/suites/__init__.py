@@ -18,6 +18,7 @@ __all__ = [
     "CONTROL",
     "DIALOGUES",
     "MANIPULATION",
+    "RELEASED",
     "SAC_PEER",
     "SMOKE",
     "SUITES",
@@ -32,6 +33,17 @@ __all__ = [
 ]
 
 SUITES: tuple[Suite, ...] = (SMOKE, CONTROL, SAC_PEER, MANIPULATION, TEXT, DIALOGUES, ARCHER_SETTINGS)
+
+RELEASED = {
+    "smoke": "2c73dc024bdbe4f9",
+    "control-v1": "147c61b7772b8abb",
+    "sac-peer-v1": "fc2751f579c78515",
+    "manipulation-v1": "537903c47f026b53",
+    "text-v1": "e8d7c87ebb5f7aff",
+    "dialogues-v1": "2961b911dbbfba32",
+    "archer-settings-v1": "fd509b3b03985c74",
+}
+"""Suites that results were published for, and what they are: :attr:`Suite.digest`. Another content is another name."""
 
 
 def find(name: str) -> Suite:

@@ -4,8 +4,10 @@ Budgets are environment steps (answers, for language agents), chosen so that the
 computing time; ``seconds`` is what one such run took on one thread, and orders a race (longest first).
 """
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, astuple, dataclass, field, replace
+from hashlib import sha256
 from typing import Any
 
 from ... import unknown
@@ -18,7 +20,7 @@ class Entry:
     """One agent in one task.
 
     Attributes:
-        agent: a name of the agents' catalogue, or ``module:Class``.
+        agent: as :attr:`Run.agent` has it.
         budget: environment steps of training.
         seconds: measured seconds of one run on one thread, evaluations included.
         params: keywords of the agent that this budget asks for, beyond those of its row.
@@ -28,6 +30,11 @@ class Entry:
     budget: int
     seconds: float
     params: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """What it is chosen by: the agent, and the method that a language agent is given."""
+        return frozenset({self.agent, self.params.get("method", self.agent)})
 
 
 @dataclass(frozen=True)
@@ -116,22 +123,23 @@ class Suite:
         """The runs of a race over this suite, the longest first.
 
         Args:
-            agents: race these alone (all agents of the suite by default).
+            agents: race these alone, agents or methods of theirs (all agents of the suite by default).
             seeds: instead of the suite's own.
 
         Raises:
             KeyError: an agent that does not exist, or has no task in this suite.
             ValueError: no agents or no seeds.
         """
+        known = {name for task in self.tasks for entry in task.entries for name in entry.names}
         for name in agents or ():
-            if name not in self.agents:
+            if name not in known:
                 find_agent(name)
-                raise KeyError(unknown(f"agent in suite {self.name!r}", name, self.agents))
+                raise KeyError(unknown(f"agent in suite {self.name!r}", name, known))
         wanted = self.agents if agents is None else tuple(dict.fromkeys(agents))
         chosen = self.seeds if seeds is None else tuple(dict.fromkeys(seeds))
         if not wanted or not chosen:
             raise ValueError("a race needs at least one agent and one seed")
-        pairs = [(task, entry) for task in self.tasks for entry in task.entries if entry.agent in wanted]
+        pairs = [(task, entry) for task in self.tasks for entry in task.entries if entry.names & set(wanted)]
         pairs.sort(key=lambda pair: -pair[1].seconds)
         return [
             Run(
@@ -146,6 +154,19 @@ class Suite:
             for task, entry in pairs
             for seed in chosen
         ]
+
+    @property
+    def digest(self) -> str:
+        """Of all that decides what is run, learnt from and compared; not of words, nor of measured seconds."""
+        compared = [
+            [*astuple(replace(one, title="", remark="", inert={})), sorted(one.inert)] for one in self.comparisons
+        ]
+        content = [
+            sorted(run.name for run in self.runs()),
+            {name: asdict(recipe) for name, recipe in self.datasets.items()},
+            compared,
+        ]
+        return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
     @property
     def core_seconds(self) -> float:

@@ -176,6 +176,13 @@ def test_the_version_is_told_and_listed(capsys):
         ("train --env tiltyard/Hoper-v5 --agent sac", "did you mean 'tiltyard/Hopper-v5'"),
         ("train --env tiltyard/Hopper-v5 --agent sacc", "unknown agent 'sacc'; did you mean 'sac'"),
         ("train --env tiltyard/Hopper-v5 --agent grpo", "agent 'grpo' trains in text environments"),
+        ("train --env tiltyard/Hopper-v5 --agent gspo", "agent 'gspo' trains in text environments"),
+        ("train --env tiltyard/ChainSum-v0 --agent gspoo", "unknown agent 'gspoo'; did you mean 'gspo'"),
+        ("train --env tiltyard/ChainSum-v0 --agent control:ppo", "agent 'ppo' trains in gui, driving, robotics"),
+        (
+            "train --env tiltyard/ChainSum-v0 --agent gspo --set method=dapo",
+            "agent 'gspo' is the method 'gspo': use agent 'grpo' for 'dapo'",
+        ),
         ("train --env tiltyard/Hopper-v5 --agent sac --set gama=1", "unknown keyword 'gama'; did you mean 'gamma'"),
         ("train --env tiltyard/Hopper-v5 --agent sac --set gamma", "--set takes key=value"),
         ("train --env tiltyard/Hopper-v5 --agent sac --steps 0", "budget must be an integer of at least 1"),

@@ -18,6 +18,8 @@ RUNS = [
     Run("tiltyard/Highway-v0", "dqn", 10_000, 64, {**SMALL, "buffer_size": 1000}),
     Run("tiltyard/Hopper-v5", "ppo", 3, 64, {**SMALL, "n_steps": 32, "n_envs": 2, "batch_size": 32}),
     Run("tiltyard/Maze-v0", "grpo", 1, 8, {**WRITES, "env_kwargs": {"level": 2}}),
+    Run("tiltyard/ChainSum-v0", "ppo", 1, 8, {**WRITES, "warm_start_steps": 2}),
+    Run("tiltyard/ChainSum-v0", "language:gspo", 1, 8, {**WRITES, "warm_start_steps": 2}),
 ]
 
 

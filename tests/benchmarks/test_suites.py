@@ -1,13 +1,17 @@
+import ast
+from dataclasses import replace
 from inspect import signature
+from pathlib import Path
 
 import pytest
 
+import tiltyard.benchmarks.suites
 from tiltyard.agents.catalogue import find as find_agent
 from tiltyard.agents.language.archer import ArCHer
 from tiltyard.agents.language.pretrained import PRETRAINED
 from tiltyard.agents.objectives.catalogue import ROWS as METHODS
 from tiltyard.benchmarks import Run, Suite
-from tiltyard.benchmarks.suites import SUITES, Entry, Task, find
+from tiltyard.benchmarks.suites import RELEASED, SUITES, Entry, Task, find
 from tiltyard.envs.catalogue import find as find_env
 
 SMALL = Suite(
@@ -38,6 +42,14 @@ def test_agents_and_seeds_can_be_chosen_once_each():
     assert [(run.agent, run.seed) for run in SMALL.runs(agents=["td3", "td3"], seeds=[7, 7])] == [("td3", 7)]
 
 
+def test_methods_are_chosen_by_their_own_names():
+    text = find("text-v1")
+    chosen = text.runs(agents=["gspo"], seeds=[0])
+    assert {run.params["method"] for run in chosen} == {"gspo"}
+    assert len(chosen) == len(text.tasks)
+    assert text.runs(agents=["grpo"]) == text.runs()  # the agent of them all
+
+
 def test_an_entrys_params_reach_its_runs():
     suite = Suite("one", "", (Task("tiltyard/Hopper-v5", (Entry("sac", 9, 1.0, {"gamma": 0.9}),)),), (0,))
     assert suite.runs()[0].params == {"gamma": 0.9}
@@ -66,6 +78,38 @@ def test_every_run_of_every_suite_can_start(suite):
     for run in runs:
         run.check()
     assert len({run.name for run in runs}) == len(runs)
+
+
+def test_released_suites_are_what_they_were():
+    assert {suite.name: suite.digest for suite in SUITES if suite.name in RELEASED} == RELEASED
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda suite: replace(suite, seeds=suite.seeds[1:]),
+        lambda suite: replace(suite, tasks=suite.tasks[1:]),
+        lambda suite: replace(suite, datasets={}),
+        lambda suite: replace(suite, comparisons=suite.comparisons[1:]),
+    ],
+)
+def test_a_suites_digest_is_of_its_content(change):
+    suite = find("control-v1")
+    assert change(suite).digest != suite.digest
+    assert replace(suite, summary="In other words").digest == suite.digest
+
+
+def test_suites_read_no_catalogue():
+    folder = Path(tiltyard.benchmarks.suites.__file__).parent
+    own = {"__init__", "files", "suite"}  # what suites are made of, and how they are found
+    for path in folder.glob("*.py"):
+        if path.stem not in own:
+            tree = ast.parse(path.read_text())
+            local = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level}
+            whole = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+            whole += [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
+            assert local == {"suite"}, f"{path.name} imports {local}: a suite is written out"
+            assert not [name for name in whole if name.startswith("tiltyard")]
 
 
 def test_smoke_races_two_agents_in_each_domain_over_three_seeds():
@@ -102,7 +146,8 @@ def test_text_races_every_method_with_all_else_equal():
         *entries, base = task.entries
         assert base.params["learning_rate"] == 0
         methods = [entry.params["method"] for entry in entries]
-        assert sorted(methods) == sorted(row.handle for row in METHODS)
+        assert len(set(methods)) == len(methods) == 42
+        assert set(methods) <= {row.handle for row in METHODS}
         assert {(entry.agent, entry.budget, entry.params["batch_size"]) for entry in entries} == {
             ("grpo", entries[0].budget, 64)
         }

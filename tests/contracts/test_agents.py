@@ -20,11 +20,14 @@ from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 
 import tiltyard.agents
-from tiltyard.agents.catalogue import ROWS, Row
+from tiltyard.agents.catalogue import ROWS, Row, find
 from tiltyard.agents.checkpoint import SafeCheckpoint
 from tiltyard.agents.control.datasets import Transitions
 from tiltyard.agents.control.stream_agent import StreamAgent
+from tiltyard.agents.language.trainer import PolicyGradient
+from tiltyard.agents.objectives.catalogue import ROWS as METHODS
 from tiltyard.envs.catalogue import ROWS as ENVIRONMENTS
+from tiltyard.wrappers.spaces import sb3_env
 
 CHEAPEST = {
     "text": "tiltyard/Countdown-v0",
@@ -232,9 +235,84 @@ def test_classes_are_exported_by_name() -> None:
         tiltyard.agents.DSAC  # noqa: B018
 
 
-def test_a_method_taken_for_an_agent_is_told_where_it_belongs() -> None:
-    with pytest.raises(KeyError, match="'rloo' is a method of language agents.*agent 'grpo' with method='rloo'"):
-        tiltyard.agents.make("rloo", "tiltyard/ChainSum-v0")
+TINY: dict[str, Any] = {
+    "policy": "transformer-100k",
+    "warm_start_steps": 0,
+    "group_size": 2,
+    "prompts_per_batch": 2,
+    "batch_size": None,
+    "max_answer_tokens": 8,
+    "n_envs": 2,
+    "seed": 0,
+}
+
+
+@pytest.mark.parametrize("method", [row.handle for row in METHODS])
+def test_every_method_is_an_agent_with_the_settings_of_grpo(method: str) -> None:
+    env_id = "tiltyard/ChainSum-v0"
+    row = find(method, "text")
+    assert (row.kind, row.name) == ("language", method)
+    agent = tiltyard.agents.make(method, env_id, **TINY)
+    assert isinstance(agent, PolicyGradient)
+    assert agent.method == method
+    if method != "filtered-bc":  # which has a row of its own
+        grpo = tiltyard.agents.make("grpo", env_id, method=method, **TINY)
+        assert settings_of(agent) == settings_of(grpo)
+        assert row.n_envs_for(env_id) == find("grpo").n_envs_for(env_id)
+
+
+def settings_of(agent: Any) -> dict[str, Any]:
+    """What an agent was built with, but for objects that are equal only to themselves."""
+    plain = (int, float, str, bool, type(None), dict, tuple, list)
+    return {name: value for name, value in vars(agent).items() if isinstance(value, plain) and name != "start_time"}
+
+
+@pytest.mark.parametrize(
+    ("name", "env_id", "class_name"),
+    [
+        ("ppo", "tiltyard/ChainSum-v0", "PolicyGradient"),
+        ("language:ppo", "tiltyard/ChainSum-v0", "PolicyGradient"),
+        ("control:ppo", "tiltyard/ChainSum-v0", "PPO"),
+        ("ppo", "tiltyard/Phone-v0", "PPO"),
+        ("control:ppo", "tiltyard/Hopper-v5", "PPO"),
+        ("ppo", "CartPole-v1", "PPO"),
+        ("language:gspo", "tiltyard/ChainSum-v0", "PolicyGradient"),
+        ("control:sac", "tiltyard/Hopper-v5", "SAC"),
+    ],
+)
+def test_a_name_of_two_kinds_goes_by_the_domain_or_by_its_kind(name: str, env_id: str, class_name: str) -> None:
+    language = class_name == "PolicyGradient"
+    agent = tiltyard.agents.make(name, env_id, **(TINY if language else {"n_envs": 1, "seed": 0}))
+    assert type(agent).__name__ == class_name
+
+
+def test_a_made_environment_of_text_gets_the_method_and_an_adapted_one_the_control_agent() -> None:
+    tiny = {name: value for name, value in TINY.items() if name != "n_envs"}
+    spoken, adapted = sb3_env("tiltyard/ChainSum-v0", 2, strings=True), sb3_env("tiltyard/ChainSum-v0", 2)
+    assert isinstance(tiltyard.agents.make("ppo", spoken, **tiny), PolicyGradient)
+    assert isinstance(tiltyard.agents.make("ppo", adapted), tiltyard.agents.PPO)
+    assert isinstance(tiltyard.agents.make("ppo", gymnasium.make("tiltyard/ChainSum-v0"), **tiny), PolicyGradient)
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "says"),
+    [
+        ("gspoo", KeyError, "unknown agent 'gspoo'; did you mean 'gspo'"),
+        ("language:ppoo", KeyError, "unknown language agent 'ppoo'; did you mean 'ppo'"),
+        ("control:gspo", KeyError, "unknown control agent 'gspo'"),
+        ("language:sac", KeyError, "unknown language agent 'sac'"),
+    ],
+)
+def test_unknown_names_of_a_kind_are_told(name: str, error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says):
+        tiltyard.agents.make(name, "tiltyard/ChainSum-v0")
+
+
+def test_a_method_as_an_agent_is_no_other_method_and_of_text_alone() -> None:
+    with pytest.raises(TypeError, match="agent 'gspo' is the method 'gspo': use agent 'grpo' for 'dapo'"):
+        tiltyard.agents.make("gspo", "tiltyard/ChainSum-v0", method="dapo")
+    with pytest.raises(TypeError, match="gspo trains on text environments, tiltyard/Hopper-v5 is robotics"):
+        tiltyard.agents.make("gspo", "tiltyard/Hopper-v5")
 
 
 def test_an_unknown_agent_says_which_exist() -> None:

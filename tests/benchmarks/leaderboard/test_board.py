@@ -220,3 +220,44 @@ def test_profiles_reach_from_random_to_just_above_the_best_run(make_run: MakeRun
 def test_no_runs_is_an_error() -> None:
     with pytest.raises(ValueError, match="at least one finished run"):
         board_of([])
+
+
+def named(runs: list[FinishedRun]) -> dict[str, list[str]]:
+    """Agents by section."""
+    return {section.name: [standing.agent for standing in section.standings] for section in board_of(runs).sections}
+
+
+def test_a_method_and_a_control_agent_of_one_name_are_never_pooled(make_run: MakeRun) -> None:
+    both = [make_run(env, "ppo", seed, 0.5) for env in ("tiltyard/ChainSum-v0", HIGHWAY) for seed in range(3)]
+    assert named(both) == {"text": ["language:ppo"], "driving": ["control:ppo"]}  # and nobody ranked in all domains
+    assert named([*both, *(make_run(HIGHWAY, "dqn", seed, 0.9) for seed in range(3))])["driving"] == [
+        "dqn",
+        "control:ppo",
+    ]
+
+
+def test_the_kind_is_shown_only_where_both_are(make_run: MakeRun) -> None:
+    for env in ("tiltyard/ChainSum-v0", HIGHWAY):
+        assert list(named([make_run(env, "ppo", seed, 0.5) for seed in range(3)]).values()) == [["ppo"]]
+
+
+def test_a_method_is_pooled_with_itself_however_it_was_named(make_run: MakeRun) -> None:
+    env = "tiltyard/ChainSum-v0"
+    spelt = [("grpo", {"method": "gspo"}), ("gspo", {}), ("language:gspo", {})]
+    runs = [make_run(env, agent, seed, 0.5, params=params) for seed, (agent, params) in enumerate(spelt)]
+    (result,) = board_of(runs).results
+    assert (result.agent, len(result.runs)) == ("gspo", 3)
+
+
+def test_settings_that_one_spelling_alone_was_given_keep_it_apart(make_run: MakeRun) -> None:
+    env = "tiltyard/ChainSum-v0"
+    set_once = [make_run(env, "grpo", seed, 0.5, params={"method": "gspo", "batch_size": 32}) for seed in range(3)]
+    plain = [make_run(env, "gspo", seed, 0.5) for seed in range(3)]
+    assert sorted(named([*set_once, *plain])["text"]) == ["gspo", "gspo, batch_size=32"]
+
+
+def test_a_row_and_a_method_of_one_name_are_never_pooled(make_run: MakeRun) -> None:
+    env = "tiltyard/ChainSum-v0"
+    runs = [make_run(env, "filtered-bc", seed, 0.5) for seed in range(3)]
+    runs += [make_run(env, "grpo", seed, 0.5, params={"method": "filtered-bc"}) for seed in range(3)]
+    assert sorted(named(runs)["text"]) == ["filtered-bc", "grpo with method=filtered-bc"]
