@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def make(name: str, env: Any, **settings: Any) -> "BaseAlgorithm":
-    """Builds the agent called ``name`` for ``env`` with the settings of its row, changed by ``settings``.
+    """Builds the agent called ``name`` for ``env`` with tuned settings, or its paper's, changed by ``settings``.
 
     >>> agent = make("ppo", "tiltyard/Highway-v0", seed=0)  # doctest: +SKIP
     >>> agent.learn(10_000)                                 # doctest: +SKIP
@@ -21,7 +21,9 @@ def make(name: str, env: Any, **settings: Any) -> "BaseAlgorithm":
             ``"language:ppo"`` say which. See :func:`tiltyard.agents.catalogue.find`.
         env: an environment id (adapted to SB3 with the row's keywords and ``n_envs``), a ``gymnasium.Env``, a
             ``gymnasium.vector.VectorEnv`` or an SB3 ``VecEnv``.
-        settings: constructor keywords; an unknown one raises ``TypeError``.
+        settings: constructor keywords; an unknown one raises ``TypeError``. With them may stand ``n_envs`` and
+            ``env_kwargs``, of which an id is made, and ``preset``: the name of a preset (:mod:`.presets`), "auto" for
+            that of the environment, which is used if nothing is said, or None for the paper's values.
 
     Raises:
         KeyError: no such agent.

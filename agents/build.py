@@ -13,6 +13,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from ..envs import catalogue as environments
 from ..envs.row import Domain
 from ..wrappers.spaces import sb3_env, sb3_spaces, to_sb3
+from . import presets
 from .catalogue import ROWS, Row
 from .checkpoint import check_keywords
 from .row import OF_METHOD, merged
@@ -26,14 +27,19 @@ def build(row: Row, env: Any, settings: dict[str, Any]) -> "BaseAlgorithm":
     """Builds ``row``'s agent for ``env``; see :func:`tiltyard.agents.make`."""
     agent_class = row.load()
     n_envs, env_kwargs = settings.pop("n_envs", None), settings.pop("env_kwargs", {})
+    preset = settings.pop("preset", presets.AUTO)
     check_keywords(agent_class, settings)
     row.check_method(settings)
     check_setting("n_envs", n_envs, int | None, of=row.name)
     check_setting("env_kwargs", env_kwargs, dict, of=row.name)
     env_id = _id(env)
-    settings = merged(deepcopy(_settings(row, env_id, settings)), settings)  # SB3 writes into the dicts it is given
+    if settings.get("verbose", 0):
+        print(presets.described(row.name, env_id, preset))
+    settings = merged(
+        deepcopy(_settings(row, env_id, settings, preset)), settings
+    )  # SB3 writes into the dicts it is given
     if isinstance(env, str):
-        env = _make(row, env, n_envs, env_kwargs, settings)
+        env = _make(row, env, n_envs, preset, env_kwargs, settings)
     elif n_envs is not None or env_kwargs:
         raise TypeError("n_envs and env_kwargs make an environment from its id: this one is made already")
     elif not row.speaks:
@@ -66,23 +72,25 @@ def _id(env: Any) -> str:
     return env if isinstance(env, str) else str(spec.id) if spec is not None else ""
 
 
-def _settings(row: Row, env_id: str, given: dict[str, Any]) -> dict[str, Any]:
-    """The row's settings for an environment; those for all environments where it is in no catalogue.
+def _settings(row: Row, env_id: str, given: dict[str, Any], preset: str | None) -> dict[str, Any]:
+    """The settings of row and preset for an environment; those for all environments where it is in no catalogue.
 
     Parameters of the row's method are not those of another one that was ``given``.
     """
     listed = any(env_id == known.id for known in environments.rows())
-    found = row.settings_for(env_id) if listed else dict(row.settings.get("*", {}))
+    found = row.settings_for(env_id if listed else "", preset)
     other = given.get("method", found.get("method")) != found.get("method")
     return {name: value for name, value in found.items() if not (other and name in OF_METHOD)}
 
 
-def _make(row: Row, env_id: str, n_envs: int | None, env_kwargs: dict[str, Any], settings: dict[str, Any]) -> VecEnv:
+def _make(
+    row: Row, env_id: str, n_envs: int | None, preset: str | None, env_kwargs: dict[str, Any], settings: dict[str, Any]
+) -> VecEnv:
     found = environments.resolve(env_id)
     if row.speaks and not row.trains_in(found):
         raise TypeError(f"{row.name} trains on {' and '.join(row.domains)} environments, {env_id} is {found.domain}")
     env_kwargs = row.env_kwargs_for(env_id) | env_kwargs
-    n_envs = n_envs or row.n_envs_for(env_id)
+    n_envs = n_envs or row.n_envs_for(env_id, preset)
     return sb3_env(env_id, n_envs, seed=settings.get("seed"), strings=row.speaks, **env_kwargs)
 
 

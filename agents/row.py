@@ -8,6 +8,7 @@ from typing import Any, Literal
 from ..envs.catalogue import Domain
 from ..envs.catalogue import Row as Env
 from ..envs.catalogue import find as find_env
+from . import presets
 
 Settings = Mapping[str, Mapping[str, Any]]
 """Keywords by scope: ``"*"`` everywhere, a domain, or an environment id; see :func:`merged`."""
@@ -28,7 +29,7 @@ class Row:
         domains: where it can be trained.
         summary: one sentence for tables.
         paper: handle of its paper in :mod:`tiltyard.papers`, where that is not its name.
-        settings: constructor keywords by scope.
+        settings: constructor keywords by scope; those of presets (:mod:`.presets`) are put over them.
         env_kwargs: environment keywords by scope (``{"driving": {"action": "discrete"}}``).
         n_envs: environments trained on at once, by scope.
         base: name of the row whose settings a method of language agents has as an agent, "" for all others.
@@ -79,17 +80,21 @@ class Row:
         loaded: type[Any] = getattr(import_module(module), name)
         return loaded
 
-    def settings_for(self, env_id: str) -> dict[str, Any]:
-        """Constructor keywords for one environment."""
-        return scoped(self.settings, env_id)
+    def settings_for(self, env_id: str, preset: str | None = presets.AUTO) -> dict[str, Any]:
+        """Constructor keywords for one environment ("": not one of ours): the row's, and over them the preset's."""
+        found = scoped(self.settings, env_id) if env_id else dict(self.settings.get("*", {}))
+        for rule in presets.rules(self.name, env_id, preset):
+            found = merged(found, rule.settings)
+        return found
 
     def env_kwargs_for(self, env_id: str) -> dict[str, Any]:
         """Environment keywords for one environment."""
         return scoped(self.env_kwargs, env_id)
 
-    def n_envs_for(self, env_id: str) -> int:
-        """Number of training environments for one environment id."""
-        return int(scoped({scope: {"n": n} for scope, n in self.n_envs.items()}, env_id).get("n", 1))
+    def n_envs_for(self, env_id: str, preset: str | None = presets.AUTO) -> int:
+        """Number of environments trained in at once."""
+        own = scoped({scope: {"n": n} for scope, n in self.n_envs.items()}, env_id).get("n", 1)
+        return int(([own] + [rule.n_envs for rule in presets.rules(self.name, env_id, preset) if rule.n_envs])[-1])
 
 
 def scoped(settings: Settings, env_id: str) -> dict[str, Any]:

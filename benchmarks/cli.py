@@ -65,6 +65,8 @@ class Train:
     """environments to train in at once; the agent's own number by default"""
     device: str | None = None
     """cpu, cuda or as torch writes them; the agent's own choice by default"""
+    preset: str | None = None
+    """preset of tuned settings, none for the paper's values; by default the environment's own preset"""
     eval_episodes: Whole | None = None
     """held-out episodes of every evaluation; 100 by default, fewer in a short run"""
     eval_points: Whole | None = None
@@ -82,13 +84,11 @@ class Train:
 
         run = self.asked_for()
         run.check()
-        source = None
-        if self.resume and not is_finished(run.folder(self.out)):
-            run, source = gone_on(run, self.out)
-        session = Session(self.track, keep=True, source=source)
-        total = run.budget or run.params["offline_steps"]
-        with commands.bar(f"{run.agent} in {run.env_id}", total) as progress:
-            finished = run.execute(self.out, progress=progress, session=session)
+        print(f"{run.agent} in {run.env_id}: {run.settings_from} (--preset chooses)")
+        unfinished = self.resume and not is_finished(run.folder(self.out))
+        run, source = gone_on(run, self.out) if unfinished else (run, None)
+        with commands.bar(f"{run.agent} in {run.env_id}", run.budget or run.params["offline_steps"]) as progress:
+            finished = run.execute(self.out, progress=progress, session=Session(self.track, keep=True, source=source))
         print(f"{finished.folder}: {finished.wall_seconds:.1f} s")
         commands.print_evaluation(finished.scores, finished.successes, run.env_id, run.task)
         return 0
@@ -96,7 +96,7 @@ class Train:
     def asked_for(self) -> Run:
         """The run that the options describe, as long as nothing is gone on from."""
         params = commands.parse_settings(self.settings)
-        for name in ("n_envs", "device"):
+        for name in ("n_envs", "device", "preset"):
             if (value := getattr(self, name)) is not None:
                 if name in params:
                     raise ValueError(f"give --{name.replace('_', '-')} or --set {name}, not both")

@@ -12,12 +12,13 @@ from stable_baselines3.common.callbacks import BaseCallback, EvalCallback
 from stable_baselines3.common.logger import Logger, configure
 
 from .. import agents
+from ..agents import presets
 from ..agents.catalogue import ROWS, Row
 from ..agents.checkpoint import check_keywords
 from ..agents.settings import check_setting, check_settings
 from ..envs.catalogue import find as find_env
 from .evaluation import Evaluation, check_held_out, evaluation_env, evaluation_seeds, play_episodes
-from .runs import CHECKPOINT, CURVE, DATA, FINAL, RESUMED, SAMPLED, STEPS, Run
+from .runs import CHECKPOINT, CURVE, DATA, FINAL, PRESET, RESUMED, SAMPLED, STEPS, Run
 from .session import Session, earlier_points, keep, restored
 from .threads import one_thread
 
@@ -33,18 +34,19 @@ OF_RUN = (*DATA, SAMPLED, RESUMED)
 def check_params(agent: Row, params: Mapping[str, Any]) -> None:
     """Refuses what the agent's constructor does not have or could not mean, and what is the run's own.
 
-    As in :func:`tiltyard.agents.make`, ``n_envs`` and ``env_kwargs`` may stand among them, and ``dataset`` with
-    ``offline_steps`` for agents that can learn from data, and ``eval_sampled``.
+    As in :func:`tiltyard.agents.make`, ``n_envs``, ``env_kwargs`` and ``preset`` may stand among them, and ``dataset``
+    with ``offline_steps`` for agents that can learn from data, and ``eval_sampled``.
 
     Raises:
         TypeError: such a keyword, or a value of another kind than its own.
         ValueError: a number outside its range.
     """
-    check_keywords(agent.load(), params.keys() - {"n_envs", "env_kwargs", *OF_RUN})
+    check_keywords(agent.load(), params.keys() - {"n_envs", "env_kwargs", PRESET, *OF_RUN})
     check_settings(agent.load(), params)
     agent.check_method(params)
     check_setting("n_envs", params.get("n_envs"), int | None, of=agent.name)
     check_setting("env_kwargs", params.get("env_kwargs", {}), dict, of=agent.name)
+    check_setting(PRESET, params.get(PRESET, presets.AUTO), str, of=agent.name)
     if not isinstance(params.get(SAMPLED, False), bool):
         raise TypeError(f"{SAMPLED} is true or false, got {params[SAMPLED]!r}")
     for name in OWN:

@@ -27,6 +27,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..agents import presets
 from ..agents.catalogue import Row
 from ..agents.catalogue import find as find_agent
 from ..envs.catalogue import find as find_env
@@ -45,11 +46,12 @@ DATA = ("dataset", "offline_steps")
 """Params that speak of data, not of the agent's constructor."""
 SAMPLED = "eval_sampled"
 """A param that says to evaluate the agent's sampled actions instead of its best ones; for language models the usual."""
+PRESET = "preset"  # a param that names the preset of the agent's settings, or "none"; else the environment's own
 RESUMED = "resumed_at"
 """A param that says at which step the run went on from another one's checkpoint; see :mod:`.session`."""
 MOST_EPISODES, MOST_BYTES = 1_000_000, 1 << 20
 """Of one evaluation, and of ``run.json``, in a folder that is still read."""
-_PARAMS = {"dataset": str, "offline_steps": int, "env_kwargs": dict, SAMPLED: bool, RESUMED: int}
+_PARAMS = {"dataset": str, "offline_steps": int, "env_kwargs": dict, SAMPLED: bool, RESUMED: int, PRESET: str}
 _NAME = re.compile(r".+-s\d+-[0-9a-f]{8}")
 
 
@@ -159,7 +161,7 @@ class Run:
 
         Raises:
             KeyError: no such environment or agent.
-            ValueError: the agent cannot be trained in this environment.
+            ValueError: the agent cannot be trained in this environment, or no such preset.
             TypeError: a keyword the agent does not have.
         """
         from .execution import check_params
@@ -170,6 +172,12 @@ class Run:
                 f"agent {agent.name!r} trains in {', '.join(agent.domains)} environments; {env.id} is {env.domain}"
             )
         check_params(agent, self.params)
+        presets.find(self.params.get(PRESET, presets.AUTO), self.env_id)
+
+    @property
+    def settings_from(self) -> str:
+        """Where the agent's settings come from, in a phrase."""
+        return presets.described(self.agent, self.env_id, self.params.get(PRESET, presets.AUTO))
 
     def execute(
         self,
@@ -387,6 +395,7 @@ def _record(run: Run) -> dict[str, Any]:
     return {
         "run": asdict(run),
         "command": run.command,
+        "settings": run.settings_from,
         "versions": provenance.versions(),
         "commit": provenance.commit(),
         "hardware": provenance.hardware(),

@@ -18,7 +18,7 @@ from torch import Tensor
 from .data_agent import DataAgent
 from .networks import ActorCriticCnnPolicy, ActorCriticMultiInputPolicy, ActorCriticPolicy, Critics
 from .overlap import Overlapped
-from .replay import Batch, RowReplay, fits
+from .replay import OWN, Batch, RowReplay, fits, sources
 from .trajectory_weighting import check_sampler
 from .updates import keep_freed_memory, polyak
 
@@ -263,11 +263,13 @@ class ActorCritic(DataAgent):
         buffer = self.replay_buffer
         assert buffer is not None
         if isinstance(buffer, RowReplay) and self._vec_normalize_env is None:
-            return buffer.columns.batch(buffer.draw(n).to(self.device), self.gamma)
+            return buffer.columns.batch(buffer.draw(n).to(self.device), self.gamma, OWN)
         drawn = buffer.sample(n, env=self._vec_normalize_env)
         discounts = self.gamma if drawn.discounts is None else drawn.discounts.flatten()
         ended = (1 - drawn.dones).flatten() * discounts
-        return Batch(drawn.observations, drawn.actions, drawn.rewards.flatten(), drawn.next_observations, ended)
+        drawn_from = sources(n, OWN, self.device)
+        rewards, following = drawn.rewards.flatten(), drawn.next_observations
+        return Batch(drawn.observations, drawn.actions, rewards, following, ended, source=drawn_from)
 
     def _networks(self) -> list[str]:
         """Attributes with an optimiser of their own."""

@@ -20,7 +20,7 @@ from .arsq_network import (
     cells,
     soft_advantages,
 )
-from .replay import Batch
+from .replay import EXPERT, Batch
 
 
 def taken(scores: Tensor, chosen: Tensor) -> Tensor:
@@ -145,11 +145,11 @@ class ARSQ(ActorCritic):
         )
 
     def sample(self, batch_size: int) -> Batch:
-        """A batch whose first :meth:`n_imitated` transitions are demonstrations; the others are drawn as always."""
+        """A batch with :meth:`n_imitated` demonstrations to imitate; the others are drawn as always."""
         imitated = self.n_imitated(batch_size)
         if not imitated:
             return super().sample(batch_size)
-        demonstrated = self.demonstrated(imitated)
+        demonstrated = self.demonstrated(imitated, EXPERT)
         return demonstrated if imitated == batch_size else joined(demonstrated, super().sample(batch_size - imitated))
 
     def n_imitated(self, batch_size: int) -> int:
@@ -171,8 +171,9 @@ class ARSQ(ActorCritic):
             q = values + taken(scores, places).sum(1)
             error = 0.5 * (q - target) ** 2
         loss, metrics = error.mean(1).sum(), {"q": q.detach().mean(), "target": target.mean()}
-        if imitated := self.n_imitated(len(batch.rewards)):
-            gap = imitation_gap(scores[:, :, :imitated], places[:, :imitated], self.imitation_margin)
+        imitated = batch.is_from(EXPERT)
+        if imitated.any():
+            gap = imitation_gap(scores[:, :, imitated], places[:, imitated], self.imitation_margin)
             loss = loss + self.imitation_weight * gap.mean(1).sum()
             metrics["imitation_gap"] = gap.detach().mean()
         metrics["critic_loss"] = minimise(self.critic.optimizer, loss)

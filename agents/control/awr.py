@@ -14,7 +14,7 @@ from torch import Tensor
 
 from .actor_critic import ActorCritic, Metrics, minimise
 from .datasets import Transitions
-from .replay import Batch, FloatArray, RowReplay, fits
+from .replay import OWN, Batch, FloatArray, RowReplay, fits
 
 CHUNK = 2**16  # rows evaluated at once
 
@@ -180,7 +180,7 @@ class AWR(ActorCritic):
     def replayed(self, n: int) -> Batch:
         """``n`` transitions of the replay buffer with their targets."""
         rows, returns = self._ordered.draw_with_returns(n)
-        return self._columns().batch(rows.to(self.device), self.gamma, returns.to(self.device))
+        return self._columns().batch(rows.to(self.device), self.gamma, OWN, returns.to(self.device))
 
     def refresh(self) -> None:
         """Works out the targets of all data anew, with the present V."""
@@ -211,7 +211,7 @@ class AWR(ActorCritic):
     @th.no_grad()
     def _targets_of(self, rows: Tensor, ends: npt.NDArray[np.bool_]) -> FloatArray:
         assert self.policy.value is not None
-        batch = self._columns().batch(rows, self.gamma)
+        batch = self._columns().batch(rows, self.gamma, OWN)
         parts = [self.policy.value(part.to(self.device))[0].cpu() for part in batch.next_observations.split(CHUNK)]
         values = (th.cat(parts) * self._scale).numpy()
         return td_lambda(batch.rewards.numpy(), batch.discounts.numpy(), values, ends, self.td_lambda)

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from .cql import CQL
 from .datasets import Transitions
-from .replay import Batch, FloatArray, RowReplay, fits
+from .replay import OWN, Batch, FloatArray, RowReplay, fits
 
 
 def unseen_tail(last_rewards: Any, gamma: float) -> FloatArray:
@@ -136,4 +136,4 @@ class CalQL(CQL):
             raise TypeError("CalQL compares values with returns: take VecNormalize off its environment")
         assert isinstance(self.replay_buffer, EpisodicReplay)
         rows, returns = self.replay_buffer.draw_with_returns(n)
-        return self.replay_buffer.columns.batch(rows.to(self.device), self.gamma, returns.to(self.device))
+        return self.replay_buffer.columns.batch(rows.to(self.device), self.gamma, OWN, returns.to(self.device))

@@ -10,7 +10,7 @@ from stable_baselines3.common.type_aliases import MaybeCallback
 
 from .base import OffPolicyAgent
 from .datasets import Transitions
-from .replay import Batch, Columns, Demonstrations, FloatArray, fits
+from .replay import DATASET, Batch, Columns, Demonstrations, FloatArray, fits
 from .trajectory_weighting import sampling_weights
 
 if TYPE_CHECKING:
@@ -127,12 +127,12 @@ class DataAgent(OffPolicyAgent):
         taught = self.demonstrations is not None and self._n_updates > 0  # random actions would only spoil what it does
         return super()._sample_action(0 if taught else learning_starts, *args, **kwargs)
 
-    def demonstrated(self, n: int) -> Batch:
-        """``n`` transitions of the dataset."""
+    def demonstrated(self, n: int, source: int = DATASET) -> Batch:
+        """``n`` transitions of the dataset; ``source`` is what the batch says of where they come from."""
         assert self.demonstrations is not None
         found = self.demonstrations.draw(n)
         rows = self.demonstrations.rows.index_select(0, found).to(self.device)
-        return self._columns().batch(rows, self.gamma, self.demonstrations.returns[found].to(self.device))
+        return self._columns().batch(rows, self.gamma, source, self.demonstrations.returns[found].to(self.device))
 
     def _columns(self) -> Columns:
         observations, actions = self.observation_space.shape, self.action_space.shape

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn.functional import softplus
 
 from .actor_critic import Metrics, joined, minimise
-from .replay import Batch, Demonstrations
+from .replay import DATASET, Batch, Demonstrations
 from .sac import SAC
 from .updates import Adam, Mlp
 
@@ -44,12 +44,12 @@ class Discriminators(nn.Module):
         """How much likelier s' is in reality, log P_real(s'|s, a) - log P_sim(s'|s, a), ``[B]``."""
         return self._difference(self.following(th.cat([observations, actions, next_observations], dim=1)))
 
-    def loss(self, parts: tuple[Tensor, Tensor, Tensor], n_real: int) -> Tensor:
-        """Cross-entropies of both discriminators; the first ``n_real`` rows of (s, a, s') are real, the rest not."""
+    def loss(self, parts: tuple[Tensor, Tensor, Tensor], real: Tensor) -> Tensor:
+        """Cross-entropies of both discriminators on (s, a, s'), real where ``real`` ``[B]`` holds."""
         pair = self.visited(*parts[:2])
         triple = pair + self.log_ratio(*parts)
-        of_real = softplus(-pair[:n_real]) + softplus(-triple[:n_real])
-        return of_real.mean() + (softplus(pair[n_real:]) + softplus(triple[n_real:])).mean()
+        of_real = softplus(-pair[real]) + softplus(-triple[real])
+        return of_real.mean() + (softplus(pair[~real]) + softplus(triple[~real])).mean()
 
     @staticmethod
     def _difference(out: Tensor) -> Tensor:
@@ -146,7 +146,7 @@ class H2O(SAC):
         self.discriminator_optimizer = Adam(self.discriminators.parameters(), lr=self.lr_schedule(1))
 
     def sample(self, batch_size: int) -> Batch:
-        """A batch whose first :meth:`n_real` transitions are the dataset's and whose others are simulated.
+        """A batch with :meth:`n_real` transitions of the dataset; the others are simulated.
 
         Raises:
             ValueError: there is no dataset yet.
@@ -173,25 +173,26 @@ class H2O(SAC):
         return -self.discriminators.log_ratio(s, a, drawn).view(-1, n).mean(dim=1)
 
     def _update_critics(self, batch: Batch) -> Metrics:
-        real = self.n_real(len(batch.rewards))
-        if real == len(batch.rewards):
+        real = batch.is_from(DATASET)
+        simulated = ~real
+        if real.all():
             return super()._update_critics(batch)
         transitions = (batch.observations, batch.actions, batch.next_observations)
         metrics = {"discriminator_loss": self._update_discriminators(transitions, real)}
-        simulated = [part[real:] for part in transitions]
+        met = [part[simulated] for part in transitions]
         with th.no_grad():
-            trust = self.discriminators.log_ratio(*simulated).exp().clamp(*TRUST_RANGE)
-            gap = self.dynamics_gap(*simulated).clamp(*GAP_RANGE)
+            trust = self.discriminators.log_ratio(*met).exp().clamp(*TRUST_RANGE)
+            gap = self.dynamics_gap(*met).clamp(*GAP_RANGE)
         out = self.critic.outputs(batch.observations, batch.actions)
         error, values = self.critic.head.loss(out, self._target(batch)), self.critic.head.value(out)
-        bellman = 2 * (error[:, :real].mean(dim=1) + (trust * error[:, real:]).mean(dim=1))
-        excess = weighted_excess(values[:, real:], gap, values[:, :real])
+        bellman = 2 * (error[:, real].mean(dim=1) + (trust * error[:, simulated]).mean(dim=1))
+        excess = weighted_excess(values[:, simulated], gap, values[:, real])
         metrics["critic_loss"] = minimise(self.critic.optimizer, (bellman + self.beta * excess).sum())
         return metrics | {"q": values.detach().mean(), "trust": trust.mean(), "dynamics_gap": gap.mean()}
 
-    def _update_discriminators(self, transitions: tuple[Tensor, Tensor, Tensor], n_real: int) -> Tensor:
+    def _update_discriminators(self, transitions: tuple[Tensor, Tensor, Tensor], real: Tensor) -> Tensor:
         s, a, following = (part + self.discriminator_noise * th.randn_like(part) for part in transitions)
-        return minimise(self.discriminator_optimizer, self.discriminators.loss((s, a, following), n_real))
+        return minimise(self.discriminator_optimizer, self.discriminators.loss((s, a, following), real))
 
     def _demonstrations(self, dataset: Any) -> Demonstrations:
         found = super()._demonstrations(dataset)

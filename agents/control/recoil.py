@@ -14,7 +14,7 @@ from .actor_critic import ActorCritic, Metrics, joined, minimise
 from .datasets import Transitions
 from .f_dvl_recoil import gumbel_loss
 from .iql import advantage_weight
-from .replay import Batch, Demonstrations
+from .replay import EXPERT, Batch, Demonstrations
 
 if TYPE_CHECKING:
     from minari import MinariDataset
@@ -128,17 +128,18 @@ class ReCOIL(ActorCritic):
         return Demonstrations(th.cat([self.expert.rows, other.rows]), th.cat([self.expert.returns, other.returns]))
 
     def sample(self, batch_size: int) -> Batch:
-        """A batch of which the second half is the expert's."""
+        """A batch of which half is drawn as the expert's, and the rest from all data."""
         half = batch_size // 2
         mix = super().sample(batch_size - half)
         assert self.expert is not None
         rows = self.expert.rows[self.expert.draw(half)].to(self.device)
-        return joined(mix, self._columns().batch(rows, self.gamma))
+        return joined(mix, self._columns().batch(rows, self.gamma, EXPERT))
 
     def update(self, batch: Batch) -> Metrics:
-        """See the class; the second half of the batch is the expert's."""
-        n_mix = len(batch.actions) - len(batch.actions) // 2
-        observations, actions = batch.observations[:n_mix], batch.actions[:n_mix]
+        """See the class."""
+        expert = batch.is_from(EXPERT)
+        mix = ~expert
+        observations, actions = batch.observations[mix], batch.actions[mix]
         value = self.policy.value
         assert value is not None
         q = self.critic_target.minimum(observations, actions)
@@ -148,19 +149,21 @@ class ReCOIL(ActorCritic):
             advantage = q - value(observations)[0]
         weight = advantage_weight(advantage, self.beta, self.weight_limit)
         actor_loss = minimise(self.actor.optimizer, -(weight * self.actor.log_prob(observations, actions)).mean())
-        loss, values = self.critic.loss(batch.observations, batch.actions, self._critic_targets(batch, n_mix))
-        mix, expert = loss[:, :n_mix].mean(dim=1).sum(), loss[:, n_mix:].mean(dim=1).sum()
-        critic_loss = minimise(self.critic.optimizer, mix + expert)
+        loss, values = self.critic.loss(batch.observations, batch.actions, self._critic_targets(batch, expert))
+        halves = loss[:, mix].mean(dim=1).sum() + loss[:, expert].mean(dim=1).sum()
+        critic_loss = minimise(self.critic.optimizer, halves)
         self.follow()
         losses = {"value_loss": value_loss, "actor_loss": actor_loss, "critic_loss": critic_loss}
-        return losses | {"q_mix": values[:, :n_mix].mean(), "q_expert": values[:, n_mix:].mean()}
+        return losses | {"q_mix": values[:, mix].mean(), "q_expert": values[:, expert].mean()}
 
     @th.no_grad()
-    def _critic_targets(self, batch: Batch, n_mix: int) -> Tensor:
-        """Of the mix the Bellman equation's, of the expert Q_max, ``[B]``."""
+    def _critic_targets(self, batch: Batch, expert: Tensor) -> Tensor:
+        """Of the mix the Bellman equation's, Q_max where ``expert`` ``[B]`` holds; ``[B]``."""
         assert self.policy.value is not None
         best = self.reward_bound / (1 - self.gamma)
         end = -best if self.terminal_value is None else self.terminal_value
-        discounts = batch.discounts[:n_mix]
-        future = discounts * self.policy.value(batch.next_observations[:n_mix])[0] + (self.gamma - discounts) * end
-        return th.cat([future - self.reward_bound, th.full_like(batch.rewards[n_mix:], best)])
+        targets = th.full_like(batch.rewards, best)
+        discounts = batch.discounts[~expert]
+        future = discounts * self.policy.value(batch.next_observations[~expert])[0] + (self.gamma - discounts) * end
+        targets[~expert] = future - self.reward_bound
+        return targets

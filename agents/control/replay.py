@@ -10,6 +10,8 @@ from stable_baselines3.common.buffers import ReplayBuffer
 from torch import Tensor
 
 FloatArray = npt.NDArray[np.float32]
+OWN, DATASET, EXPERT = 0, 1, 2
+"""Where a transition of a batch was drawn from: the agent's own experience, a dataset, or what it is to imitate."""
 
 
 class Batch(NamedTuple):
@@ -21,6 +23,13 @@ class Batch(NamedTuple):
     next_observations: Any  # [B, ...]
     discounts: Tensor  # [B]: gamma (or gamma^n), 0 where the episode terminated
     returns: Tensor | None = None  # [B] discounted rewards from here to the end of the episode, of demonstrations
+    source: Tensor | None = None  # [B] OWN, DATASET or EXPERT, of batches that an agent has drawn
+
+    def is_from(self, source: int) -> Tensor:
+        """Which transitions were drawn from ``source``, ``[B]``; none of a batch that does not say."""
+        if self.source is None:
+            return th.zeros(len(self.rewards), dtype=th.bool, device=self.rewards.device)
+        return self.source == source
 
 
 def fits(observation_space: Space[Any], action_space: Space[Any]) -> bool:
@@ -44,8 +53,8 @@ class Columns:
         self.next_observation = slice(ends[4], ends[5])
         self.width = ends[5]
 
-    def batch(self, rows: Tensor, gamma: float, returns: Tensor | None = None) -> Batch:
-        """The rows ``[B, width]`` as a batch; a step cut off by a time limit is bootstrapped."""
+    def batch(self, rows: Tensor, gamma: float, source: int, returns: Tensor | None = None) -> Batch:
+        """The rows ``[B, width]`` drawn from ``source`` as a batch; a step cut off by a time limit is bootstrapped."""
         ended = rows[:, self.done] * (1 - rows[:, self.timeout])
         return Batch(
             rows[:, self.observation],
@@ -54,7 +63,13 @@ class Columns:
             rows[:, self.next_observation],
             gamma * (1 - ended),
             returns,
+            sources(len(rows), source, rows.device),
         )
+
+
+def sources(n: int, source: int, device: th.device | str) -> Tensor:
+    """The column of a batch of ``n`` transitions drawn from one source."""
+    return th.full((n,), source, dtype=th.int8, device=device)
 
 
 class RowReplay(ReplayBuffer):

@@ -10,7 +10,7 @@ from gymnasium.spaces import Box
 from tiltyard.agents.control.arsq import ARSQ, imitation_gap, taken
 from tiltyard.agents.control.arsq_network import DECOMPOSITIONS, cells, centres, draw, soft_advantages
 from tiltyard.agents.control.datasets import Transitions
-from tiltyard.agents.control.replay import Batch
+from tiltyard.agents.control.replay import DATASET, EXPERT, OWN, Batch
 
 SMALL: dict[str, Any] = {
     "policy_kwargs": {"net_arch": [32, 32]},
@@ -95,7 +95,7 @@ def test_loss_by_hand() -> None:
             network.value.weights[-1].fill_(value)
             network.bias.copy_(th.tensor([np.log(3), 0.0]).expand(2, 1, 1, 2))
     one, three = th.ones(1), th.ones(1, 3)
-    metrics = agent.update(Batch(three, th.tensor([[0.4]]), one, three, 0.5 * one))
+    metrics = agent.update(Batch(three, th.tensor([[0.4]]), one, three, 0.5 * one, source=th.tensor([EXPERT])))
     error = 0.5 * (2 - np.log(4) - 3.5) ** 2
     assert metrics["imitation_gap"].item() == pytest.approx(np.log(3), abs=1e-5)
     assert metrics["critic_loss"].item() == pytest.approx(2 * (error + 0.5 * np.log(3)), abs=1e-4)
@@ -232,15 +232,19 @@ def test_learns_online_without_data() -> None:
     assert agent.predict(np.zeros(2, np.float32), deterministic=True)[0].tolist() == [0.5, 0.5]
 
 
-def test_the_first_half_of_a_batch_is_imitated_where_there_are_data() -> None:
+def test_half_of_a_batch_is_imitated_where_there_are_data() -> None:
     agent = ARSQ("MlpPolicy", Corners(), **SMALL)
     assert agent.n_imitated(64) == 0
     agent.learn(25).learn_offline(corners(), 0)
     assert agent.n_imitated(64) == 32
     agent.replay_buffer.rewards[:] = 7.0  # type: ignore[union-attr]
-    found = th.stack([agent.sample(64).rewards for _ in range(20)])
-    assert found[:, :32].max() <= 1
-    assert 0 < (found[:, 32:] == 7).float().mean() < 0.2  # 25 of 425 transitions
+    batches = [agent.sample(64) for _ in range(20)]
+    found = th.stack([batch.rewards for batch in batches])
+    imitated = th.stack([batch.is_from(EXPERT) for batch in batches])
+    assert imitated.sum(1).tolist() == [32] * 20
+    assert found[imitated].max() <= 1
+    assert 0 < (found[~imitated] == 7).float().mean() < 0.2  # 25 of 425 transitions
+    assert th.stack([batch.is_from(OWN) for batch in batches]).equal(found == 7)
 
 
 def test_what_is_not_demonstrated_is_not_imitated() -> None:
@@ -252,7 +256,8 @@ def test_what_is_not_demonstrated_is_not_imitated() -> None:
         actions = th.full((4, 2), 0.3)
         actions[2:] = other
         seen = th.zeros(4, 2)
-        gaps.append(agent.update(Batch(seen, actions, th.zeros(4), seen, th.zeros(4)))["imitation_gap"])
+        batch = Batch(seen, actions, th.zeros(4), seen, th.zeros(4), source=th.tensor([EXPERT, EXPERT, DATASET, OWN]))
+        gaps.append(agent.update(batch)["imitation_gap"])
     assert gaps[0].equal(gaps[1])
 
 

@@ -9,6 +9,7 @@ from gymnasium.spaces import Box
 
 from tiltyard.agents.control.datasets import Transitions
 from tiltyard.agents.control.h2o import H2O, Discriminators, weighted_excess
+from tiltyard.agents.control.replay import DATASET
 
 SMALL: dict[str, Any] = {
     "policy_kwargs": {"net_arch": [32]},
@@ -63,24 +64,25 @@ def test_discriminators_that_know_nothing_by_hand() -> None:
         for param in made.parameters():
             param.zero_()
     parts = (th.randn(6, 2), th.randn(6, 1), th.randn(6, 2))
-    assert made.loss(parts, 2).item() == pytest.approx(4 * np.log(2))  # two of them on either kind
+    assert made.loss(parts, th.arange(6) < 2).item() == pytest.approx(4 * np.log(2))  # two of them on either kind
     with th.no_grad():
         list(made.following.parameters())[-1].copy_(th.tensor([0.5, -0.5]))
     # 2 tanh(0.5) - 2 tanh(-0.5) = 4 * 0.46212
     assert made.log_ratio(*parts).tolist() == pytest.approx([1.848469] * 6, abs=1e-5)
 
 
-def test_batches_begin_with_what_is_real() -> None:
+def test_batches_say_what_is_real() -> None:
     agent = H2O("MlpPolicy", Slide(), offline_ratio=0.25, **SMALL)
     data = reality()
     agent.learn_offline(data, 0)
     assert agent.n_real(64) == 64  # nothing is simulated yet
     agent.learn(19)
-    batch, real = agent.sample(64), agent.n_real(64)
-    assert real == 16
+    batch = agent.sample(64)
+    real = batch.is_from(DATASET)
+    assert real.sum() == agent.n_real(64) == 16
     gap = (batch.next_observations - batch.observations - 0.1 * batch.actions)[:, 0]
-    assert gap[:real].abs().max() < 1e-5
-    assert gap[real:].min() == pytest.approx(-1, abs=1e-5)
+    assert gap[real].abs().max() < 1e-5
+    assert gap[~real].min() == pytest.approx(-1, abs=1e-5)
 
 
 def test_the_simulator_is_trusted_where_it_is_right() -> None:

@@ -8,7 +8,7 @@ import torch as th
 
 from tiltyard.agents import BC, ReCOIL
 from tiltyard.agents.control.datasets import Transitions
-from tiltyard.agents.control.replay import Batch
+from tiltyard.agents.control.replay import DATASET, EXPERT, OWN, Batch
 
 SMALL: dict[str, Any] = {"policy_kwargs": {"net_arch": [32]}, "learning_rate": 3e-3, "batch_size": 64, "seed": 0}
 
@@ -43,9 +43,10 @@ def test_batches_are_half_the_experts(match: Any, both: Any) -> None:
     agent = ReCOIL("MlpPolicy", match.env(), **SMALL).learn_offline(expert, 0, suboptimal=other)
     batch = agent.sample(65)
     known = set(expert.observations[:, 0].tolist())
-    experts = [seen in known for seen in batch.observations[:, 0].tolist()]
-    assert all(experts[33:])
-    assert sum(experts[:33]) < 10
+    seen, drawn_as_expert = batch.observations[:, 0], batch.is_from(EXPERT)
+    assert drawn_as_expert.sum() == 32
+    assert set(seen[drawn_as_expert].tolist()) <= known
+    assert sum(one in known for one in seen[~drawn_as_expert].tolist()) < 10
     alone = ReCOIL("MlpPolicy", match.env(), **SMALL).learn_offline(expert, 0).sample(8)
     assert set(alone.observations[:, 0].tolist()) <= known
 
@@ -67,7 +68,8 @@ def test_an_update_by_hand(match: Any) -> None:
     constant(agent.critic, 0.0, 4.0)
     constant(agent.policy.value, 1.0)
     two = th.ones(2, 1)
-    batch = Batch(two, 0.5 * two, th.tensor([7.0, 7.0]), two, th.tensor([0.5, 0.5]))
+    source = th.tensor([DATASET, EXPERT])
+    batch = Batch(two, 0.5 * two, th.tensor([7.0, 7.0]), two, th.tensor([0.5, 0.5]), source=source)
     found = agent.update(batch)
     assert found["value_loss"].item() == pytest.approx(1 - 2 / np.e)
     assert found["critic_loss"].item() == pytest.approx((0.25 + 20.25) / 2 + 4)
@@ -83,9 +85,10 @@ def test_goes_on_online_without_looking_at_rewards(match: Any, both: Any) -> Non
     agent.learn_offline(both[0], 200, suboptimal=both[1]).learn(200)
     assert match.error(agent) < 0.1
     known = set(both[0].observations[:, 0].tolist()) | set(both[1].observations[:, 0].tolist())
-    met = [seen not in known for seen in agent.sample(2000).observations[:, 0].tolist()]
-    assert 50 < sum(met[:1000]) < 150  # 200 of 2230
-    assert not any(met[1000:])
+    batch = agent.sample(2000)
+    met = th.tensor([seen not in known for seen in batch.observations[:, 0].tolist()])
+    assert 50 < met.sum() < 150  # 200 of 2230 in the half that is the mix
+    assert met.equal(batch.is_from(OWN))
 
 
 def test_comes_back_from_a_checkpoint(match: Any, both: Any, tmp_path: Path) -> None:

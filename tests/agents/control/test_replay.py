@@ -4,7 +4,7 @@ import torch as th
 from gymnasium.spaces import Box, Dict, Discrete
 from stable_baselines3.common.buffers import ReplayBuffer
 
-from tiltyard.agents.control.replay import Columns, Demonstrations, RowReplay, fits
+from tiltyard.agents.control.replay import OWN, Columns, Demonstrations, RowReplay, fits
 
 OBSERVATIONS, ACTIONS = Box(-1, 1, (2,)), Box(-1, 1, (1,))
 
@@ -36,7 +36,7 @@ def test_rows_hold_what_sb3s_buffer_holds() -> None:
 
 def test_a_batch_by_hand() -> None:
     buffer = filled(RowReplay(20, OBSERVATIONS, ACTIONS, "cpu", n_envs=2, optimize_memory_usage=False), 5)
-    batch = buffer.columns.batch(buffer._rows[[4, 7, 9]], 0.9)  # lane 0 of step 2, lane 1 of steps 3 and 4
+    batch = buffer.columns.batch(buffer._rows[[4, 7, 9]], 0.9, OWN)  # lane 0 of step 2, lane 1 of steps 3 and 4
     assert batch.observations.tolist() == [[20, -20], [31, -31], [41, -41]]
     assert batch.next_observations.tolist() == [[20.5, -19.5], [31.5, -30.5], [41.5, -40.5]]
     assert batch.rewards.tolist() == [20, 31, 41]
