@@ -226,7 +226,7 @@ ROWS: tuple[Row, ...] = (
         params={"beta": 0.1, "anisotropy": 2.5, "kl_old_coef": 0.001},
         silent_at_zero=False,
         dead_groups="learns",
-        needs=("groups",),
+        needs=("groups", "logp_ref"),
     ),
     Row(
         "gtpo",
