@@ -144,14 +144,14 @@ ROWS: tuple[Row, ...] = (
         "pure",
         advantage=".pure:advantage",
         aggregate=".parts.aggregates:token_mean",
-        params={"temperature": 0.1},
+        params={"temperature": 0.1, "reward_kl_coef": 0.001, "mask_separators": True},
         dead_groups="learns",  # rewards are compared a token, so that equal ones differ where lengths do
         needs=("steps",),
     ),
     Row(
         "degrpo",
         aggregate=".degrpo:aggregate",
-        params={"scale": False, "alpha": 0.001},
+        params={"scale": False, "alpha": 0.001, "kl_coef": 0.001},
     ),
     Row(
         "gigpo",

@@ -58,7 +58,8 @@ def load(handle: str, **params: Any) -> Objective:
         for function, names in zip(functions, takes, strict=True)
     )
     silent = row.silent_at_zero and not params.get("kl_coef")
-    needs = frozenset(row.needs) | ({"logp_ref"} if params.get("kl_coef") else set())
+    penalised = params.get("kl_coef") or params.get("reward_kl_coef")
+    needs = frozenset(row.needs) | ({"logp_ref"} if penalised else set())
     return Objective(handle, advantage, loss, aggregate, params, silent, needs)
 
 
