@@ -250,11 +250,10 @@ ROWS: tuple[Row, ...] = (
         needs=("groups",),
     ),
     Row(
-        "riskpo",  # ratios of tokens as in the authors' code; its scripts have centred=False, which only discourages
+        "riskpo",  # ratios of tokens as in the authors' code
         advantage=".riskpo:advantage",
         aggregate=".parts.aggregates:token_mean",
-        params={"low": 0.2, "high": 0.8, "omega": 0.5, "bundle_size": 5, "centred": True},
-        dead_groups="learns",
+        params={"low": 0.2, "high": 0.8, "omega": 0.5, "bundle_size": 5, "credit": "sum-mean"},
     ),
     Row(
         "oreal",
