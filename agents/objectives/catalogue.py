@@ -20,7 +20,8 @@ ROWS: tuple[Row, ...] = (
         params={"scale": False},
     ),
     Row(
-        "dapo",  # its objective; its dynamic sampling is curriculum="dynamic-sampling"
+        # its objective; its other parts are curriculum="dynamic-sampling" and rewards="soft-overlong-punishment"
+        "dapo",
         aggregate=".parts.aggregates:token_mean",
         params={"clip_low": 0.2, "clip_high": 0.28},
     ),
