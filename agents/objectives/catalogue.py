@@ -15,7 +15,7 @@ ROWS: tuple[Row, ...] = (
         params={"kl_coef": 0.04},
     ),
     Row(
-        "dr-grpo",
+        "dr-grpo",  # length=: the longest completion; an agent gives its max_answer_tokens
         aggregate=".parts.aggregates:constant_length",
         params={"scale": False},
     ),

@@ -13,7 +13,7 @@ def advantage(rollouts: Rollouts) -> Tensor:
     """Weights of the preference pairs: above 0 for winners, below 0 for losers, 0 for other completions; ``[B]``.
 
     Winners have the highest reward of their group, losers the lowest. A group whose completions all earned the same has
-    no pair. Of L groups with pairs, one with n winners gives each B / (L n), and its losers -B / (L n) likewise, so that
+    no pair. Of L groups with pairs, one with n winners gives each B / (L n), and its losers -B / (L n) likewise: then
     the mean over rows of :func:`loss` is the mean over these L groups, however many completions share a place.
 
     Args:
@@ -34,7 +34,7 @@ def advantage(rollouts: Rollouts) -> Tensor:
 def loss(
     rollouts: Rollouts, advantage: Tensor, policy_out: PolicyOut, *, beta: float = 2.0, margin: float = 1.0
 ) -> tuple[Tensor, dict[str, Tensor]]:
-    """-log sigmoid(beta m_w - beta m_l - margin), m a completion's mean logp, averaged over a group's pairs; ``[B, T]``.
+    """-log sigmoid(beta m_w - beta m_l - margin), the mean over a group's pairs, m the mean logp of one; ``[B, T]``.
 
     Winners are the rows with A > 0, losers those with A < 0. Each of them carries its group's loss times |A| / 2, on
     all its tokens, so that the mean over tokens and rows is eq. 6's mean over preferences, with one of a prompt's pairs

@@ -6,7 +6,7 @@ from ..seams import Answers, Reward
 
 
 def soft_overlong_punishment(length: Tensor, *, max_length: int, buffer: int, penalty: float = 1.0) -> Tensor:
-    """penalty * clip((max_length - buffer - length) / buffer, -1, 0); of the shape of ``length``.
+    """A penalty of penalty * clip((max_length - buffer - length) / buffer, -1, 0), of the shape of ``length``.
 
     0 up to max_length - buffer tokens, -penalty from max_length on.
 
