@@ -29,6 +29,9 @@ from .transformer import SIZES
 from .update import imitation_step
 from .warm_start import demonstration_batches, warm_start_rate
 
+MAX_ANSWER_TOKENS = 128
+"""The longest completion of a turn, unless an agent is told otherwise."""
+
 
 class LanguageAgent(Loop):
     """A transformer that acts in a text environment; subclasses say what one iteration of learning is.
@@ -73,7 +76,7 @@ class LanguageAgent(Loop):
         temperature: float = 1.0,
         top_k: int = 0,
         top_p: float = 1.0,
-        max_answer_tokens: int = 128,
+        max_answer_tokens: int = MAX_ANSWER_TOKENS,
         context_length: int = 4096,
         pieces: Sequence[str] = PIECES,
         max_grad_norm: float = 1.0,

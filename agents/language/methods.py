@@ -5,15 +5,27 @@ from typing import Any
 
 from ... import unknown
 from ..objectives.catalogue import ROWS
-from ..objectives.registry import Objective, load
+from ..objectives.registry import Objective, load, parameters
 from ..objectives.row import NEEDS
 
 SUPERVISED = "sft"
 """The method that learns from demonstrations alone: what policy gradients have to beat."""
 
+LONGEST = ("length", "max_length")
+"""Parameters of objectives that stand for the longest completion: an agent's own, unless they are given."""
 
-def objective_of(method: str, params: Mapping[str, Any], *, group_size: int) -> Objective | None:
+
+def objective_of(
+    method: str, params: Mapping[str, Any], *, group_size: int, max_answer_tokens: int
+) -> Objective | None:
     """The method's objective, or None for ``"sft"``, which has none and takes no parameters.
+
+    Args:
+        method: its handle.
+        params: of its functions; where one stands for the longest completion (the constant of Dr. GRPO's loss) and is
+            not given, it is ``max_answer_tokens``.
+        group_size: completions of each problem.
+        max_answer_tokens: the longest completion, of one turn, that the policy may write.
 
     Raises:
         KeyError: no such method.
@@ -26,7 +38,8 @@ def objective_of(method: str, params: Mapping[str, Any], *, group_size: int) -> 
         return None
     if method not in [row.handle for row in ROWS]:
         raise KeyError(unknown("method", method, [SUPERVISED, *(row.handle for row in ROWS)]))
-    objective = load(method, **params)
+    longest = dict.fromkeys(parameters(method).intersection(LONGEST), max_answer_tokens)
+    objective = load(method, **{**longest, **params})
     for need in sorted(objective.needs - set(NEEDS)):
         raise ValueError(f"method {method!r} needs {need!r}, which PolicyGradient does not supply")
     if "groups" in objective.needs and group_size < 2:

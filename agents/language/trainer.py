@@ -15,7 +15,7 @@ from ...wrappers.seams import Choice, Curriculum, Guidance, Reward
 from ..objectives.parts.gae import raw_gae
 from ..objectives.parts.ops import masked_mean
 from ..objectives.registry import Objective
-from .agent import LanguageAgent
+from .agent import MAX_ANSWER_TOKENS, LanguageAgent
 from .collect import Collector, by_turns, fill
 from .critic import RATE, Critic
 from .episodes import StopTraining
@@ -93,7 +93,8 @@ class PolicyGradient(LanguageAgent):
         self.method = method
         given = {"clip_low": clip_low, "clip_high": clip_high, "kl_coef": kl_coef}
         given = {name: value for name, value in given.items() if value is not None} | dict(method_kwargs or {})
-        self.objective = objective_of(method, given, group_size=group_size)
+        longest = settings.get("max_answer_tokens", MAX_ANSWER_TOKENS)
+        self.objective = objective_of(method, given, group_size=group_size, max_answer_tokens=longest)
         self.curriculum, self.guidance = load_curriculum(curriculum), load_guidance(guidance)
         self.rewards = load_reward(rewards)
         self.group_size, self.prompts_per_batch, self.batch_size = group_size, prompts_per_batch, batch_size

@@ -11,7 +11,8 @@ def advantage(rollouts: Rollouts) -> Tensor:
     """A_i = max(0, r_i - V), V the mean reward of row i's group; ``[B]``.
 
     The paper learns V(x), the value of a frozen reference policy at prompt x, with a head on that policy. Here the
-    policy that wrote the answers is the reference, and the mean of its own answers estimates its value.
+    policy that wrote the completions is the reference, and the mean of its own completions estimates its value: that of
+    a group of one is its reward, so that its advantage is 0.
 
     Paper: Improving Language Models with Advantage-based Offline Policy Gradients (2023), A-LoL.
     """

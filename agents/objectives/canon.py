@@ -16,7 +16,7 @@ def advantage(
     """A_i = mu * (r_i - mean(r of the other half)) + (1 - mu) * (r_i - mean(r of its own half)); ``[B]``.
 
     The answers of a group are sorted by the metric and cut in the middle; of an odd number, the high half has one more.
-    With equal halves and mu = 0.5 this is r - mean(r).
+    With equal halves and mu = 0.5 this is r - mean(r). A group of one has no halves to compare: 0.
 
     Args:
         rollouts: reads ``reward``, ``group``, ``mask``, ``tokens`` (to break ties) and ``entropy`` or ``length``.

@@ -15,12 +15,13 @@ ROWS: tuple[Row, ...] = (
         params={"kl_coef": 0.04},
     ),
     Row(
-        "dr-grpo",
+        "dr-grpo",  # length=: the longest completion; an agent gives its max_answer_tokens
         aggregate=".parts.aggregates:constant_length",
         params={"scale": False},
     ),
     Row(
-        "dapo",  # its objective; its dynamic sampling is curriculum="dynamic-sampling"
+        # its objective; its other parts are curriculum="dynamic-sampling" and rewards="soft-overlong-punishment"
+        "dapo",
         aggregate=".parts.aggregates:token_mean",
         params={"clip_low": 0.2, "clip_high": 0.28},
     ),
@@ -144,14 +145,14 @@ ROWS: tuple[Row, ...] = (
         "pure",
         advantage=".pure:advantage",
         aggregate=".parts.aggregates:token_mean",
-        params={"temperature": 0.1},
+        params={"temperature": 0.1, "reward_kl_coef": 0.001, "mask_separators": True},
         dead_groups="learns",  # rewards are compared a token, so that equal ones differ where lengths do
         needs=("steps",),
     ),
     Row(
         "degrpo",
         aggregate=".degrpo:aggregate",
-        params={"scale": False, "alpha": 0.001},
+        params={"scale": False, "alpha": 0.001, "kl_coef": 0.001},
     ),
     Row(
         "gigpo",
@@ -226,7 +227,7 @@ ROWS: tuple[Row, ...] = (
         params={"beta": 0.1, "anisotropy": 2.5, "kl_old_coef": 0.001},
         silent_at_zero=False,
         dead_groups="learns",
-        needs=("groups",),
+        needs=("groups", "logp_ref"),
     ),
     Row(
         "gtpo",
@@ -250,11 +251,10 @@ ROWS: tuple[Row, ...] = (
         needs=("groups",),
     ),
     Row(
-        "riskpo",  # ratios of tokens as in the authors' code; its scripts have centred=False, which only discourages
+        "riskpo",  # ratios of tokens as in the authors' code
         advantage=".riskpo:advantage",
         aggregate=".parts.aggregates:token_mean",
-        params={"low": 0.2, "high": 0.8, "omega": 0.5, "bundle_size": 5, "centred": True},
-        dead_groups="learns",
+        params={"low": 0.2, "high": 0.8, "omega": 0.5, "bundle_size": 5, "credit": "sum-mean"},
     ),
     Row(
         "oreal",

@@ -13,6 +13,8 @@ def advantage(rollouts: Rollouts, *, gamma: float = 5.0, rho: float = 1.0, epsil
 
     m is the mean reward of row i's group; its mean and deviation are over the batch's groups. H is the entropy in bits
     of the final answers in the group, 0 where all agree: a group that is all right or all wrong is still learned from.
+    A group of one has no entropy, and its r in place of (r - mean) / std.
+
     Blending advantages is blending the two clipped losses of the paper wherever both are clipped or neither is.
 
     Which final answers are equal is read from ``info["answer"]`` (int64 ``[B]``, equal for equal answers); without it,

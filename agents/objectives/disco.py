@@ -36,7 +36,7 @@ def loss(
         kl_limit: radius of the trust region, delta.
         kl_weight: of the squared hinge, beta.
         brevity: lambda of DRPO; None: DisCO.
-        max_length: the longest answer that may be written, C of DRPO.
+        max_length: the longest completion that may be written, C of DRPO; an agent gives its ``max_answer_tokens``.
 
     Paper: DisCO: Reinforcing Large Reasoning Models with Discriminative Constrained Optimization (2025), sec. 4, with
     the log-likelihood as score; ``brevity``: DRPO: Efficient Reasoning via Decoupled Reward Policy Optimization (2025).

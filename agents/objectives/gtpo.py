@@ -13,7 +13,7 @@ def advantage(rollouts: Rollouts, *, max_entropy: float = 0.7, entropy_coef: flo
     H_i is the mean entropy of an answer's tokens. A token is in conflict if answers above and answers below their
     group's mean have it at the same place, counted from the start, and so is every token before it; or the same from
     the end. There delta is ``boost`` in the answers above (its square in both runs) and 0 in those below, elsewhere 1.
-    n_i counts an answer's tokens in conflict.
+    n_i counts a completion's tokens in conflict. A group of one is its own mean: only its entropy counts.
 
     Args:
         rollouts: reads ``tokens``, ``mask``, ``reward``, ``group`` and ``entropy``.

@@ -11,8 +11,9 @@ from .parts.ops import group_max, group_mean, log_ratios, masked_mean, per_token
 def advantage(rollouts: Rollouts, *, limit: float = 5.0, epsilon: float = 1e-6) -> Tensor:
     """A_i = (r_i - mean) / std, both over the written tokens of row i's group; ``[B]``.
 
-    Summed over the tokens of a group the advantages cancel, whatever the lengths of its answers. A group with an
-    advantage of ``limit`` or more (one short answer among long ones) falls back on :func:`group_relative`.
+    Summed over the tokens of a group the advantages cancel, whatever the lengths of its completions. A group with an
+    advantage of ``limit`` or more (one short completion among long ones) falls back on :func:`group_relative`. A group
+    of one is its own mean: 0.
 
     Args:
         rollouts: reads ``reward``, ``group`` and ``mask``.

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from ..language.rollouts import PolicyOut, Rollouts
-from .parts.ops import group_max, group_mean, log_ratios, masked_mean, masked_sum, per_token
+from .parts.ops import group_baseline, group_max, log_ratios, masked_mean, masked_sum, per_token
 
 
 def advantage(rollouts: Rollouts, *, length_weight: float = 0.0, threshold: float = 0.5) -> Tensor:
@@ -27,7 +27,7 @@ def advantage(rollouts: Rollouts, *, length_weight: float = 0.0, threshold: floa
         span = longest - shortest
         brevity = torch.where(span > 0, 0.5 - (length - shortest) / span.clamp(min=1), 0.0)
         rewards = rewards + length_weight * torch.where(rewards > threshold, brevity, brevity.clamp(max=0))
-    return (rewards - group_mean(rewards, rollouts.group)).float()
+    return (rewards - group_baseline(rewards, rollouts.group)).float()
 
 
 def loss(

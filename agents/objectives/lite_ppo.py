@@ -9,7 +9,8 @@ from .parts.ops import group_mean
 def advantage(rollouts: Rollouts, *, epsilon: float = 1e-6) -> Tensor:
     """A_i = (r_i - mean of row i's group) / std of all rewards of the batch (n - 1); ``[B]``.
 
-    A nearly solved problem, whose own spread is small, is not blown up as it is by the group's deviation.
+    A nearly solved problem, whose own spread is small, is not blown up as it is by the group's deviation. A group of
+    one is its own mean: 0, as its reward over the deviation of a batch of equal rewards would be endless.
 
     Args:
         rollouts: reads ``reward`` and ``group``.

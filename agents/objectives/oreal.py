@@ -14,7 +14,8 @@ def advantage(rollouts: Rollouts, *, right_weight: float = 1.0, wrong_weight: fl
 
     N counts the batch's written tokens, N_kind those of its right or of its wrong answers: averaged over tokens, right
     answers weigh ``right_weight`` in all and wrong ones ``wrong_weight``, however many there are. A right answer to a
-    problem of pass rate p counts 1 - p, a wrong one -p, so that both push towards the same policy.
+    problem of pass rate p counts 1 - p, a wrong one -p, so that both push towards the same policy. A group of one has
+    no others: r_i * weight.
 
     Args:
         rollouts: reads ``reward``, ``group``, ``mask`` and what :func:`~..answers.correct` reads.

@@ -6,14 +6,15 @@ from torch import Tensor
 from ... import unknown
 from ..language.rollouts import PolicyOut, Rollouts
 from .parts.answers import rank_in_group
-from .parts.ops import group_mean, group_sum, log_ratios, masked_mean, per_token
+from .parts.ops import group_baseline, group_mean, group_sum, log_ratios, masked_mean, per_token
 
 
 def advantage(rollouts: Rollouts, *, drop: bool = False) -> Tensor:
     """A_i = r_i - mean(r) over the group of row i; ``[B]``. With ``drop``, over what is kept of it, and 0 for the rest.
 
     Kept are the answers at or above the group's mean, and as many of those below. Which of them is arbitrary (the
-    authors draw them), but hangs on what was written alone, not on the order of rows.
+    authors draw them), but hangs on what was written alone, not on the order of rows. A group of one keeps its reward,
+    or with ``drop`` gets 0.
 
     Args:
         rollouts: reads ``reward``, ``group`` and, to drop, ``tokens`` and ``mask``.
@@ -23,10 +24,9 @@ def advantage(rollouts: Rollouts, *, drop: bool = False) -> Tensor:
     (``std_normalize=False``, ``drop="balance"``).
     """
     reward, group = rollouts.reward.double(), rollouts.group
-    centred = reward - group_mean(reward, group)
     if not drop:
-        return centred.float()
-    above = centred >= 0
+        return (reward - group_baseline(reward, group)).float()
+    above = reward >= group_mean(reward, group)
     n_above = group_sum(above.double(), group)
     place = rank_in_group((~above).double(), rollouts)  # those above come first
     kept = above | (place < 2 * n_above)

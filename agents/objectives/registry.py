@@ -45,11 +45,8 @@ def load(handle: str, **params: Any) -> Objective:
     row = find(handle)
     params = {**row.params, **params}
     functions = [_resolve(entry) for entry in row.functions]
-    takes = [
-        [p.name for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
-        for function in functions
-    ]
-    valid = {name for names in takes for name in names}
+    takes = [_keywords(function) for function in functions]
+    valid = parameters(handle)
     for name in params:
         if name not in valid:
             raise TypeError(f"method {handle!r}: {unknown('parameter', name, valid)}")
@@ -58,8 +55,18 @@ def load(handle: str, **params: Any) -> Objective:
         for function, names in zip(functions, takes, strict=True)
     )
     silent = row.silent_at_zero and not params.get("kl_coef")
-    needs = frozenset(row.needs) | ({"logp_ref"} if params.get("kl_coef") else set())
+    penalised = params.get("kl_coef") or params.get("reward_kl_coef")
+    needs = frozenset(row.needs) | ({"logp_ref"} if penalised else set())
     return Objective(handle, advantage, loss, aggregate, params, silent, needs)
+
+
+def parameters(handle: str) -> set[str]:
+    """The parameters that the method's functions take; ``KeyError`` if there is no such method."""
+    return {name for entry in find(handle).functions for name in _keywords(_resolve(entry))}
+
+
+def _keywords(function: Callable[..., Any]) -> list[str]:
+    return [p.name for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
 
 
 def _resolve(entry: str) -> Callable[..., Any]:

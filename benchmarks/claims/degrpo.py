@@ -9,7 +9,7 @@ ones, and how much it does is computed exactly, on problems that it has not been
 
 The arms are the catalogue's:
 
-* ``grpo``: without standard deviation and KL penalty, as DeGRPO's row has neither;
+* ``grpo``: without standard deviation, as DeGRPO's row; no arm has the KL penalty of either row;
 * ``degrpo``: the same with the first token's loss apart, for an alpha of 0.001, 0.01 and 0.1. The authors take 0.001
   where thoughts have thousands of tokens and say to try more.
 
@@ -117,7 +117,8 @@ def draw_world(seed: int) -> World:
 
 def objective_of(arm: str) -> Objective:
     """From the catalogue."""
-    return load("grpo", scale=False, kl_coef=0.0) if arm == "grpo" else load("degrpo", alpha=ALPHAS[arm])
+    params = {"scale": False} if arm == "grpo" else {"alpha": ALPHAS[arm]}
+    return load("grpo" if arm == "grpo" else "degrpo", kl_coef=0.0, **params)
 
 
 def places_of(thinks: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ A process reward model scores every step in [-1, 1]: 0.8 for steps without fault
 its own at every problem and step (deviation 0.3, the same whenever it is asked). There is no fault in filler, which is
 what a learner may abuse. The arms differ in the rewards that one and the same method of the catalogue is given:
 
-* ``min-form``: ``pure`` as in its row;
+* ``min-form``: ``pure`` as in its row but for the KL penalty (a step is one token, so that no separator is masked);
 * ``sum-form``: ``pure`` with an infinite temperature and step rewards times the number of steps, so that a step's
   credit is the plain sum of the rewards from it on; baseline and loss stay what they are;
 * ``outcome``: no step rewards, the verifiable reward alone;
@@ -195,7 +195,7 @@ def as_rollouts(arm: Arm, world: World, found: Attempts, logp: Tensor) -> Rollou
 def course(name: str, rate: float, seed: int, setting: Setting = SETTINGS[MAIN]) -> Floats:
     """Success and steps of an arm at the start and after every ``EVERY`` updates, ``[moments, 2]``."""
     arm, world = ARMS[name], draw_world(seed, setting)
-    objective, generator = load("pure", **arm.params), th.Generator().manual_seed(seed)
+    objective, generator = load("pure", reward_kl_coef=0.0, **arm.params), th.Generator().manual_seed(seed)
     weight = world.base.clone().requires_grad_()
     optimizer = th.optim.Adam([weight], lr=rate)
     found: list[Any] = []

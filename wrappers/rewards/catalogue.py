@@ -2,7 +2,12 @@
 
 from ..seams import Choice, Reward, Row, choose
 
-ROWS: tuple[Row, ...] = (Row("laser", "tiltyard.wrappers.rewards.laser:LASER"),)
+_SHAPING = "tiltyard.wrappers.rewards"
+
+ROWS: tuple[Row, ...] = (
+    Row("laser", f"{_SHAPING}.laser:LASER"),
+    Row("soft-overlong-punishment", f"{_SHAPING}.soft_overlong_punishment:SoftOverlongPunishment", paper="dapo"),
+)
 
 
 def load(choice: Choice | Reward) -> Reward:

@@ -24,5 +24,14 @@ def sequence_sum(mask: Tensor) -> Tensor:
 
 
 def constant_length(mask: Tensor, *, length: int = 256) -> Tensor:
-    """Sum over an answer's tokens divided by a constant ``length`` instead of its own, mean over answers."""
+    """Sum over a completion's tokens divided by a constant ``length`` instead of its own, mean over completions.
+
+    Args:
+        mask: ``[B, T]`` bool.
+        length: the longest completion that may be written. A language agent gives its own ``max_answer_tokens``, that
+            of one turn, as the authors give their generation budget (``generate_max_length``).
+
+    Paper: Understanding R1-Zero-Like Training: A Critical Perspective (2025), Dr. GRPO; the constant as in the authors'
+    ``train_zero_math.py``.
+    """
     return mask / float(len(mask) * length)

@@ -1,13 +1,14 @@
 """GRPO's advantage: rewards normalised within the group of completions to the same problem."""
 
+import torch
 from torch import Tensor
 
 from ...language.rollouts import Rollouts
-from .ops import group_mean, group_std
+from .ops import group_baseline, group_size, group_std
 
 
 def group_relative(rollouts: Rollouts, *, scale: bool = True, epsilon: float = 1e-6) -> Tensor:
-    """A_i = (r_i - mean(r)) / std(r) over the group of row i; ``[B]``.
+    """A_i = (r_i - mean(r)) / std(r) over the group of row i; ``[B]``. A_i = r_i in a group of one.
 
     Args:
         rollouts: reads ``reward`` and ``group``.
@@ -15,9 +16,11 @@ def group_relative(rollouts: Rollouts, *, scale: bool = True, epsilon: float = 1
         epsilon: added to the standard deviation, so that equal rewards give 0.
 
     Paper: DeepSeekMath: Pushing the Limits of Mathematical Reasoning in Open Language Models (2024), sec. 4.1.2.
-    ``scale=False``: Understanding R1-Zero-Like Training: A Critical Perspective (2025), sec. 3.2.
+    ``scale=False``: Understanding R1-Zero-Like Training: A Critical Perspective (2025), sec. 3.2. Groups of one as in
+    verl's ``compute_grpo_outcome_advantage``, on which most methods' own code is built.
     """
-    advantage = rollouts.reward - group_mean(rollouts.reward, rollouts.group)
+    advantage = rollouts.reward - group_baseline(rollouts.reward, rollouts.group)
     if scale:
-        advantage = advantage / (group_std(rollouts.reward, rollouts.group) + epsilon)
+        alone = group_size(rollouts.group) == 1
+        advantage = advantage / torch.where(alone, 1.0, group_std(rollouts.reward, rollouts.group) + epsilon)
     return advantage.float()

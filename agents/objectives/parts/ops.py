@@ -27,6 +27,15 @@ def group_mean(values: Tensor, group: Tensor) -> Tensor:
     return (torch.zeros_like(size).index_add_(0, index, values.double()) / size)[index]
 
 
+def group_baseline(values: Tensor, group: Tensor) -> Tensor:
+    """The mean of each row's group, and 0 for a group of one, ``[B]`` float64: what a reward is compared with.
+
+    A completion without others to the same problem is learned from by its own reward, without a baseline, as in verl's
+    advantages; the mean of one (TRL, OpenRLHF) would leave nothing of it.
+    """
+    return torch.where(group_size(group) > 1, group_mean(values, group), 0.0)
+
+
 def group_sum(values: Tensor, group: Tensor) -> Tensor:
     """The sum over each row's group: ``values`` ``[B]`` -> ``[B]`` float64, differentiable."""
     index, size = _groups(group)

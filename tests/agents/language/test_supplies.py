@@ -84,6 +84,19 @@ def test_every_method_of_the_catalogue_trains(eight_lanes, method):
     assert weights(trained).isfinite().all()
 
 
+@pytest.mark.parametrize("method", ["dr-grpo", "canon", "rl-plus"])
+def test_the_constant_of_dr_grpo_is_the_longest_completion(method):
+    mask = torch.ones(2, 5, dtype=torch.bool)
+    for longest in (12, 24):
+        trained = agent(method=method, max_answer_tokens=longest)
+        assert trained.objective.aggregate(mask)[0, 0].item() == pytest.approx(1 / (2 * longest))
+    given = agent(method=method, method_kwargs={"length": 10})
+    assert given.objective.aggregate(mask)[0, 0].item() == pytest.approx(1 / 20)
+    assert agent(method="drpo-decoupled").objective.params["max_length"] == 12
+    default = PolicyGradient(env=ENV, policy="transformer-100k", method=method, group_size=4, prompts_per_batch=4)
+    assert default.objective.params["length"] == default.policy.max_answer_tokens == 128
+
+
 def test_greedy_answers_are_graded_and_counted():
     trained = agent(odd(), method="remax")
     assert trained.learn(1).num_timesteps == 20  # 4 problems: 4 answers each, and the greedy one
@@ -175,10 +188,10 @@ def test_bad_rewards_are_refused_before_any_update(bad):
 
 
 def test_what_cannot_be_supplied_is_refused_at_construction(monkeypatch):
-    row = Row("oracle", "A paper (2026)", needs=("oracle",))
+    row = Row("oracle", needs=("oracle",))
     for module in ("tiltyard.agents.language.methods", "tiltyard.agents.objectives.catalogue"):
         monkeypatch.setattr(f"{module}.ROWS", (*catalogue.ROWS, row))
     with pytest.raises(ValueError, match="method 'oracle' needs 'oracle'"):
-        objective_of("oracle", {}, group_size=4)
+        objective_of("oracle", {}, group_size=4, max_answer_tokens=12)
     with pytest.raises(ValueError, match="group_size must be at least 2"):
         agent(method="simpo", group_size=1)

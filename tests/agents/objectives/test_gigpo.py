@@ -33,10 +33,10 @@ def test_states_met_once_leave_the_episodes_advantage(answers, scale):
 
 
 def test_states_of_other_problems_are_other_states(answers):
-    rollouts = episodes(answers)
+    rollouts = replace(episodes(answers), reward=torch.zeros(2))
     apart = group_in_group(replace(rollouts, group=torch.tensor([0, 1])), gamma=0.5)
     assert apart[0].tolist() == pytest.approx([0.0, -0.25, -0.25, 0.25])  # 1/2 and 1, of mean 3/4
-    assert apart[1].tolist() == [0.0] * 4
+    assert apart[1].tolist() == [0.0] * 4  # and the one episode of its group, at its one state
 
 
 def test_words_of_the_environment_between_turns_belong_to_nobody(answers):

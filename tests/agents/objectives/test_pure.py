@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from tiltyard.agents.objectives.pure import advantage as min_form
+from tiltyard.agents.objectives.registry import load
 
 ROOT = 0.25 * math.log(3)
 
@@ -39,3 +40,27 @@ def test_a_low_temperature_leaves_the_worst_step_alone_with_its_reward(answers):
     rewards[0, 2], rewards[0, 3], rewards[0, 5] = 0.9, -0.4, 0.2
     advantage = min_form(replace(rollouts, step_reward=rewards), temperature=1e-3)
     assert advantage[0].tolist() == pytest.approx([0.0, -0.4, -0.4, -0.4, 0.0, 0.0], abs=1e-6)
+
+
+def test_the_kl_penalty_inside_the_reward_goes_to_the_tokens_before(answers):
+    rollouts = two_answers(answers)
+    drift = torch.tensor([[0.0, 0.5, -0.25, 1.0], [0.0, 2.0, 0.0, 0.0]])
+    rollouts = replace(rollouts, logp_ref=rollouts.logp_old - drift)
+    added = min_form(rollouts, reward_kl_coef=0.1) - min_form(rollouts)
+    assert added[0].tolist() == pytest.approx([0.0, -0.125, -0.075, -0.1], abs=1e-6)
+    assert added[1].tolist() == pytest.approx([0.0, -0.2, 0.0, 0.0], abs=1e-6)
+    assert "logp_ref" in load("pure").needs - load("pure", reward_kl_coef=0.0).needs
+    with pytest.raises(ValueError, match="logp_ref"):
+        min_form(two_answers(answers), reward_kl_coef=0.1)
+
+
+def test_tokens_that_end_a_step_of_several_are_not_learnt_from(answers):
+    rollouts = two_answers(answers)  # steps of 1 and 2 tokens, and of 2
+    kept = min_form(rollouts, mask_separators=True) / min_form(rollouts)
+    assert kept[0, 1:].tolist() == [1.0, 1.0, 0.0]
+    assert kept[1, 1:3].tolist() == [1.0, 0.0]
+
+
+def test_the_row_is_the_authors_script():
+    params = {"temperature": 0.1, "reward_kl_coef": 0.001, "mask_separators": True}
+    assert load("pure").params == params

@@ -6,8 +6,14 @@ import torch
 from tiltyard.agents.objectives.trpa import loss as trpa
 
 
-def loss_of(answers, reward, new, **kwargs):
-    rollouts, out = answers(reward, [[-1.0]] * len(reward), [[-1.0 + move] for move in new])
+def loss_of(answers, reward, new, ref=None, **kwargs):
+    """Of one-token completions that moved by ``new`` from the policy that wrote them, and it by -``ref`` before."""
+    rollouts, out = answers(
+        reward,
+        [[-1.0]] * len(reward),
+        [[-1.0 + move] for move in new],
+        ref=[[-1.0 + move] for move in ref or [0.0] * len(reward)],
+    )
     loss, metrics = trpa(rollouts, torch.zeros(len(reward)), out, **kwargs)
     total = loss.sum(1).mean()
     total.backward()
@@ -20,6 +26,22 @@ def test_by_hand(answers):
     kl = (math.exp(-0.2) + 0.2 - 1 + math.exp(0.1) - 0.1 - 1) / 2
     assert total == pytest.approx(math.log(1 + math.exp(-0.075)) + 1e-3 * kl, abs=1e-6)
     assert metrics["pairs"] == 1
+
+
+def test_preferences_are_against_the_reference_and_the_trust_region_around_the_behaviour_policy(answers):
+    # against the reference the completions rose by 0.2 - 0.5 and 0.1 + 0.3: 0.25 (-0.3 - 0.4) = -0.175
+    total, _, metrics = loss_of(answers, [1.0, 0.0], [0.2, 0.1], ref=[0.5, -0.3])
+    kl = (math.exp(-0.2) + 0.2 - 1 + math.exp(-0.1) + 0.1 - 1) / 2
+    assert total == pytest.approx(math.log(1 + math.exp(0.175)) + 1e-3 * kl, abs=1e-6)
+    assert metrics["kl_old"].item() == pytest.approx(kl, abs=1e-6)
+    before, after = (loss_of(answers, [1.0, 0.0], [0.0, 0.0], ref=ref)[1] for ref in ([0.0, 0.0], [-9.0, 9.0]))
+    assert after.abs().sum() < before.abs().sum()  # a pair that was set apart long ago hardly teaches any more
+
+
+def test_a_reference_has_to_be_there(answers):
+    rollouts, out = answers([1.0, 0.0], [[-1.0]] * 2)
+    with pytest.raises(ValueError, match="logp_ref"):
+        trpa(rollouts, torch.zeros(2), out)
 
 
 def test_a_pair_of_wrong_answers_is_less_sharp(answers):

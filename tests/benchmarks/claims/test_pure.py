@@ -40,7 +40,9 @@ def test_credit_of_the_arms_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     state, action = torch.tensor([[0, 1], [0, 1]]), torch.tensor([[0, 4], [0, 3]])
     tried = claim.Attempts(torch.zeros(2, dtype=torch.int64), state, action, ones, torch.tensor([1.0, 0.0]))
     credit = {
-        name: load("pure", **arm.params).advantage(claim.as_rollouts(arm, world, tried, torch.zeros(2, 2)))
+        name: load("pure", reward_kl_coef=0.0, **arm.params).advantage(
+            claim.as_rollouts(arm, world, tried, torch.zeros(2, 2))
+        )
         for name, arm in claim.ARMS.items()
     }
     torch.testing.assert_close(credit["sum-form"], torch.tensor([[0.0 - 2, -1 - 1], [2 - 0, 1 - 0]]))

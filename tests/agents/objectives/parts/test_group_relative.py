@@ -21,5 +21,5 @@ def test_without_scale_by_hand():
 
 
 @pytest.mark.parametrize("reward", [0.0, 1.0, -0.1, 0.3])
-def test_equal_rewards_and_lonely_rows_give_exactly_nothing(reward):
-    assert group_relative(rollouts([reward] * 7 + [5.0], [0] * 7 + [1])).tolist() == [0.0] * 8
+def test_equal_rewards_give_exactly_nothing_and_a_group_of_one_keeps_its_reward(reward):
+    assert group_relative(rollouts([reward] * 7 + [5.0], [0] * 7 + [1])).tolist() == [0.0] * 7 + [5.0]

@@ -1,0 +1,49 @@
+"""Soft overlong punishment (DAPO): a penalty that grows linearly over the last tokens before the length limit."""
+
+from torch import Tensor
+
+from ..seams import Answers, Reward
+
+
+def soft_overlong_punishment(length: Tensor, *, max_length: int, buffer: int, penalty: float = 1.0) -> Tensor:
+    """A penalty of penalty * clip((max_length - buffer - length) / buffer, -1, 0), of the shape of ``length``.
+
+    0 up to max_length - buffer tokens, -penalty from max_length on.
+
+    Args:
+        length: tokens written.
+        max_length: the longest completion that may be written, L_max.
+        buffer: tokens before it over which the penalty grows, L_cache.
+        penalty: the largest one.
+
+    Paper: DAPO: An Open-Source LLM Reinforcement Learning System at Scale (2025), eq. 13.
+    """
+    return penalty * ((max_length - buffer - length) / buffer).clamp(-1, 0)
+
+
+class SoftOverlongPunishment(Reward):
+    """R = r + :func:`soft_overlong_punishment` of the tokens written, in all turns of an episode together.
+
+    Args:
+        max_length: the longest completion that may be written: an agent's ``max_answer_tokens``, times the turns.
+        buffer: tokens over which the penalty grows (None: a fifth of ``max_length``, as 4096 of 20480 in the paper).
+        penalty: the largest one; the paper's is 1, as large as the reward of a correct completion.
+
+    Raises:
+        ValueError: no room for the buffer.
+
+    Paper: DAPO: An Open-Source LLM Reinforcement Learning System at Scale (2025), eq. 13, which is added to the reward
+    of correct and incorrect completions alike.
+    """
+
+    def __init__(self, *, max_length: int = 128, buffer: int | None = None, penalty: float = 1.0) -> None:
+        buffer = max(1, max_length // 5) if buffer is None else buffer
+        if not 1 <= buffer <= max_length:
+            raise ValueError(f"buffer is a number of tokens from 1 to max_length ({max_length}), got {buffer}")
+        self.max_length, self.buffer, self.penalty = max_length, buffer, penalty
+
+    def shape(self, rollouts: Answers) -> Tensor:
+        """Shaped rewards ``[B]``."""
+        return rollouts.reward + soft_overlong_punishment(
+            rollouts.length, max_length=self.max_length, buffer=self.buffer, penalty=self.penalty
+        )
