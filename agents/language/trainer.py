@@ -17,7 +17,7 @@ from .collect import Collector
 from .context import Context
 from .loop import Loop
 from .methods import objective_of
-from .providers.base import Provider
+from .providers.base import Provider, supplied
 from .providers.catalogue import load as load_providers
 from .rollouts import Rollouts
 from .samplers.base import Sampler
@@ -50,8 +50,8 @@ class PolicyGradient(LanguageAgent):
         method: a handle of :data:`tiltyard.agents.objectives.catalogue.ROWS`, or ``"sft"``.
         curriculum: which problems to learn from (a name, ``{"name": ..., parameters}`` or an object; None: uniform).
         guidance: what the policy is told beyond the question (likewise; None: nothing).
-        rewards: how rewards are shaped (likewise, or a list of them, each shaping what the one before it returned; None:
-            not at all).
+        rewards: how rewards are shaped (likewise, or a list, each shaping what the one before it returned; None: not at
+            all).
         sampler: who produces the rollouts (likewise; None: groups of independent completions).
         method_kwargs: other parameters of the method, such as ``{"scale": False}``.
         group_size: answers to each problem.
@@ -158,7 +158,7 @@ class PolicyGradient(LanguageAgent):
     @property
     def networks(self) -> SimpleNamespace:
         """What components train or copy, by the names under which checkpoints keep it."""
-        found = {}
+        found: dict[str, Any] = {}
         for name, component in self.components.items():
             prefix = "" if name in self.providers else f"{name}_"
             found |= {f"{prefix}{key}": network for key, network in component.networks().items()}
@@ -198,7 +198,7 @@ class PolicyGradient(LanguageAgent):
 
     def _improve(self, objective: Objective) -> None:
         """One iteration: rollouts, then gradient steps."""
-        context = self._context()
+        context = self.context()
         for component in self.components.values():
             component.begin(context)
         rollouts = self._sample(context)
@@ -215,15 +215,15 @@ class PolicyGradient(LanguageAgent):
     def _sample(self, context: Context) -> Rollouts | None:
         """Fills a batch of ``prompts_per_batch`` groups that the curriculum keeps."""
         self.policy.set_training_mode(False)
-        parts = {"rewards": self.rewards, "curriculum": self.curriculum, "sampler": self.sampler}
-        collector = Collector(context, self.group_size, providers=_distinct(self.providers), **parts)
+        providers = _distinct(self.providers)
+        collector = Collector(context, self.group_size, self.sampler, providers, self.rewards, self.curriculum)
         with self._rollout():
             return collector.fill(self.prompts_per_batch)
 
     def _supplied(self, rollouts: Rollouts, context: Context) -> Rollouts:
         """The rows with what the objective reads besides them."""
+        rollouts = supplied(rollouts, self.providers.values(), context)
         for provider in _distinct(self.providers):
-            rollouts = provider.supply(rollouts, context)
             self._log("rollout", provider.measure(rollouts))
         return rollouts
 
@@ -231,7 +231,8 @@ class PolicyGradient(LanguageAgent):
         for name, value in metrics.items():
             self.logger.record(f"{kind}/{name}", value)
 
-    def _context(self) -> Context:
+    def context(self) -> Context:
+        """What components may ask of this agent now."""
         return Context(
             self.policy,
             self.env,
@@ -252,7 +253,7 @@ class PolicyGradient(LanguageAgent):
 
     def _remember_start(self) -> None:
         """Has all components make what begins with the policy as it is now."""
-        context = self._context()
+        context = self.context()
         for component in dict.fromkeys(self.components.values()):
             component.start(context)
 
