@@ -1,6 +1,8 @@
 """One row a reward."""
 
-from ..seams import Choice, Reward, Row, choose
+from collections.abc import Sequence
+
+from ..components import Choice, Reward, Row, choose
 
 _SHAPING = "tiltyard.wrappers.rewards"
 
@@ -9,7 +11,17 @@ ROWS: tuple[Row, ...] = (
     Row("soft-overlong-punishment", f"{_SHAPING}.soft_overlong_punishment:SoftOverlongPunishment", paper="dapo"),
 )
 
+Choices = Choice | Reward | Sequence[Choice | Reward]
+"""One reward or several in order, each by name, by name with parameters or as an object."""
+
 
 def load(choice: Choice | Reward) -> Reward:
-    """The reward that ``choice`` names; see :func:`tiltyard.wrappers.seams.choose`."""
+    """The reward that ``choice`` names; see :func:`tiltyard.wrappers.components.choose`."""
     return choose("reward", choice, ROWS, Reward)
+
+
+def load_all(choices: Choices) -> tuple[Reward, ...]:
+    """The rewards that ``choices`` name, in the order in which they shape; none for None."""
+    if isinstance(choices, Sequence) and not isinstance(choices, str):
+        return tuple(load(choice) for choice in choices)
+    return () if choices is None else (load(choices),)

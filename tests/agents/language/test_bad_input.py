@@ -10,7 +10,7 @@ from gymnasium.wrappers.vector import TransformReward
 
 from tiltyard.agents.language.archer import ArCHer
 from tiltyard.agents.language.trainer import PolicyGradient
-from tiltyard.wrappers.seams import Curriculum, Guidance, Prompt, Reward
+from tiltyard.wrappers.components import Curriculum, Guidance, Prompt, Reward
 from tiltyard.wrappers.spaces import sb3_env
 
 ENV, GAME = "tiltyard/Countdown-v0", "tiltyard/GuessMyCity-v0"
@@ -21,7 +21,7 @@ GROUPS = {"group_size": 4, "prompts_per_batch": 2}
 class Digest(Reward):
     """Something to learn for an untrained policy, so that an update would be seen."""
 
-    def shape(self, rollouts):
+    def shape(self, rollouts, context):
         return rollouts.tokens.sum(1) % 7 / 7
 
 
@@ -136,7 +136,7 @@ def test_an_error_of_the_environments_own_stays_its_own():
 )
 def test_shaped_rewards_that_are_not_one_number_an_answer(bad, message):
     class Bad(Reward):
-        def shape(self, rollouts):
+        def shape(self, rollouts, context):
             return bad(rollouts)
 
     assert_refused(agent(rewards=Bad(), method="ppo"), message)
