@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import Any
 
 from .. import unknown
-from .seams import Row
+from .components import Row
 
 PRACTICE: tuple[Row, ...] = (
     Row("autonomous-practice", "tiltyard.wrappers.practice:AutonomousPractice", paper="serl"),

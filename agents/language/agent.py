@@ -199,8 +199,8 @@ class LanguageAgent(Loop):
         self.policy = policy.to(self.device)
         if base:
             base.fill(self.policy)
-        self._remember_start()
         self.set_random_seed(seed)
+        self._remember_start()
 
     def set_random_seed(self, seed: int | None = None) -> None:
         """Seeds this agent's own generators (problems, demonstrations, answers); touches nothing global."""

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
-from ...wrappers.seams import Guidance
 from ..objectives.registry import load
 from .agent import LanguageAgent
-from .collect import Collector, by_turns
+from .collect import by_turns
+from .context import Context
 from .critic import RATE, Critic
 from .episodes import Answer, Turn, Written, assemble, rows_of
 from .rollouts import Rollouts
@@ -138,10 +138,10 @@ class ArCHer(LanguageAgent):
         """An iteration's episodes, each of a problem of its own."""
         assert self.env is not None
         self.policy.set_training_mode(False)
-        collector = Collector(self.env, self.policy, Guidance(), group_size=1, on_step=self._on_step)
+        context = Context(self.policy, self.env, self.rng, on_step=self._on_step)
         seeds = self.rng.integers(0, 2**31, size=self.episodes_per_iteration).tolist()
         with self._rollout():
-            rollouts = by_turns(collector.collect(seeds))
+            rollouts = by_turns(context.play(seeds))
         self._log_answers(rollouts)
         return rollouts
 

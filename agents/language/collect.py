@@ -1,167 +1,84 @@
-"""Answers from an environment: groups of them to the same problem, through guidance, as :class:`Rollouts`."""
+"""A batch to learn from: sampled, with the providers' own rows, shaped by the rewards, chosen by the curriculum."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
-from stable_baselines3.common.vec_env import VecEnv
 from torch import Tensor
 
-from ...wrappers.seams import Curriculum, Guidance, Problem, Prompt, Reward
-from ..objectives.parts.ops import turn_ends
-from .episodes import Answer, OnStep, Written, assemble, begin, one_turn, play, rows_of
-from .policy import TextPolicy
+from ...wrappers.components import Curriculum, Reward
+from .context import Context
+from .providers.base import Provider
 from .rollouts import Rollouts, join
-from .tokenizer import Tokens
-from .warm_start import demonstrated, expert_lanes
+from .samplers.base import Sampler
+from .samplers.groups import Groups
 
 MAX_ROUNDS = 8
-"""Batches sampled at most to fill one, where a curriculum throws answers away."""
+"""Batches sampled at most to fill one, where a curriculum throws completions away."""
 
 
+@dataclass
 class Collector:
-    """Asks an environment's problems and has its answers graded, in one turn or in several.
+    """The components that make a batch, in the order in which they act.
 
-    Args:
-        venv: text environment; its lanes are used as they come, however many there are.
-        policy: writes the answers.
-        guidance: may change prompts and ask for further rounds.
-        group_size: answers to each problem.
-        on_step: called after each environment step.
-        greedy: also grade the greedy answer to each problem, for ``Rollouts.baseline``.
+    Attributes:
+        context: of the training.
+        sampler: produces rollouts.
+        providers: may add rows.
+        rewards: shape all rows, in order.
+        curriculum: chooses problems, and what to learn from.
+        group_size: completions of each problem.
     """
 
-    def __init__(
-        self,
-        venv: VecEnv,
-        policy: TextPolicy,
-        guidance: Guidance,
-        *,
-        group_size: int,
-        on_step: OnStep,
-        greedy: bool = False,
-    ) -> None:
-        self.venv, self.policy, self.guidance = venv, policy, guidance
-        self.group_size, self.on_step, self.greedy = group_size, on_step, greedy
+    context: Context
+    group_size: int
+    sampler: Sampler = field(default_factory=Groups)
+    providers: Sequence[Provider] = ()
+    rewards: Sequence[Reward] = ()
+    curriculum: Curriculum = field(default_factory=Curriculum)
 
     def collect(self, seeds: Sequence[int]) -> Rollouts:
-        """``group_size`` answers to each of the problems ``seeds``; group numbers are positions in ``seeds``.
+        """Shaped rows of the problems ``seeds``, the providers' own included; group numbers are positions in ``seeds``.
 
         Raises:
-            StopTraining: ``on_step`` said so.
+            StopTraining: a callback asked for it.
+            ValueError: rewards that are not finite numbers, one for each row or one for each token.
         """
-        problems = self._problems(seeds)
-        prompts = self._prompts(problems, [[] for _ in problems])
-        groups = self._answer_all(problems, prompts, range(len(problems)))
-        history = [[_share(groups[i])] for i in range(len(problems))]
-        while True:
-            wanted = self._prompts(problems, history)
-            changed = [i for i, (old, new) in enumerate(zip(prompts, wanted, strict=True)) if old != new]
-            if not changed:
+        rollouts = self.sampler.rollouts(self.context, self.context.problems(seeds), self.group_size)
+        for provider in self.providers:
+            rollouts = provider.extend(rollouts, self.context)
+        for reward in self.rewards:
+            rollouts = shaped(rollouts, reward.shape(rollouts, self.context))
+        return shaped(rollouts, rollouts.reward)
+
+    def fill(self, n_groups: int) -> Rollouts | None:
+        """A batch of ``n_groups`` groups that the curriculum keeps, sampled in at most ``MAX_ROUNDS`` rounds.
+
+        Returns:
+            Rows with shaped rewards, fewer groups if the rounds ran out; None where nothing was kept.
+
+        Raises:
+            StopTraining: a callback asked for it.
+            ValueError: a component returned something else than it promises; nothing has been learnt.
+        """
+        parts: list[Rollouts] = []
+        groups = 0
+        for turn in range(MAX_ROUNDS):
+            missing = n_groups - groups
+            if missing <= 0:
                 break
-            prompts = wanted
-            groups |= self._answer_all(problems, prompts, changed)
-            for i in changed:
-                history[i].append(_share(groups[i]))
-        rows = [(i, answer) for i in range(len(problems)) for answer in groups[i]]
-        rollouts = assemble(rows, seeds, self.policy.device)
-        if not self.greedy:
-            return rollouts
-        best = self._answer_all(problems, prompts, range(len(problems)), deterministic=True)
-        rewards = rollouts.reward.new_tensor([best[i][0].reward for i in range(len(problems))])
-        return replace(rollouts, baseline=rewards[rollouts.group])
-
-    def _problems(self, seeds: Sequence[int]) -> list[Problem]:
-        problems = []
-        for chunk in _chunks(list(seeds), self.venv.num_envs):
-            questions = begin(self.venv, chunk)
-            problems += [
-                Problem(seed, question, lambda seed=seed: self._solution(seed))  # type: ignore[misc]
-                for seed, question in zip(chunk, questions, strict=True)
-            ]
-        return problems
-
-    def _prompts(self, problems: Sequence[Problem], history: Sequence[Sequence[float]]) -> list[Prompt]:
-        prompts = self.guidance.prompts(problems, history)
-        if not (
-            isinstance(prompts, Sequence)
-            and len(prompts) == len(problems)
-            and all(isinstance(prompt, Prompt) for prompt in prompts)
-        ):
-            raise ValueError(
-                f"{type(self.guidance).__name__}.prompts must return a Prompt for each of the {len(problems)} problems"
-            )
-        return list(prompts)
-
-    def _solution(self, seed: int) -> str:
-        return demonstrated(expert_lanes(self.venv), [seed])[0].utterances[0]
-
-    def _answer_all(
-        self,
-        problems: Sequence[Problem],
-        prompts: Sequence[Prompt],
-        which: Sequence[int],
-        *,
-        deterministic: bool = False,
-    ) -> dict[int, list[Answer]]:
-        """``group_size`` answers to each of ``which``, or the one that is greedy."""
-        groups: dict[int, list[Answer]] = {i: [] for i in which}
-        rows = [i for i in which for _ in range(1 if deterministic else self.group_size)]
-        for chunk in _chunks(rows, self.venv.num_envs):
-            answers = self._answer(
-                [problems[i].seed for i in chunk], [prompts[i] for i in chunk], deterministic=deterministic
-            )
-            for i, answer in zip(chunk, answers, strict=True):
-                groups[i].append(answer)
-        return groups
-
-    def _answer(self, seeds: Sequence[int], prompts: Sequence[Prompt], *, deterministic: bool) -> list[Answer]:
-        """Plays one episode a prompt."""
-        policy = self.policy
-        hints = [prompt.answer_start for prompt in prompts]  # part of what is said in the first turn
-        tokens = [policy.tokenizer.prompt(*prompt) for prompt in prompts]
-        dialogues = None if one_turn(self.venv) else policy.dialogues(tokens)
-
-        def speak(episodes: Sequence[int], histories: Sequence[Tokens]) -> list[Written]:
-            written = policy.write(histories, deterministic=deterministic, dialogues=dialogues, episodes=episodes)
-            texts = [hints[i] + text for i, text in zip(episodes, policy.texts(written), strict=True)]
-            hints[:] = [""] * len(hints)
-            return rows_of(written, texts)
-
-        return play(self.venv, policy.tokenizer, seeds, tokens, speak, self.on_step)
-
-
-def fill(
-    collector: Collector, curriculum: Curriculum, rewards: Reward, n_groups: int, rng: np.random.Generator
-) -> Rollouts | None:
-    """A batch of ``n_groups`` groups that the curriculum keeps, sampled in at most ``MAX_ROUNDS`` rounds.
-
-    Returns:
-        Answers with shaped rewards, fewer groups if the rounds ran out; None where nothing was kept.
-
-    Raises:
-        StopTraining: the collector's ``on_step`` said so.
-        ValueError: rewards that are not finite numbers, one for each answer, or a seam that returned something else
-            than it promises; nothing has been learnt.
-    """
-    parts: list[Rollouts] = []
-    groups = 0
-    for turn in range(MAX_ROUNDS):
-        missing = n_groups - groups
-        if missing <= 0:
-            break
-        rollouts = collector.collect(_sampled(curriculum, missing, rng))
-        rollouts = replace(rollouts, group=rollouts.group + turn * n_groups)
-        rollouts = _shaped(rollouts, _checked(rewards.shape(rollouts), len(rollouts)))
-        curriculum.update(rollouts)
-        kept = _kept(curriculum, rollouts)
-        if kept.any():
-            parts.append(rollouts if kept.all() else rollouts.take(kept))
-            groups += len(torch.unique(parts[-1].group))
-    if any(part.step_reward is not None for part in parts):
-        parts = [by_turns(part) for part in parts]
-    return join(parts) if parts else None
+            rollouts = self.collect(_sampled(self.curriculum, missing, self.context.rng))
+            rollouts = replace(rollouts, group=rollouts.group + turn * n_groups)
+            own = rollouts.own()
+            self.curriculum.update(own)
+            part = _kept(rollouts, own, self.curriculum)
+            if len(part):
+                parts.append(part)
+                groups += len(torch.unique(part.group))
+        if any(part.step_reward is not None for part in parts):
+            parts = [by_turns(part) for part in parts]
+        return join(parts) if parts else None
 
 
 def _sampled(curriculum: Curriculum, n: int, rng: np.random.Generator) -> list[int]:
@@ -176,31 +93,57 @@ def _sampled(curriculum: Curriculum, n: int, rng: np.random.Generator) -> list[i
     return seeds
 
 
-def _kept(curriculum: Curriculum, rollouts: Rollouts) -> Tensor:
-    kept = torch.as_tensor(curriculum.keep(rollouts), device=rollouts.reward.device)
-    if kept.dtype != torch.bool or kept.shape != (len(rollouts),):
+def _kept(rollouts: Rollouts, own: Rollouts, curriculum: Curriculum) -> Rollouts:
+    """What the curriculum keeps of the policy's ``own`` rows, with the ``extra`` rows of groups that are kept."""
+    kept = torch.as_tensor(curriculum.keep(own), device=own.reward.device)
+    shapes = ((len(own),), tuple(own.mask.shape))
+    if kept.dtype != torch.bool or tuple(kept.shape) not in shapes:
         raise ValueError(
-            f"{type(curriculum).__name__}.keep must say of each of the {len(rollouts)} answers whether to learn from "
-            f"it (bool), got {kept.dtype} of shape {tuple(kept.shape)}"
+            f"{type(curriculum).__name__}.keep must say of each of the {len(own)} answers, or of each token, whether "
+            f"to learn from it (bool), got {kept.dtype} of shape {tuple(kept.shape)}"
         )
-    return kept
+    rows = kept if kept.dim() == 1 else (kept & own.mask).any(1)
+    mask = rollouts.mask.clone()
+    which = torch.ones_like(rollouts.mask[:, 0]) if rollouts.extra is None else ~rollouts.extra
+    if kept.dim() == 2:
+        mask[which, : kept.shape[1]] &= kept
+    chosen = torch.isin(rollouts.group, own.group[rows])
+    chosen[which] = rows
+    if chosen.all() and kept.dim() == 1:
+        return rollouts
+    return replace(rollouts, mask=mask).take(chosen)
 
 
-def _shaped(rollouts: Rollouts, reward: Tensor) -> Rollouts:
-    """With other rewards; what they add joins an episode's last turn."""
+def shaped(rollouts: Rollouts, reward: Tensor) -> Rollouts:
+    """With other rewards: ``[B]``, or ``[B, T]`` by tokens.
+
+    Of ``[B]``, what they add joins an episode's last token where rewards have been spread over tokens.
+
+    Raises:
+        ValueError: something else, or a number that is not finite.
+    """
+    reward = _checked(reward, rollouts)
+    if reward.dim() == 2:
+        spread = torch.where(rollouts.mask, reward, 0.0)
+        return replace(rollouts, reward=spread.sum(1), step_reward=spread)
     if rollouts.step_reward is None:
         return replace(rollouts, reward=reward)
-    last = turn_ends(torch.zeros_like(rollouts.turn), rollouts.mask)
-    step_reward = rollouts.step_reward + last * (reward - rollouts.reward)[:, None]
+    step_reward = rollouts.step_reward + rollouts.last_token() * (reward - rollouts.reward)[:, None]
     return replace(rollouts, reward=reward, step_reward=step_reward)
 
 
-def _checked(reward: Tensor, n: int) -> Tensor:
-    if reward.shape != (n,):
-        raise ValueError(f"rewards must be one number for each of the {n} answers, got the shape {tuple(reward.shape)}")
-    if not reward.isfinite().all():
-        row = int((~reward.isfinite()).nonzero()[0])
-        raise ValueError(f"the reward of answer {row} is {float(reward[row])}: rewards must be finite numbers")
+def _checked(reward: Tensor, rollouts: Rollouts) -> Tensor:
+    n = len(rollouts)
+    if tuple(reward.shape) not in ((n,), tuple(rollouts.mask.shape)):
+        raise ValueError(
+            f"rewards must be one number for each of the {n} answers, or for each of their tokens, got the shape "
+            f"{tuple(reward.shape)}"
+        )
+    bad = ~reward.isfinite() if reward.dim() == 1 else (~reward.isfinite() & rollouts.mask).any(1)
+    if bad.any():
+        row = int(bad.nonzero()[0])
+        worst = reward[row] if reward.dim() == 1 else reward[row][~reward[row].isfinite()][0]
+        raise ValueError(f"the reward of answer {row} is {float(worst)}: rewards must be finite numbers")
     return reward
 
 
@@ -214,15 +157,31 @@ def by_turns(rollouts: Rollouts) -> Rollouts:
         return rollouts
     if (rollouts.turn * rollouts.mask).any():
         raise ValueError("this method reads rewards and states of turns, which were not collected with these episodes")
-    ends = turn_ends(rollouts.turn, rollouts.mask)
     state = rollouts.seed[:, None].expand(rollouts.mask.shape)
-    return replace(rollouts, step_reward=ends * rollouts.reward[:, None], state=state)
+    return replace(rollouts, step_reward=rollouts.token_reward, state=state)
 
 
-def _share(answers: Sequence[Answer]) -> float:
-    return sum(answer.success for answer in answers) / len(answers)
+def appended(rollouts: Rollouts, more: Rollouts, kind: str) -> Rollouts:
+    """Both batches as one: ``more`` is ``extra``, and ``info[kind]`` (bool) says which rows it is."""
+    columns = rollouts.info.keys() & more.info.keys()
+    parts = []
+    for part, new in ((rollouts, False), (more, True)):
+        flag = torch.full_like(part.reward, new, dtype=torch.bool)
+        extra = flag if part.extra is None else part.extra | flag
+        parts.append(replace(part, info=_infos(part, columns) | {kind: flag}, extra=extra))
+    return renumbered(join(parts))
 
 
-def _chunks(items: list[int], size: int) -> Iterator[list[int]]:
-    for start in range(0, len(items), size):
-        yield items[start : start + size]
+def _infos(rollouts: Rollouts, columns: Iterable[str]) -> dict[str, Tensor]:
+    return {name: rollouts.info[name] for name in columns}
+
+
+def renumbered(rollouts: Rollouts) -> Rollouts:
+    """With ``info["answer"]`` equal for equal final answers, whichever batch they came from."""
+    from .episodes import final_answer
+
+    if "answer" not in rollouts.info or len(rollouts.completions) != len(rollouts):
+        return rollouts
+    finals = [final_answer(said[-1]) for said in rollouts.completions]
+    numbers = torch.as_tensor(np.unique(finals, return_inverse=True)[1], device=rollouts.reward.device)
+    return replace(rollouts, info=rollouts.info | {"answer": numbers})

@@ -32,8 +32,9 @@ class Written(NamedTuple):
 
     text: str
     tokens: Tokens
-    logp: np.ndarray  # [len(tokens)]
+    logp: np.ndarray  # [len(tokens)] under the policy
     entropy: np.ndarray  # [len(tokens)]
+    drawn: np.ndarray | None = None  # [len(tokens)] under the distribution they were drawn from, if another
 
 
 Speak = Callable[[Sequence[int], Sequence[Tokens]], Sequence[Written]]
@@ -45,10 +46,12 @@ class Turn(NamedTuple):
 
     read: Tokens  # what was read before: the prompt, or the environment's message
     written: Tokens
-    logp: np.ndarray  # [len(written)]
+    logp: np.ndarray  # [len(written)] under the policy
     entropy: np.ndarray  # [len(written)]
     reward: float
     state: int  # in which the turn began: equal numbers, equal states
+    text: str = ""  # what the environment was told
+    drawn: np.ndarray | None = None  # [len(written)] under the distribution they were drawn from, if another
 
 
 @dataclass(frozen=True)
@@ -146,7 +149,9 @@ def play(
         if not on_step([infos[i] for i in running]):
             raise StopTraining
         for i, written in zip(running, said, strict=True):
-            turns[i].append(Turn(reads[i], *written[1:], float(rewards[i]), state_number(seeds[i], lines[i])))
+            columns = (written.tokens, written.logp, written.entropy)
+            state = state_number(seeds[i], lines[i])
+            turns[i].append(Turn(reads[i], *columns, float(rewards[i]), state, written.text, written.drawn))
             if dones[i]:
                 answer = Answer(tuple(turns[i]), False, final_answer(written.text))
                 ended[i] = Answer(answer.turns, succeeded(infos[i], answer.reward), answer.final)
@@ -176,7 +181,7 @@ def state_number(seed: int, lines: Sequence[str]) -> int:
 
 def rows_of(generated: Generated, texts: Sequence[str]) -> list[Written]:
     """What each lane wrote, with the texts that the environment is told."""
-    columns = (generated.tokens.cpu().numpy(), generated.logp.cpu().numpy(), generated.entropy.cpu().numpy())
+    columns = [getattr(generated, name).cpu().numpy() for name in ("tokens", "logp", "entropy", "drawn")]
     lengths = generated.length.tolist()
     return [
         Written(text, *(column[row, :length] for column in columns))
@@ -190,7 +195,7 @@ def assemble(rows: Sequence[tuple[int, Answer]], seeds: Sequence[int], device: t
     Rewards and states of turns are filled in where an answer has several.
     """
     tokens = pad_right([np.concatenate([part for t in answer.turns for part in t[:2]]) for _, answer in rows])
-    logp, entropy, step_reward = np.zeros((3, *tokens.shape), np.float32)
+    logp, entropy, drawn, step_reward = np.zeros((4, *tokens.shape), np.float32)
     mask = np.zeros(tokens.shape, np.bool_)
     turn, state = np.zeros((2, *tokens.shape), np.int64)
     for i, (_, answer) in enumerate(rows):
@@ -198,6 +203,7 @@ def assemble(rows: Sequence[tuple[int, Answer]], seeds: Sequence[int], device: t
         for number, part in enumerate(answer.turns):
             own = slice(stop + len(part.read), stop + len(part.read) + len(part.written))
             mask[i, own], logp[i, own], entropy[i, own] = True, part.logp, part.entropy
+            drawn[i, own] = part.logp if part.drawn is None else part.drawn
             turn[i, stop:], state[i, stop:] = number, part.state
             stop = own.stop
             step_reward[i, stop - 1] = part.reward
@@ -223,4 +229,6 @@ def assemble(rows: Sequence[tuple[int, Answer]], seeds: Sequence[int], device: t
         },
         step_reward=tensor(step_reward) if several else None,
         state=tensor(state) if several else None,
+        behaviour_logp=None if np.array_equal(drawn, logp) else tensor(drawn),
+        completions=[[part.text for part in answer.turns] for _, answer in rows],
     )

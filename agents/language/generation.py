@@ -34,6 +34,9 @@ class Generated:
     logp: Tensor  # [B, N] log-probability of each token under the temperature-scaled network; 0 after the end
     entropy: Tensor  # [B, N] entropy (nats) of the distribution each token was drawn from; 0 after the end
     length: Tensor  # [B] int64 number of tokens written, END included
+    drawn: (
+        Tensor  # [B, N] log-probability after top_k and top_p have cut the distribution: logp itself where they do not
+    )
 
 
 @torch.inference_mode()
@@ -65,8 +68,8 @@ def generate(
         lanes: answers written at the same time; the others wait until one of these ends.
 
     Returns:
-        The answers. ``logp`` is that of the whole temperature-scaled distribution, before ``top_k`` and ``top_p`` cut
-        it, because that is what a trainer can differentiate.
+        The completions. ``logp`` is that of the whole temperature-scaled distribution, before ``top_k`` and ``top_p``
+        cut it, because that is what a trainer can differentiate; ``drawn`` is that of what was drawn from.
     """
     check_sampling(max_new_tokens, temperature, top_k, top_p, lanes)
     batch = _Batch(network, prompts, max_new_tokens, lanes)
@@ -96,14 +99,14 @@ def decode(
 ) -> Generated:
     """Writes all answers of ``lanes``, the n-th token of an answer by its n-th number of ``draws`` ``[B, longest]``."""
     tokens = torch.full(draws.shape, PAD, device=draws.device)
-    logp, entropy = torch.zeros(2, *draws.shape, device=draws.device, dtype=network.embedding.weight.dtype)
+    logp, entropy, drawn = torch.zeros(3, *draws.shape, device=draws.device, dtype=network.embedding.weight.dtype)
     hidden = lanes.admit()
     while len(hidden):
         place = (lanes.answer, lanes.said)
         logits = network.logits(hidden)
         if not logits.sum().isfinite():
             raise FloatingPointError("the network's logits are not finite: its training has diverged")
-        chosen, logp[place], entropy[place] = choose(
+        chosen, logp[place], entropy[place], drawn[place] = choose(
             logits, draws[place], temperature=temperature, top_k=top_k, top_p=top_p
         )
         tokens[place] = chosen
@@ -113,16 +116,17 @@ def decode(
             hidden = torch.cat((hidden, lanes.admit()))
     length = (tokens != PAD).sum(1)
     longest = int(length.max())
-    return Generated(tokens[:, :longest], logp[:, :longest], entropy[:, :longest], length)
+    return Generated(tokens[:, :longest], logp[:, :longest], entropy[:, :longest], length, drawn[:, :longest])
 
 
 def choose(
     logits: Tensor, draws: Tensor, *, temperature: float, top_k: int, top_p: float
-) -> tuple[Tensor, Tensor, Tensor]:
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """One token a row of ``logits`` ``[B, V]``, where ``draws`` ``[B]`` (float64, in [0, 1)) fall in its distribution.
 
     Returns:
-        Tokens, their log-probabilities and the distributions' entropies, ``[B]`` each.
+        Tokens, their log-probabilities, the distributions' entropies, both before any cut, and the tokens'
+        log-probabilities after it, ``[B]`` each.
     """
     logps = torch.log_softmax(logits / temperature if temperature not in (0, 1) else logits, dim=-1)
     probabilities = logps.exp()
@@ -132,9 +136,12 @@ def choose(
     elif top_k > 0 or top_p < 1:
         probabilities, order = _cut(probabilities, top_k, top_p)
         chosen = order.gather(-1, _fallen(probabilities, draws)[:, None])[:, 0]
+        logp = logps.gather(-1, chosen[:, None])[:, 0]
+        return chosen, logp, entropy, logp - probabilities.sum(-1).log()
     else:
         chosen = _fallen(probabilities, draws)
-    return chosen, logps.gather(-1, chosen[:, None])[:, 0], entropy
+    logp = logps.gather(-1, chosen[:, None])[:, 0]
+    return chosen, logp, entropy, logp
 
 
 def _fallen(probabilities: Tensor, draws: Tensor) -> Tensor:

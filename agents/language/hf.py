@@ -191,12 +191,12 @@ def generate_with(
     shape = (len(prompts), max_new_tokens)
     draws = torch.rand(shape, dtype=torch.float64, generator=generator, device=device)
     tokens = torch.full(shape, PAD, device=device)
-    logp, entropy = torch.zeros(2, *shape, device=device)
+    logp, entropy, drawn = torch.zeros(3, *shape, device=device)
     for start in range(0, len(prompts), lanes):
         answer = torch.arange(start, min(start + lanes, len(prompts)), device=device)
         hidden, cache, seen = _read(network, [prompts[i] for i in answer.tolist()])
         for n in range(max_new_tokens):
-            chosen, logp[answer, n], entropy[answer, n] = choose(
+            chosen, logp[answer, n], entropy[answer, n], drawn[answer, n] = choose(
                 network.logits(hidden), draws[answer, n], temperature=temperature, top_k=top_k, top_p=top_p
             )
             tokens[answer, n] = chosen
@@ -217,7 +217,7 @@ def generate_with(
             hidden = out.last_hidden_state[:, -1]
     length = (tokens != PAD).sum(1)
     longest = int(length.max())
-    return Generated(tokens[:, :longest], logp[:, :longest], entropy[:, :longest], length)
+    return Generated(tokens[:, :longest], logp[:, :longest], entropy[:, :longest], length, drawn[:, :longest])
 
 
 def _read(network: HFNetwork, prompts: Sequence[Tokens]) -> tuple[Tensor, Any, Tensor]:

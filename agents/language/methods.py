@@ -6,7 +6,7 @@ from typing import Any
 from ... import unknown
 from ..objectives.catalogue import ROWS
 from ..objectives.registry import Objective, load
-from ..objectives.row import NEEDS
+from .providers.catalogue import check_needs
 
 SUPERVISED = "sft"
 """The method that learns from demonstrations alone: what policy gradients have to beat."""
@@ -27,8 +27,7 @@ def objective_of(method: str, params: Mapping[str, Any], *, group_size: int) -> 
     if method not in [row.handle for row in ROWS]:
         raise KeyError(unknown("method", method, [SUPERVISED, *(row.handle for row in ROWS)]))
     objective = load(method, **params)
-    for need in sorted(objective.needs - set(NEEDS)):
-        raise ValueError(f"method {method!r} needs {need!r}, which PolicyGradient does not supply")
+    check_needs(objective.needs, of=f"method {method!r}")
     if "groups" in objective.needs and group_size < 2:
         raise ValueError(f"method {method!r} compares answers to one problem: group_size must be at least 2")
     return objective

@@ -106,6 +106,7 @@ class TextPolicy(BasePolicy):
         prompts: Sequence[Tokens],
         *,
         deterministic: bool = False,
+        temperature: float | None = None,
         dialogues: Dialogues | None = None,
         episodes: Sequence[int] = (),
         generator: torch.Generator | None = None,
@@ -115,6 +116,7 @@ class TextPolicy(BasePolicy):
         Args:
             prompts: a prompt or a whole history each.
             deterministic: write the likeliest tokens.
+            temperature: of sampling (None: the policy's).
             dialogues: knows most of these histories already.
             episodes: their numbers in ``dialogues``.
             generator: source of randomness (None: the policy's own).
@@ -133,7 +135,7 @@ class TextPolicy(BasePolicy):
         return make(
             prompts,
             max_new_tokens=self.max_answer_tokens,
-            temperature=0.0 if deterministic else self.temperature,
+            temperature=0.0 if deterministic else self.temperature if temperature is None else temperature,
             top_k=self.top_k,
             top_p=self.top_p,
             generator=generator or self.generator,

@@ -1,43 +1,39 @@
 """Policy-gradient training of a language model that acts in a text environment, with Stable-Baselines3's API."""
 
-from collections.abc import Iterator, Mapping
-from copy import deepcopy
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from ...wrappers.components import Choice, Component, Curriculum, Guidance, Reward
 from ...wrappers.curricula.catalogue import load as load_curriculum
 from ...wrappers.guidance.catalogue import load as load_guidance
-from ...wrappers.rewards.catalogue import load as load_reward
-from ...wrappers.seams import Choice, Curriculum, Guidance, Reward
-from ..objectives.parts.gae import raw_gae
-from ..objectives.parts.ops import masked_mean
+from ...wrappers.rewards.catalogue import load_all as load_rewards
 from ..objectives.registry import Objective
 from .agent import LanguageAgent
-from .collect import Collector, by_turns, fill
-from .critic import RATE, Critic
-from .episodes import StopTraining
-from .experts import with_experts
+from .collect import Collector
+from .context import Context
 from .loop import Loop
 from .methods import objective_of
+from .providers.base import Provider
+from .providers.catalogue import load as load_providers
 from .rollouts import Rollouts
-from .tracker import Tracker
-from .update import logp_of, minibatches, policy_gradient_step, reference_logp, vocabulary_means
+from .samplers.base import Sampler
+from .samplers.catalogue import load as load_sampler
+from .update import minibatches, policy_gradient_step
 from .warm_start import BUCKET
-
-SEAMS = ("curriculum", "guidance", "rewards")
-"""Parts of a method that may remember."""
 
 
 class PolicyGradient(LanguageAgent):
     """Trains a transformer on text tasks: a supervised warm start, then groups of answers and their rewards.
 
     One iteration samples ``prompts_per_batch`` problems of the train split from the agent's own seed, answers each
-    ``group_size`` times, and takes ``n_epochs`` passes of gradient steps on the method's loss. A method is five parts:
-    ``method`` names the advantage and the loss, and there are ``curriculum``, ``guidance`` and ``rewards``. What the
-    method needs besides answers (a critic, greedy answers, a reference, ...) is made here.
+    ``group_size`` times, and takes ``n_epochs`` passes of gradient steps on the method's loss. ``method`` names the
+    advantage and the loss; the other components are ``sampler``, ``curriculum``, ``guidance`` and ``rewards``. A paper
+    that acts through several is one method whose row names them all; keywords given here win. What an objective or a
+    component needs besides (a critic, greedy completions, a reference, ...) its providers supply.
 
     In an environment of several turns an answer is an episode: what was said in its turns, with the environment's words
     between them, which carry no loss. Its reward is the sum of its turns'.
@@ -54,7 +50,9 @@ class PolicyGradient(LanguageAgent):
         method: a handle of :data:`tiltyard.agents.objectives.catalogue.ROWS`, or ``"sft"``.
         curriculum: which problems to learn from (a name, ``{"name": ..., parameters}`` or an object; None: uniform).
         guidance: what the policy is told beyond the question (likewise; None: nothing).
-        rewards: how rewards are shaped (likewise; None: not at all).
+        rewards: how rewards are shaped (likewise, or a list of them, each shaping what the one before it returned; None:
+            not at all).
+        sampler: who produces the rollouts (likewise; None: groups of independent completions).
         method_kwargs: other parameters of the method, such as ``{"scale": False}``.
         group_size: answers to each problem.
         prompts_per_batch: problems an iteration.
@@ -78,7 +76,8 @@ class PolicyGradient(LanguageAgent):
         method: str = "grpo",
         curriculum: Choice | Curriculum = None,
         guidance: Choice | Guidance = None,
-        rewards: Choice | Reward = None,
+        rewards: Choice | Reward | Sequence[Choice | Reward] = None,
+        sampler: Choice | Sampler = None,
         method_kwargs: Mapping[str, Any] | None = None,
         group_size: int = 8,
         prompts_per_batch: int = 16,
@@ -94,8 +93,12 @@ class PolicyGradient(LanguageAgent):
         given = {"clip_low": clip_low, "clip_high": clip_high, "kl_coef": kl_coef}
         given = {name: value for name, value in given.items() if value is not None} | dict(method_kwargs or {})
         self.objective = objective_of(method, given, group_size=group_size)
-        self.curriculum, self.guidance = load_curriculum(curriculum), load_guidance(guidance)
-        self.rewards = load_reward(rewards)
+        default = {} if self.objective is None else self.objective.components
+        self.sampler = load_sampler(_first(sampler, default.get("sampler")))
+        self.curriculum = load_curriculum(_first(curriculum, default.get("curriculum")))
+        self.guidance = load_guidance(_first(guidance, default.get("guidance")))
+        self.rewards = load_rewards(_first(rewards, default.get("rewards")))
+        self.providers = load_providers(self._needs())
         self.group_size, self.prompts_per_batch, self.batch_size = group_size, prompts_per_batch, batch_size
         self.n_epochs, self.ent_coef = n_epochs, ent_coef
         self._batches: Iterator[tuple[Tensor, Tensor]] | None = None
@@ -146,23 +149,41 @@ class PolicyGradient(LanguageAgent):
             self._batches, self._taken = None, 0
 
     @property
+    def components(self) -> dict[str, Component]:
+        """All components by name; several rewards are ``rewards``, ``rewards1``, ..."""
+        rewards = {f"rewards{i or ''}": reward for i, reward in enumerate(self.rewards)}
+        chosen = {"sampler": self.sampler, "curriculum": self.curriculum, "guidance": self.guidance}
+        return {**chosen, **rewards, **self.providers}
+
+    @property
+    def networks(self) -> SimpleNamespace:
+        """What components train or copy, by the names under which checkpoints keep it."""
+        found = {}
+        for name, component in self.components.items():
+            prefix = "" if name in self.providers else f"{name}_"
+            found |= {f"{prefix}{key}": network for key, network in component.networks().items()}
+        return SimpleNamespace(**found)
+
+    @property
     def streams(self) -> dict[str, Any]:
-        """As in :class:`~tiltyard.agents.language.loop.Loop`, and what curriculum, guidance and rewards remember."""
+        """As in :class:`~tiltyard.agents.language.loop.Loop`, and what components remember."""
         streams = {**super().streams, "taken": self._taken}
         if self._taken:
             streams["problems"] = self._bucket
-        seams = {name: getattr(self, name) for name in SEAMS}
-        return streams | {name: {"of": type(seam).__name__, "state": seam.state_dict()} for name, seam in seams.items()}
+        return streams | {
+            name: {"of": type(component).__name__, "state": component.state_dict()}
+            for name, component in self.components.items()
+        }
 
     @streams.setter
     def streams(self, state: dict[str, Any]) -> None:
         Loop.streams.__set__(self, state)  # type: ignore[attr-defined]
         self._batches, self._bucket = None, state["problems"]
         self._taken = state["taken"] if self.objective is None else 0
-        for name in SEAMS:
-            seam = getattr(self, name)
-            if state[name]["of"] == type(seam).__name__:  # else it was exchanged when the agent was loaded
-                seam.load_state_dict(state[name]["state"])
+        for name, component in self.components.items():
+            stored = state.get(name, {})
+            if stored.get("of") == type(component).__name__:  # else it was exchanged when the agent was loaded
+                component.load_state_dict(stored["state"])
 
     def _demonstrated(self) -> tuple[Tensor, Tensor]:
         """The next batch of demonstrations; a loaded agent is where it was in its bucket."""
@@ -176,72 +197,84 @@ class PolicyGradient(LanguageAgent):
         return next(self._batches)
 
     def _improve(self, objective: Objective) -> None:
-        """One iteration: answers, then gradient steps."""
-        rollouts = self._sample()
+        """One iteration: rollouts, then gradient steps."""
+        context = self._context()
+        for component in self.components.values():
+            component.begin(context)
+        rollouts = self._sample(context)
         if rollouts is None:  # the curriculum threw everything away
             return
-        self._log_answers(rollouts)
-        rollouts = self._supplied(rollouts, objective)
-        if rollouts.logp_ref is not None:
-            moved = torch.where(rollouts.mask, rollouts.logp_ref - rollouts.logp_old, 0.0)
-            self.logger.record("rollout/kl_ref", float(masked_mean(moved.exp() - moved - 1, rollouts.mask)))
+        self._log_answers(rollouts.own())
+        for reward in self.rewards:
+            self._log("train", reward.fit(rollouts, context))
+        rollouts = self._supplied(rollouts, context)
         self.train(rollouts, objective)
-        if "values" in objective.needs:
-            self._fit_critic(rollouts, objective)
+        for provider in _distinct(self.providers):
+            self._log("train", provider.fit(rollouts, context))
 
-    def _sample(self) -> Rollouts | None:
+    def _sample(self, context: Context) -> Rollouts | None:
         """Fills a batch of ``prompts_per_batch`` groups that the curriculum keeps."""
-        assert self.env is not None
         self.policy.set_training_mode(False)
-        collector = Collector(
-            self.env,
-            self.policy,
-            self.guidance,
-            group_size=self.group_size,
-            on_step=self._on_step,
-            greedy=self.objective is not None and "greedy" in self.objective.needs,
-        )
+        parts = {"rewards": self.rewards, "curriculum": self.curriculum, "sampler": self.sampler}
+        collector = Collector(context, self.group_size, providers=_distinct(self.providers), **parts)
         with self._rollout():
-            return fill(collector, self.curriculum, self.rewards, self.prompts_per_batch, self.rng)
+            return collector.fill(self.prompts_per_batch)
 
-    def _supplied(self, rollouts: Rollouts, objective: Objective) -> Rollouts:
-        """The answers with what the method's row needs besides them."""
-        needs = objective.needs
-        if "expert" in needs:
-            assert self.env is not None
-            own, rollouts = len(rollouts), with_experts(rollouts, self.env, self.policy)
-            if not self._on_step([{}] * (len(rollouts) - own)):
-                raise StopTraining
-        if "logp_ref" in needs:
-            rollouts = replace(rollouts, logp_ref=reference_logp(self.policy, self.reference, rollouts))
-        if "logp_mean" in needs:
-            rollouts = replace(rollouts, logp_mean_old=vocabulary_means(self.policy, rollouts))
-        if "values" in needs:
-            rollouts = replace(rollouts, values=self.critic.values(rollouts))
-        if "tracker" in needs:
-            rollouts = replace(rollouts, baseline=self.tracker.read(rollouts))
-            self.tracker.update(rollouts, lambda tokens, mask: logp_of(self.policy, tokens, mask))
-        return by_turns(rollouts) if needs & {"steps", "states"} else rollouts
+    def _supplied(self, rollouts: Rollouts, context: Context) -> Rollouts:
+        """The rows with what the objective reads besides them."""
+        for provider in _distinct(self.providers):
+            rollouts = provider.supply(rollouts, context)
+            self._log("rollout", provider.measure(rollouts))
+        return rollouts
 
-    def _fit_critic(self, rollouts: Rollouts, objective: Objective) -> None:
-        params = {name: objective.params[name] for name in ("gamma", "gae_lambda") if name in objective.params}
-        returns = raw_gae(rollouts, **params) + rollouts.need("values")
-        rate = RATE * self.policy.optimizer.param_groups[0]["lr"]
-        loss = self.critic.fit(rollouts, returns, learning_rate=rate, max_grad_norm=self.max_grad_norm)
-        self.logger.record("train/value_loss", float(loss))
+    def _log(self, kind: str, metrics: Mapping[str, float]) -> None:
+        for name, value in metrics.items():
+            self.logger.record(f"{kind}/{name}", value)
+
+    def _context(self) -> Context:
+        return Context(
+            self.policy,
+            self.env,
+            self.rng,
+            progress=1 - self._current_progress_remaining,
+            guidance=self.guidance,
+            objective=self.objective,
+            providers=self.providers,
+            on_step=self._on_step,
+            max_grad_norm=self.max_grad_norm,
+        )
+
+    def _needs(self) -> set[str]:
+        """Providers that the objective and the components ask for."""
+        needs = set() if self.objective is None else set(self.objective.needs)
+        parts: list[Component] = [self.sampler, self.curriculum, self.guidance, *self.rewards]
+        return needs.union(*(part.needs for part in parts))
 
     def _remember_start(self) -> None:
-        """Makes what begins with the policy as it is now, where the method needs it."""
-        needs = frozenset() if self.objective is None else self.objective.needs
-        if "logp_ref" in needs:
-            self.reference = deepcopy(self.policy.network).requires_grad_(False)
-        if "values" in needs:
-            self.critic = Critic(self.policy.network)
-        if "tracker" in needs:
-            self.tracker = Tracker()
+        """Has all components make what begins with the policy as it is now."""
+        context = self._context()
+        for component in dict.fromkeys(self.components.values()):
+            component.start(context)
+
+    def _fill_networks(self, parameters: dict[str, Any], device: torch.device | str) -> None:
+        """As stored, also by checkpoints that kept networks of providers beside the policy."""
+        wanted = self._get_torch_save_params()[0]
+        moved = {name: f"networks.{name}" for name in parameters if f"networks.{name}" in wanted}
+        super()._fill_networks({moved.get(name, name): state for name, state in parameters.items()}, device)
 
     def _get_torch_save_params(self) -> tuple[list[str], list[str]]:
-        kept = [
-            name for name in ("reference", "critic", "critic.optimizer", "tracker") if hasattr(self, name.split(".")[0])
-        ]
+        kept = []
+        for name, network in vars(self.networks).items():
+            kept += [f"networks.{name}"]
+            kept += [f"networks.{name}.optimizer"] if hasattr(network, "optimizer") else []
         return ["policy", "policy.optimizer", *kept], []
+
+
+def _first(*choices: Any) -> Any:
+    """The first that is not None, if there is one."""
+    return next((choice for choice in choices if choice is not None), None)
+
+
+def _distinct(providers: Mapping[str, Provider]) -> list[Provider]:
+    """Each provider once: some supply what has two names."""
+    return list(dict.fromkeys(providers.values()))

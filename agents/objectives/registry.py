@@ -1,8 +1,8 @@
 """From a handle to functions: resolves a row's three strings and gives each function the parameters it takes."""
 
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -27,7 +27,9 @@ class Objective:
     silent_at_zero: bool
     """Answers of advantage 0 have no gradient."""
     needs: frozenset[str]
-    """What it reads besides answers and rewards; names of :data:`~tiltyard.agents.objectives.row.NEEDS`."""
+    """What it reads besides completions and rewards; names of providers."""
+    components: Mapping[str, Any] = field(default_factory=dict)
+    """The paper's other components, by keyword of the trainer."""
 
     def __call__(self, rollouts: Rollouts, policy_out: PolicyOut) -> tuple[Tensor, dict[str, Tensor]]:
         """The loss of a whole batch, one number to descend, and the loss's metrics."""
@@ -59,7 +61,7 @@ def load(handle: str, **params: Any) -> Objective:
     )
     silent = row.silent_at_zero and not params.get("kl_coef")
     needs = frozenset(row.needs) | ({"logp_ref"} if params.get("kl_coef") else set())
-    return Objective(handle, advantage, loss, aggregate, params, silent, needs)
+    return Objective(handle, advantage, loss, aggregate, params, silent, needs, row.components)
 
 
 def _resolve(entry: str) -> Callable[..., Any]:

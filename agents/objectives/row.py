@@ -4,19 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-NEEDS = {
-    "logp_ref": "log-probabilities under a reference policy, Rollouts.logp_ref",
-    "logp_mean": "mean log-probabilities over the vocabulary, Rollouts.logp_mean_old and PolicyOut.logp_mean",
-    "values": "a critic, Rollouts.values",
-    "greedy": "the reward of the greedy answer to each row's problem, Rollouts.baseline",
-    "tracker": "a running estimate of the success at each row's problem, Rollouts.baseline",
-    "steps": "a reward for each turn, Rollouts.step_reward",
-    "states": "the state in which each turn began, Rollouts.state",
-    "expert": "an expert's answer among each problem's, Rollouts.info['expert']",
-    "groups": "all answers to a problem in one gradient step and one piece of it, for a loss that pairs them",
-}
-"""What a method may ask a trainer for, in words."""
-
 
 @dataclass(frozen=True)
 class Row:
@@ -32,7 +19,10 @@ class Row:
         silent_at_zero: an answer of advantage 0 has no gradient (but for a KL penalty), and so need not be computed.
         dead_groups: what the paper says of a group whose answers all earned the same: its gradient is 0 ("silent"), or
             it teaches something ("learns"), or only where all failed ("failures").
-        needs: what it reads besides answers and rewards, names of :data:`NEEDS`; a trainer supplies them or refuses.
+        needs: what it reads besides completions and rewards, names of
+            :data:`tiltyard.agents.language.providers.catalogue.PROVIDERS`.
+        components: of a paper that acts through several, keywords of
+            :class:`~tiltyard.agents.language.trainer.PolicyGradient` (``{"curriculum": "spo"}``); the user's own win.
         paper: handle of its paper in :mod:`tiltyard.papers`, where that is not its own.
     """
 
@@ -44,6 +34,7 @@ class Row:
     silent_at_zero: bool = True
     dead_groups: Literal["silent", "learns", "failures"] = "silent"
     needs: tuple[str, ...] = ()
+    components: Mapping[str, Any] = field(default_factory=dict)
     paper: str = ""
 
     @property

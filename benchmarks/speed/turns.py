@@ -24,7 +24,7 @@ from tiltyard.agents.language.episodes import one_turn
 from tiltyard.agents.language.rollouts import Rollouts
 from tiltyard.agents.language.tokenizer import END
 from tiltyard.agents.language.trainer import PolicyGradient
-from tiltyard.wrappers.seams import Guidance
+from tiltyard.wrappers.components import Guidance
 from tiltyard.wrappers.spaces import sb3_env
 
 GAMES, GROUP = 8, 8

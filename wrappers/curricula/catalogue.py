@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import Any
 
 from ... import unknown
-from ..seams import Choice, Curriculum, Row, choose
+from ..components import Choice, Curriculum, Row, choose
 
 _FILTER = "tiltyard.wrappers.curricula.online_difficulty_filter:OnlineDifficultyFilter"
 
@@ -21,7 +21,7 @@ CONTROL: tuple[Row, ...] = (
 
 
 def load(choice: Choice | Curriculum) -> Curriculum:
-    """The curriculum that ``choice`` names; see :func:`tiltyard.wrappers.seams.choose`."""
+    """The curriculum that ``choice`` names; see :func:`tiltyard.wrappers.components.choose`."""
     return choose("curriculum", choice, ROWS, Curriculum)
 
 

@@ -1,9 +1,9 @@
-"""Learn from problems of middling difficulty only, as measured by the answers just sampled."""
+"""Online difficulty filtering: learn from groups of intermediate success rate only, as just sampled."""
 
 import torch
 from torch import Tensor
 
-from ..seams import Answers, Curriculum
+from ..components import Curriculum, Episodes
 
 
 class OnlineDifficultyFilter(Curriculum):
@@ -25,10 +25,10 @@ class OnlineDifficultyFilter(Curriculum):
             raise ValueError(f"kept success rates need 0 <= low <= high <= 1, got {low} and {high}")
         self.low, self.high = low, high
 
-    def keep(self, rollouts: Answers) -> Tensor:
+    def keep(self, episodes: Episodes) -> Tensor:
         """The rows of the kept groups, bool ``[B]``."""
-        _, index, size = torch.unique(rollouts.group, return_inverse=True, return_counts=True)
-        solved = torch.zeros_like(size, dtype=torch.float64).index_add_(0, index, rollouts.info["success"].double())
+        _, index, size = torch.unique(episodes.group, return_inverse=True, return_counts=True)
+        solved = torch.zeros_like(size, dtype=torch.float64).index_add_(0, index, episodes.info["success"].double())
         rate = solved / size
         kept: Tensor = (self.low <= rate) & (rate <= self.high)
         return kept[index]

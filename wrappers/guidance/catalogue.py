@@ -1,10 +1,10 @@
 """One row a guidance method."""
 
-from ..seams import Choice, Guidance, Row, choose
+from ..components import Choice, Guidance, Row, choose
 
 ROWS: tuple[Row, ...] = (Row("ghpo", "tiltyard.wrappers.guidance.ghpo:GHPO"),)
 
 
 def load(choice: Choice | Guidance) -> Guidance:
-    """The guidance that ``choice`` names; see :func:`tiltyard.wrappers.seams.choose`."""
+    """The guidance that ``choice`` names; see :func:`tiltyard.wrappers.components.choose`."""
     return choose("guidance", choice, ROWS, Guidance)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ..seams import Guidance, Problem, Prompt
+from ..components import Guidance, Problem, Prompt
 
 
 class GHPO(Guidance):

@@ -1,10 +1,23 @@
 """One row a reward."""
 
-from ..seams import Choice, Reward, Row, choose
+from collections.abc import Sequence
+
+from ..components import Choice, Reward, Row, choose
 
 ROWS: tuple[Row, ...] = (Row("laser", "tiltyard.wrappers.rewards.laser:LASER"),)
 
+Choices = Choice | Reward | Sequence[Choice | Reward]
+"""One reward or several in order, each by name, by name with parameters or as an object."""
+
 
 def load(choice: Choice | Reward) -> Reward:
-    """The reward that ``choice`` names; see :func:`tiltyard.wrappers.seams.choose`."""
+    """The reward that ``choice`` names; see :func:`tiltyard.wrappers.components.choose`."""
     return choose("reward", choice, ROWS, Reward)
+
+
+def load_all(choices: Choices) -> tuple[Reward, ...]:
+    """The rewards that ``choices`` name, in the order in which they shape; none for None."""
+    if choices is None:
+        return ()
+    several = isinstance(choices, Sequence) and not isinstance(choices, str)
+    return tuple(load(choice) for choice in (choices if several else [choices]))  # type: ignore[arg-type, list-item]

@@ -1,15 +1,15 @@
-"""A bonus for answers that are right and short."""
+"""LASER: step length reward, a bonus for correct completions within a token budget."""
 
 from torch import Tensor
 
-from ..seams import Answers, Reward
+from ..components import Context, Episodes, Reward
 
 
 class LASER(Reward):
-    """R = r + bonus * [solved and length <= target]: a step, so that a wrong answer is never paid for being short.
+    """R = r + bonus * [correct and length <= target]: an incorrect completion is never paid for being short.
 
     Args:
-        target: tokens up to which a right answer earns the bonus.
+        target: tokens up to which a correct completion earns the bonus.
         bonus: the paper's alpha.
 
     Paper: Learn to Reason Efficiently with Adaptive Length-based Reward Shaping (2025), eq. 2 with LASER's step; the
@@ -21,8 +21,8 @@ class LASER(Reward):
             raise ValueError(f"target is a number of tokens, at least 1, got {target}")
         self.target, self.bonus = target, bonus
 
-    def shape(self, rollouts: Answers) -> Tensor:
+    def shape(self, episodes: Episodes, context: Context) -> Tensor:
         """Shaped rewards ``[B]``."""
-        short = rollouts.length <= self.target
-        shaped: Tensor = rollouts.reward + self.bonus * (short & rollouts.info["success"]).to(rollouts.reward.dtype)
+        short = episodes.length <= self.target
+        shaped: Tensor = episodes.reward + self.bonus * (short & episodes.info["success"]).to(episodes.reward.dtype)
         return shaped

@@ -10,7 +10,7 @@ from gymnasium.wrappers.vector import TransformReward
 
 from tiltyard.agents.language.archer import ArCHer
 from tiltyard.agents.language.trainer import PolicyGradient
-from tiltyard.wrappers.seams import Curriculum, Guidance, Prompt, Reward
+from tiltyard.wrappers.components import Curriculum, Guidance, Prompt, Reward
 from tiltyard.wrappers.spaces import sb3_env
 
 ENV, GAME = "tiltyard/Countdown-v0", "tiltyard/GuessMyCity-v0"

@@ -13,7 +13,7 @@ from tiltyard.agents.language.generation import generate
 from tiltyard.agents.language.tokenizer import END
 from tiltyard.agents.language.trainer import PolicyGradient
 from tiltyard.agents.language.transformer import Transformer
-from tiltyard.wrappers.seams import Guidance
+from tiltyard.wrappers.components import Guidance
 from tiltyard.wrappers.spaces import sb3_env, to_sb3
 
 SAMPLING = {"max_new_tokens": 6, "temperature": 1.5, "top_p": 0.95}

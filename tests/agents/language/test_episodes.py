@@ -12,7 +12,7 @@ from tiltyard.agents.language.tokenizer import ANSWER, END, Tokenizer
 from tiltyard.agents.language.trainer import PolicyGradient
 from tiltyard.agents.language.warm_start import demonstrated, demonstration_batches, spoken
 from tiltyard.agents.objectives.parts.ops import turn_ends
-from tiltyard.wrappers.seams import Curriculum, Guidance, Prompt, Reward
+from tiltyard.wrappers.components import Curriculum, Guidance, Prompt, Reward
 from tiltyard.wrappers.spaces import sb3_env
 
 GAMES = ("tiltyard/TwentyQuestions-v0", "tiltyard/GuessMyCity-v0")

@@ -16,7 +16,7 @@ from tiltyard.agents.language.archer import ArCHer
 from tiltyard.agents.language.loop import TimestepBar
 from tiltyard.agents.language.trainer import PolicyGradient
 from tiltyard.agents.objectives.catalogue import ROWS
-from tiltyard.wrappers.seams import Curriculum, Reward
+from tiltyard.wrappers.components import Curriculum, Reward
 from tiltyard.wrappers.spaces import sb3_env
 
 ONE_TURN, SEVERAL = "tiltyard/Countdown-v0", "tiltyard/GuessMyCity-v0"

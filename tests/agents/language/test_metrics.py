@@ -15,7 +15,7 @@ from tiltyard.agents.language.rollouts import Rollouts
 from tiltyard.agents.language.trainer import PolicyGradient
 from tiltyard.agents.language.update import policy_gradient_step
 from tiltyard.agents.objectives.registry import load
-from tiltyard.wrappers.seams import Reward
+from tiltyard.wrappers.components import Reward
 
 ENV, GAME = "tiltyard/Countdown-v0", "tiltyard/TwentyQuestions-v0"
 SMALL = {"policy": "transformer-100k", "max_answer_tokens": 5, "seed": 0, "device": "cpu"}

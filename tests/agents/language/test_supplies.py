@@ -13,7 +13,7 @@ from tiltyard.agents.language.methods import objective_of
 from tiltyard.agents.language.trainer import PolicyGradient
 from tiltyard.agents.objectives import catalogue
 from tiltyard.agents.objectives.row import Row
-from tiltyard.wrappers.seams import Guidance, Reward
+from tiltyard.wrappers.components import Guidance, Reward
 
 ENV = "tiltyard/Countdown-v0"
 SMALL = {"policy": "transformer-100k", "group_size": 4, "prompts_per_batch": 4, "max_answer_tokens": 12, "seed": 0}

@@ -11,7 +11,7 @@ from tiltyard.agents.language.collect import Collector
 from tiltyard.agents.language.policy import TextPolicy
 from tiltyard.agents.language.trainer import PolicyGradient
 from tiltyard.agents.language.update import reference_logp
-from tiltyard.wrappers.seams import Curriculum, Guidance
+from tiltyard.wrappers.components import Curriculum, Guidance
 from tiltyard.wrappers.spaces import sb3_env
 
 ENV = "tiltyard/Countdown-v0"

@@ -1,7 +1,7 @@
 import pytest
 
+from tiltyard.wrappers.components import Problem, Prompt
 from tiltyard.wrappers.guidance.ghpo import GHPO
-from tiltyard.wrappers.seams import Problem, Prompt
 
 
 def problem(asked: list[int]) -> Problem:

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 import torch
+from tiltyard.agents.language.experts import with_experts
 
 from tiltyard.agents import PolicyGradient
 from tiltyard.agents.language.collect import Collector
 from tiltyard.agents.language.episodes import final_answer, succeeded
-from tiltyard.agents.language.experts import with_experts
 from tiltyard.agents.language.update import logp_of
 from tiltyard.envs.text.base import last_answer
 

@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 
+from tiltyard.wrappers.components import Curriculum, Guidance, Problem, Prompt, Reward
 from tiltyard.wrappers.curricula.catalogue import ROWS as CURRICULA
 from tiltyard.wrappers.curricula.catalogue import load as load_curriculum
 from tiltyard.wrappers.guidance.catalogue import ROWS as GUIDANCE
 from tiltyard.wrappers.guidance.catalogue import load as load_guidance
 from tiltyard.wrappers.rewards.catalogue import ROWS as REWARDS
 from tiltyard.wrappers.rewards.catalogue import load as load_reward
-from tiltyard.wrappers.seams import Curriculum, Guidance, Problem, Prompt, Reward
 
 ROOMS = [(CURRICULA, load_curriculum, Curriculum), (GUIDANCE, load_guidance, Guidance), (REWARDS, load_reward, Reward)]
 

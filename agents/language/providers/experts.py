@@ -1,48 +1,53 @@
-"""An expert's answers among the policy's own."""
+"""An expert's completion among the policy's own."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 import torch
 from stable_baselines3.common.vec_env import VecEnv
 
-from .episodes import Answer, Written, assemble, play
-from .policy import TextPolicy
-from .rollouts import Rollouts, join
-from .tokenizer import ANSWER, END, Tokens
-from .update import pieces
-from .warm_start import demonstrated, expert_lanes
+from ..collect import appended
+from ..context import Context
+from ..episodes import Answer, StopTraining, Written, assemble, play
+from ..policy import TextPolicy
+from ..rollouts import Rollouts
+from ..tokenizer import ANSWER, END, Tokens
+from ..update import pieces
+from ..warm_start import demonstrated, expert_lanes
+from .base import Provider
 
 
-def with_experts(rollouts: Rollouts, venv: VecEnv, policy: TextPolicy) -> Rollouts:
-    """The same with one answer of the environment's expert more in each group, graded by the environment.
+class Experts(Provider):
+    """One completion of the environment's expert more in each group, graded by the environment and shaped like others.
 
-    ``info["expert"]`` says which they are. Their ``logp_old`` and ``entropy`` are the policy's as it is now, their
-    rewards the environment's before any shaping.
-
-    Args:
-        rollouts: the policy's answers.
-        venv: the environment they were given to; its lanes are reset.
-        policy: wrote them, and has not learned since.
-
-    Raises:
-        TypeError: an environment that cannot demonstrate.
+    ``info["expert"]`` says which they are. Their ``logp_old`` and ``entropy`` are the policy's as it is now.
     """
-    _, index = torch.unique(rollouts.group, return_inverse=True)
-    first = [int((index == i).nonzero()[0]) for i in range(int(index.max()) + 1)]
+
+    def extend(self, rollouts: Rollouts, context: Context) -> Rollouts:
+        """With the expert's rows; each counts as a timestep.
+
+        Raises:
+            StopTraining: a callback asked for it.
+            TypeError: an environment that cannot demonstrate.
+        """
+        both = with_experts(rollouts, context)
+        if not context.on_step([{}] * (len(both) - len(rollouts))):
+            raise StopTraining
+        return both
+
+
+def with_experts(rollouts: Rollouts, context: Context) -> Rollouts:
+    """The rows and one of the expert's for each group; the environment is reset."""
+    first = rollouts.first_of_groups()
     seeds = rollouts.seed[first].tolist()
-    prompts = [_prompt(rollouts.tokens[row].cpu().numpy()) for row in first]
-    answers = enumerate(_demonstrated(venv, policy, seeds, prompts))
+    prompts = [_prompt(rollouts.tokens[row].cpu().numpy()) for row in first.tolist()]
+    answers = enumerate(_demonstrated(context.env, context.policy, seeds, prompts))
     extra = assemble(list(answers), seeds, rollouts.tokens.device)
-    extra = _judged(replace(extra, group=rollouts.group[first]), policy)
-    known = rollouts.info.keys() & extra.info.keys()
-    return join([_marked(rollouts, known, expert=False), _marked(extra, known, expert=True)])
-
-
-def _marked(rollouts: Rollouts, columns: Iterable[str], *, expert: bool) -> Rollouts:
-    info = {name: rollouts.info[name] for name in columns}
-    return replace(rollouts, info=info | {"expert": torch.full_like(rollouts.reward, expert, dtype=torch.bool)})
+    shown = [rollouts.prompts[row] for row in first.tolist()]
+    extra = replace(extra, group=rollouts.group[first], prompts=shown, hints=[""] * len(shown))
+    extra = _judged(extra, context.policy)
+    return appended(rollouts, extra, "expert")
 
 
 def _prompt(tokens: Tokens) -> Tokens:

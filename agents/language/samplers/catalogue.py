@@ -1,0 +1,11 @@
+"""One row a sampler."""
+
+from ....wrappers.components import Choice, Row, choose
+from .base import Sampler
+
+ROWS: tuple[Row, ...] = (Row("groups", "tiltyard.agents.language.samplers.groups:Groups"),)
+
+
+def load(choice: Choice | Sampler) -> Sampler:
+    """The sampler that ``choice`` names, groups of independent completions for None."""
+    return choose("sampler", "groups" if choice is None else choice, ROWS, Sampler)

@@ -1,0 +1,256 @@
+"""Groups of independent completions, with guidance; and what other samplers are made of: playing, grading, assembling."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+
+from ....wrappers.components import Guidance, Problem, Prompt
+from ..context import Context
+from ..episodes import Answer, Turn, Written, assemble, final_answer, one_turn, play, rows_of
+from ..rollouts import Rollouts
+from ..tokenizer import Tokens
+from .base import Sampler
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Begun:
+    """The beginning of an episode that is played again, before the policy goes on.
+
+    Attributes:
+        turns: that were said, whole.
+        partial: of the next turn, what has been said of it; its text is not read.
+    """
+
+    turns: Sequence[Written] = ()
+    partial: Written | None = None
+
+
+class Groups(Sampler):
+    """Independent completions; guidance may change prompts and have completions sampled again."""
+
+    def rollouts(self, context: Context, problems: Sequence[Problem], group_size: int) -> Rollouts:
+        """``group_size`` completions of each problem; the last round of each is what counts."""
+        prompts = prompts_of(context.guidance, problems, [[] for _ in problems], group_size)
+        every = [(i, k) for i in range(len(problems)) for k in range(group_size)]
+        answers = dict(zip(every, _answer(context, problems, prompts, every), strict=True))
+        history: list[list[float]] = [[] for _ in problems]
+        changed = every
+        while changed:
+            for i in sorted({i for i, _ in changed}):
+                history[i].append(sum(answers[i, k].success for k in range(group_size)) / group_size)
+            wanted = prompts_of(context.guidance, problems, history, group_size)
+            changed = [(i, k) for i, k in every if prompts[i][k] != wanted[i][k]]
+            prompts = wanted
+            answers |= dict(zip(changed, _answer(context, problems, prompts, changed), strict=True))
+        rows = [(i, answers[i, k]) for i, k in every]
+        return assembled(context, problems, rows, [prompts[i][k] for i, k in every])
+
+
+def _answer(
+    context: Context,
+    problems: Sequence[Problem],
+    prompts: Sequence[Sequence[Prompt]],
+    which: Sequence[tuple[int, int]],
+) -> list[Answer]:
+    return play_prompts(context, [problems[i].seed for i, _ in which], [prompts[i][k] for i, k in which])
+
+
+def prompts_of(
+    guidance: Guidance, problems: Sequence[Problem], history: Sequence[Sequence[float]], group_size: int
+) -> list[list[Prompt]]:
+    """The prompt of each completion, by problem, as ``guidance`` has it.
+
+    Raises:
+        ValueError: it returned something else than it promises.
+    """
+    given = guidance.prompts(problems, history)
+    if isinstance(given, Sequence) and len(given) == len(problems):
+        found = [[one] * group_size if isinstance(one, Prompt) else list(one) for one in given]
+        if all(len(group) == group_size and all(isinstance(one, Prompt) for one in group) for group in found):
+            return found
+    raise ValueError(
+        f"{type(guidance).__name__}.prompts must return a Prompt for each of the {len(problems)} problems, or "
+        f"{group_size} Prompts for each"
+    )
+
+
+def play_prompts(
+    context: Context,
+    seeds: Sequence[int],
+    prompts: Sequence[Prompt],
+    *,
+    deterministic: bool = False,
+    temperature: float | None = None,
+    begun: Sequence[Begun] | None = None,
+) -> list[Answer]:
+    """Plays an episode of each problem, as many at a time as the environment has sub-environments.
+
+    Args:
+        context: of the training.
+        seeds: ``[n]`` problems.
+        prompts: ``[n]``.
+        deterministic: write the likeliest tokens.
+        temperature: of sampling (None: the policy's).
+        begun: ``[n]`` how each episode begins; the environment is brought there by playing it again.
+
+    Raises:
+        StopTraining: a callback asked for it.
+    """
+    begun = [Begun()] * len(seeds) if begun is None else begun
+    answers: list[Answer] = []
+    for rows in _chunks(range(len(seeds)), context.env.num_envs):
+        speaker = _Speaker(context, [prompts[i] for i in rows], [begun[i] for i in rows], deterministic, temperature)
+        played = [seeds[i] for i in rows]
+        answers += play(context.env, context.policy.tokenizer, played, speaker.prompts, speaker, context.on_step)
+    return answers
+
+
+class _Speaker:
+    """Says what comes next in the episodes of one batch: what is given of their beginnings, then the policy's words."""
+
+    def __init__(
+        self,
+        context: Context,
+        prompts: Sequence[Prompt],
+        begun: Sequence[Begun],
+        deterministic: bool,
+        temperature: float | None,
+    ) -> None:
+        self.policy, self.begun = context.policy, begun
+        self.deterministic, self.temperature = deterministic, temperature
+        self.hints = [prompt.answer_start for prompt in prompts]  # part of what is said in the first turn
+        self.prompts = [prompt_tokens(context, prompt) for prompt in prompts]
+        self.dialogues = None if one_turn(context.env) else self.policy.dialogues(self.prompts)
+        self.turns = [0] * len(prompts)
+
+    def __call__(self, episodes: Sequence[int], histories: Sequence[Tokens]) -> list[Written]:
+        said: dict[int, Written] = {}
+        asked: list[int] = []
+        parts: dict[int, Written | None] = {}
+        after: list[Tokens] = []
+        for i, history in zip(episodes, histories, strict=True):
+            turn, given = self.turns[i], self.begun[i]
+            self.turns[i] += 1
+            if turn < len(given.turns):
+                said[i] = given.turns[turn]
+                continue
+            parts[i] = given.partial if turn == len(given.turns) else None
+            partial = parts[i]
+            asked.append(i)
+            after.append(history if partial is None else np.concatenate([history, partial.tokens]))
+        if asked:
+            written = self.policy.write(
+                after,
+                deterministic=self.deterministic,
+                temperature=self.temperature,
+                dialogues=self.dialogues,
+                episodes=asked,
+            )
+            for i, one in zip(asked, rows_of(written, self.policy.texts(written)), strict=True):
+                said[i] = self._whole(i, parts[i], one)
+        return [said[i] for i in episodes]
+
+    def _whole(self, episode: int, partial: Written | None, written: Written) -> Written:
+        """A turn with what was given of it."""
+        hint = self.hints[episode] if self.turns[episode] == 1 else ""
+        if partial is None:
+            return written._replace(text=hint + written.text)
+        earlier, later = ((one.tokens, one.logp, one.entropy, _drawn(one)) for one in (partial, written))
+        columns = [np.concatenate([old, new]) for old, new in zip(earlier, later, strict=True)]
+        return Written(hint + self.policy.tokenizer.decode(partial.tokens.tolist()) + written.text, *columns)
+
+
+def _drawn(said: Written) -> np.ndarray:
+    return said.logp if said.drawn is None else said.drawn
+
+
+def prompt_tokens(context: Context, prompt: Prompt, *, trained: bool = False) -> Tokens:
+    """What the policy reads first; with ``trained``, what it is taught to answer."""
+    question = prompt.trained if trained and prompt.trained is not None else prompt.question
+    return context.policy.tokenizer.prompt(question, prompt.answer_start)
+
+
+def assembled(
+    context: Context, problems: Sequence[Problem], rows: Sequence[tuple[int, Answer]], prompts: Sequence[Prompt]
+) -> Rollouts:
+    """Graded episodes, each with its problem's position in ``problems`` and its prompt, as one batch."""
+    other = any(prompt.trained not in (None, prompt.question) for prompt in prompts)
+    if other:
+        rows = [
+            (i, _asked(answer, prompt_tokens(context, prompt, trained=True)))
+            for (i, answer), prompt in zip(rows, prompts, strict=True)
+        ]
+    batch = assemble(rows, [problem.seed for problem in problems], context.policy.device)
+    batch = replace(
+        batch,
+        prompts=[prompt.question for prompt in prompts],
+        hints=[prompt.answer_start for prompt in prompts],
+        solve=context.solve,
+    )
+    return rescored(batch, context) if other else batch
+
+
+def _asked(answer: Answer, prompt: Tokens) -> Answer:
+    """The same episode as if ``prompt`` had been read first."""
+    return replace(answer, turns=(answer.turns[0]._replace(read=prompt), *answer.turns[1:]))
+
+
+def rescored(rollouts: Rollouts, context: Context) -> Rollouts:
+    """For rows drawn from another distribution (prompt, temperature) than the one that is trained.
+
+    What they were drawn from becomes ``behaviour_logp``, and ``logp_old`` is that of the policy as it is.
+    """
+    drawn = rollouts.logp_old if rollouts.behaviour_logp is None else rollouts.behaviour_logp
+    return replace(rollouts, behaviour_logp=drawn, logp_old=context.score(rollouts.tokens, rollouts.mask))
+
+
+def play_groups(
+    context: Context, seeds: Sequence[int], *, group_size: int = 1, deterministic: bool = False
+) -> Rollouts:
+    """See :meth:`~tiltyard.agents.language.context.Context.play`."""
+    problems = context.problems(seeds)
+    which = [i for i in range(len(problems)) for _ in range(group_size)]
+    prompts = [Prompt(problems[i].question) for i in which]
+    answers = play_prompts(context, [problems[i].seed for i in which], prompts, deterministic=deterministic)
+    return assembled(context, problems, list(zip(which, answers, strict=True)), prompts)
+
+
+def graded_like(rollouts: Rollouts, context: Context, *, deterministic: bool) -> Rollouts:
+    """One more episode of each group, after the prompt of its first row, in the order of the groups' numbers."""
+    first = rollouts.first_of_groups()
+    listed, seeds = first.tolist(), rollouts.seed[first].tolist()
+    prompts = [Prompt(rollouts.prompts[row], rollouts.hints[row]) for row in listed]
+    answers = play_prompts(context, seeds, prompts, deterministic=deterministic)
+    batch = assemble(list(enumerate(answers)), seeds, context.policy.device)
+    texts = {"prompts": [prompt.question for prompt in prompts], "hints": [prompt.answer_start for prompt in prompts]}
+    return replace(batch, group=rollouts.group[first], solve=rollouts.solve, **texts)
+
+
+def write_after(
+    context: Context, prompts: Sequence[str], *, deterministic: bool = False, temperature: float | None = None
+) -> Rollouts:
+    """See :meth:`~tiltyard.agents.language.context.Context.sample`; seeds are the groups' numbers."""
+    policy = context.policy
+    read = [policy.tokenizer.prompt(prompt) for prompt in prompts]
+    written = policy.write(read, deterministic=deterministic, temperature=temperature)
+    number = {prompt: i for i, prompt in enumerate(dict.fromkeys(prompts))}
+    rows = [
+        (number[prompt], _ungraded(tokens, one))
+        for prompt, tokens, one in zip(prompts, read, rows_of(written, policy.texts(written)), strict=True)
+    ]
+    batch = replace(assemble(rows, range(len(number)), policy.device), prompts=list(prompts), hints=[""] * len(prompts))
+    return batch if temperature is None else rescored(batch, context)
+
+
+def _ungraded(prompt: Tokens, said: Written) -> Answer:
+    turn = Turn(prompt, said.tokens, said.logp, said.entropy, 0.0, 0, said.text, said.drawn)
+    return Answer((turn,), False, final_answer(said.text))
+
+
+def _chunks(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
