@@ -162,6 +162,19 @@ ROWS: tuple[Row, ...] = (
         needs=("steps", "states"),
     ),
     Row(
+        "rpo",  # with the mean log-likelihood of appendix F: sft="mean", beta=0.5, eta=0.2
+        advantage=".parts.preference_pairs:preference_pairs",
+        loss=".rpo:loss",
+        params={"beta": 0.05, "eta": 0.005},
+        needs=("groups", "logp_ref"),
+    ),
+    Row(
+        "salt",
+        advantage=".salt:advantage",
+        params={"history": 1},
+        needs=("states",),
+    ),
+    Row(
         "simpo",
         advantage=".simpo:advantage",
         loss=".simpo:loss",
