@@ -1,6 +1,7 @@
 """Policy-gradient training of a language model that acts in a text environment, with Stable-Baselines3's API."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -53,7 +54,8 @@ class PolicyGradient(LanguageAgent):
         rewards: how rewards are shaped (likewise, or a list, each shaping what the one before it returned; None: not at
             all).
         sampler: who produces the rollouts (likewise; None: groups of independent completions).
-        method_kwargs: other parameters of the method, such as ``{"scale": False}``.
+        method_kwargs: other parameters of the method, such as ``{"scale": False}``; a number may be a schedule, such as
+            ``{"kl_coef": {"schedule": "linear", "start": 0.04, "end": 0.0}}`` (:mod:`tiltyard.agents.schedules`).
         group_size: answers to each problem.
         prompts_per_batch: problems an iteration.
         batch_size: answers a gradient step (None: all of an iteration's; with ``"sft"``, demonstrations a step).
@@ -113,7 +115,7 @@ class PolicyGradient(LanguageAgent):
             StopTraining: a callback asked for it.
         """
         if self.objective is not None:
-            return self._improve(self.objective)
+            return self._improve(self.objective.at(1 - self._current_progress_remaining))
         self._imitate(*self._demonstrated())
 
     def train(self, rollouts: Rollouts, objective: Objective) -> None:
@@ -198,8 +200,8 @@ class PolicyGradient(LanguageAgent):
 
     def _improve(self, objective: Objective) -> None:
         """One iteration: rollouts, then gradient steps."""
-        context = self.context()
-        for component in self.components.values():
+        context = replace(self.context(), objective=objective)
+        for component in dict.fromkeys(self.components.values()):
             component.begin(context)
         rollouts = self._sample(context)
         if rollouts is None:  # the curriculum threw everything away
