@@ -118,6 +118,7 @@ ROWS: tuple[Row, ...] = (
         params={"whiten": True, "clip_low": 0.2, "clip_high": 0.28},
         dead_groups="learns",  # the baseline is the problem's past
         needs=("tracker",),
+        components={"curriculum": "spo"},  # a pool, whose problems are met again
     ),
     Row(
         "rec-red",  # REC-OneSide-NoIS; others of the family by clip=, weight=, tau=, imitation= and drop=
