@@ -4,7 +4,12 @@ from collections.abc import Sequence
 
 from ..components import Choice, Reward, Row, choose
 
-ROWS: tuple[Row, ...] = (Row("laser", "tiltyard.wrappers.rewards.laser:LASER"),)
+ROWS: tuple[Row, ...] = (
+    Row("laser", "tiltyard.wrappers.rewards.laser:LASER"),
+    Row("toolrl", "tiltyard.wrappers.rewards.toolrl:ToolRL"),
+    Row("clip-and-delta", "tiltyard.wrappers.rewards.clip_and_delta:ClipAndDelta"),
+    Row("implicitprm", "tiltyard.wrappers.rewards.implicitprm:ImplicitPRM"),
+)
 
 Choices = Choice | Reward | Sequence[Choice | Reward]
 """One reward or several in order, each by name, by name with parameters or as an object."""
