@@ -11,6 +11,7 @@ _FILTER = "tiltyard.wrappers.curricula.online_difficulty_filter:OnlineDifficulty
 ROWS: tuple[Row, ...] = (
     Row("online-difficulty-filter", _FILTER),
     Row("dynamic-sampling", _FILTER, (("low", 1e-9), ("high", 1 - 1e-9)), paper="dapo"),  # but for uniform groups
+    Row("vade", "tiltyard.wrappers.curricula.vade:VADE"),
 )
 
 CONTROL: tuple[Row, ...] = (
