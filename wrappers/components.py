@@ -71,8 +71,9 @@ class Episodes(Protocol):
 
     @property
     def info(self) -> dict[str, Any]:
-        """Columns ``[B]``: ``success`` (bool) always; ``answer`` (int64: equal for equal final answers), ``expert``,
-        ``greedy`` (bool) where there are such.
+        """Columns ``[B]``: ``success`` (bool) always; others where there are such.
+
+        ``answer`` (int64: equal for equal final answers to a problem), ``expert`` and ``greedy`` (bool).
         """
 
     @property
@@ -115,7 +116,7 @@ class Context(Protocol):
         """
 
     def score_reference(self, tokens: "Tensor", mask: "Tensor") -> "Tensor":
-        """The same under the policy as it was when training began; a component that asks has ``needs = ("logp_ref",)``."""
+        """The same under the policy as it was when training began; whoever asks has ``needs = ("logp_ref",)``."""
 
     def hidden(self, tokens: "Tensor", mask: "Tensor | None" = None) -> "Tensor":
         """Last hidden states ``[B, T, width]`` of the policy *at* each token (without gradients)."""
@@ -186,7 +187,7 @@ class Curriculum(Component):
         return episodes.reward == episodes.reward
 
     def update(self, episodes: Episodes) -> None:
-        """Learns from a batch of episodes, kept or not; completions that are not the policy's own samples are not there."""
+        """Learns from a batch of the policy's own samples, kept or not."""
 
 
 class Prompt(NamedTuple):
@@ -242,8 +243,8 @@ class Reward(Component):
 
     Several compose as a list, in order: each sees as ``episodes.reward`` (and ``token_reward``) what the one before it
     returned, and what it returns takes its place. A bonus returns ``episodes.reward + bonus``, so that a list of
-    bonuses is their sum. Greedy completions and those of experts are rows of the batch too, so that a baseline is shaped
-    as what it is compared with.
+    bonuses is their sum. Greedy completions and those of experts are rows of the batch too: a baseline is shaped as
+    what it is compared with.
     """
 
     def shape(self, episodes: Episodes, context: Context) -> "Tensor":

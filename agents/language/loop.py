@@ -47,6 +47,13 @@ class Loop(SafeCheckpoint, BaseAlgorithm):
             StopTraining: a callback asked for it.
         """
 
+    def prepare(self) -> None:
+        """What comes before each iteration; what a callback saves meanwhile is where this began.
+
+        Raises:
+            StopTraining: a callback asked for it.
+        """
+
     @abstractmethod
     def warm_start(self) -> list[float]:
         """What comes before the first iteration, once; returns losses."""
@@ -86,6 +93,8 @@ class Loop(SafeCheckpoint, BaseAlgorithm):
         try:
             while self.num_timesteps < total_timesteps:
                 self._update_current_progress_remaining(self.num_timesteps, total_timesteps)
+                self._begun = self._counted()
+                self.prepare()
                 self._begun = self._counted()
                 self._iteration += 1
                 self.iterate()

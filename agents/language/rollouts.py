@@ -92,11 +92,15 @@ class Rollouts:
         index = rows.nonzero()[:, 0] if rows.dtype == torch.bool else rows
         used = (self.mask[index].any(0)).nonzero()
         stop = int(used[-1]) + 1 if len(used) else 0
-        wide = {name: self.need(name)[index, :stop] for name in _WIDE if getattr(self, name) is not None}
-        tall = {name: self.need(name)[index] for name in _TALL if getattr(self, name) is not None}
+        wide: dict[str, Any] = {
+            name: self.need(name)[index, :stop] for name in _WIDE if getattr(self, name) is not None
+        }
+        tall: dict[str, Any] = {name: self.need(name)[index] for name in _TALL if getattr(self, name) is not None}
         info = {name: column[index] for name, column in self.info.items()}
         listed = index.tolist()
-        texts = {name: [getattr(self, name)[row] for row in listed] for name in _TEXTS if getattr(self, name)}
+        texts: dict[str, Any] = {
+            name: [getattr(self, name)[row] for row in listed] for name in _TEXTS if getattr(self, name)
+        }
         if self.parent is not None:
             place = torch.full((len(self) + 1,), -1, device=index.device)  # the last stands for no parent
             place[index] = torch.arange(len(index), device=index.device)
@@ -137,7 +141,7 @@ def join(parts: list[Rollouts]) -> Rollouts:
         return torch.cat(columns)
 
     info = {name: torch.cat([part.info[name] for part in parts]) for name in parts[0].info}
-    texts = {name: [text for part in parts for text in getattr(part, name)] for name in _TEXTS}
+    texts: dict[str, Any] = {name: [text for part in parts for text in getattr(part, name)] for name in _TEXTS}
     texts = {name: column if len(column) == sum(map(len, parts)) else () for name, column in texts.items()}
     starts = [sum(map(len, parts[:i])) for i in range(len(parts))]
     parts = [

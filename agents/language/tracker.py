@@ -1,6 +1,6 @@
 """How often a policy that keeps changing solves each problem: a running estimate a problem."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,8 +31,8 @@ class Tracker:
     v = alpha / (alpha + beta), read before this batch counts. Then alpha <- rho alpha + r, beta <- rho beta + 1 - r,
     rho once a batch and r, cut to [0, 1], for each answer. rho = 2^(-D / half) between ``floor`` and ``ceiling``, D the
     mean absolute difference of log pi then and now over the answer last given to the problem. A problem not met before
-    begins at the success that is typical of late, worth 1 / (1 - floor) answers; the paper measures each beforehand,
-    which endless problems do not allow.
+    begins at the success that is typical of late, worth 1 / (1 - floor) answers, unless it has been measured
+    (:meth:`measure`), as the paper measures each of its data set beforehand.
 
     Args:
         floor: of rho.
@@ -51,11 +51,26 @@ class Tracker:
         self.records: dict[int, Record] = {}
         self.typical = 0.5
 
+    def measure(self, seeds: Sequence[int], successes: np.ndarray, count: int) -> None:
+        """Begins each problem with what came of ``count`` completions, ``successes`` ``[n]`` of them correct.
+
+        alpha = N (s + 1/2) / (n + 1) and beta = N (n - s + 1/2) / (n + 1), N = 1 / (1 - floor); without any
+        completions both are 1/2. As in the authors' code.
+        """
+        strength = 1 / (1 - self.floor) if count else 1.0
+        nothing = np.zeros(1, np.int64), np.zeros(1, np.bool_), np.zeros(1, np.float32)
+        for seed, correct in zip(seeds, successes.tolist(), strict=True):
+            alpha, beta = (strength * (part + 0.5) / (count + 1) for part in (correct, count - correct))
+            self.records[seed] = Record(alpha, beta, *nothing)
+
+    def success(self, seed: int) -> float:
+        """What to expect at a problem."""
+        one = self.records.get(seed)
+        return self.typical if one is None else one.alpha / (one.alpha + one.beta)
+
     def read(self, rollouts: Rollouts) -> Tensor:
         """The success ``[B]`` to expect at each row's problem."""
-        known = [self.records.get(seed) for seed in rollouts.seed.tolist()]
-        values = [self.typical if one is None else one.alpha / (one.alpha + one.beta) for one in known]
-        return rollouts.reward.new_tensor(values)
+        return rollouts.reward.new_tensor([self.success(seed) for seed in rollouts.seed.tolist()])
 
     def update(self, rollouts: Rollouts, evaluate: Evaluate) -> None:
         """Counts a batch of answers, by the policy that ``evaluate`` speaks for."""
@@ -77,11 +92,14 @@ class Tracker:
 
     def _keeps(self, records: list[Record], rollouts: Rollouts, evaluate: Evaluate) -> list[float]:
         """What share of each record is kept."""
-        if not records:
-            return []
-        tokens, mask, then = (part.to(rollouts.tokens.device) for part in _table(records))
-        moved = torch.where(mask, evaluate(tokens, mask) - then, 0.0).abs().sum(1) / mask.sum(1).clamp(min=1)
-        rho: list[float] = torch.exp2(-moved / self.half).clamp(self.floor, self.ceiling).tolist()
+        answered = [i for i, record in enumerate(records) if record.mask.any()]
+        rho = [self.ceiling] * len(records)  # of those that were only measured: nothing has moved since
+        if answered:
+            tokens, mask, then = (part.to(rollouts.tokens.device) for part in _table([records[i] for i in answered]))
+            moved = torch.where(mask, evaluate(tokens, mask) - then, 0.0).abs().sum(1) / mask.sum(1).clamp(min=1)
+            kept = torch.exp2(-moved / self.half).clamp(self.floor, self.ceiling).tolist()
+            for i, share in zip(answered, kept, strict=True):
+                rho[i] = share
         return rho
 
     def state_dict(self) -> dict[str, Tensor]:

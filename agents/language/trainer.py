@@ -1,12 +1,14 @@
 """Policy-gradient training of a language model that acts in a text environment, with Stable-Baselines3's API."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from ... import unknown
 from ...wrappers.components import Choice, Component, Curriculum, Guidance, Reward
 from ...wrappers.curricula.catalogue import load as load_curriculum
 from ...wrappers.guidance.catalogue import load as load_guidance
@@ -17,13 +19,15 @@ from .collect import Collector
 from .context import Context
 from .loop import Loop
 from .methods import objective_of
-from .providers.base import Provider
+from .providers.base import Provider, supplied
 from .providers.catalogue import load as load_providers
 from .rollouts import Rollouts
 from .samplers.base import Sampler
 from .samplers.catalogue import load as load_sampler
 from .update import minibatches, policy_gradient_step
 from .warm_start import BUCKET
+
+CORRECTIONS = ("weight", "ratio", "none")
 
 
 class PolicyGradient(LanguageAgent):
@@ -50,10 +54,15 @@ class PolicyGradient(LanguageAgent):
         method: a handle of :data:`tiltyard.agents.objectives.catalogue.ROWS`, or ``"sft"``.
         curriculum: which problems to learn from (a name, ``{"name": ..., parameters}`` or an object; None: uniform).
         guidance: what the policy is told beyond the question (likewise; None: nothing).
-        rewards: how rewards are shaped (likewise, or a list of them, each shaping what the one before it returned; None:
-            not at all).
+        rewards: how rewards are shaped (likewise, or a list, each shaping what the one before it returned; None: not at
+            all).
         sampler: who produces the rollouts (likewise; None: groups of independent completions).
-        method_kwargs: other parameters of the method, such as ``{"scale": False}``.
+        correction: for tokens drawn from another distribution than the one that is trained (a hint that was taken away,
+            ``top_p``, ``top_k``, another temperature): ``"weight"`` weighs them by a capped pi_old / behaviour,
+            ``"ratio"`` has objectives take their ratio against the behaviour, ``"none"`` does nothing (None: as the
+            method's row says, else ``"weight"``).
+        method_kwargs: other parameters of the method, such as ``{"scale": False}``; a number may be a schedule, such as
+            ``{"kl_coef": {"schedule": "linear", "start": 0.04, "end": 0.0}}`` (:mod:`tiltyard.agents.schedules`).
         group_size: answers to each problem.
         prompts_per_batch: problems an iteration.
         batch_size: answers a gradient step (None: all of an iteration's; with ``"sft"``, demonstrations a step).
@@ -78,6 +87,7 @@ class PolicyGradient(LanguageAgent):
         guidance: Choice | Guidance = None,
         rewards: Choice | Reward | Sequence[Choice | Reward] = None,
         sampler: Choice | Sampler = None,
+        correction: str | None = None,
         method_kwargs: Mapping[str, Any] | None = None,
         group_size: int = 8,
         prompts_per_batch: int = 16,
@@ -98,6 +108,9 @@ class PolicyGradient(LanguageAgent):
         self.curriculum = load_curriculum(_first(curriculum, default.get("curriculum")))
         self.guidance = load_guidance(_first(guidance, default.get("guidance")))
         self.rewards = load_rewards(_first(rewards, default.get("rewards")))
+        self.correction = _first(correction, default.get("correction"), "weight")
+        if self.correction not in CORRECTIONS:
+            raise ValueError(unknown("correction", self.correction, CORRECTIONS))
         self.providers = load_providers(self._needs())
         self.group_size, self.prompts_per_batch, self.batch_size = group_size, prompts_per_batch, batch_size
         self.n_epochs, self.ent_coef = n_epochs, ent_coef
@@ -106,6 +119,16 @@ class PolicyGradient(LanguageAgent):
         self._bucket: Mapping[str, Any] = {}  # the generator before it was drawn
         super().__init__(policy, env, **{"n_lanes": group_size * prompts_per_batch, **settings})
 
+    def prepare(self) -> None:
+        """Has all components begin an iteration.
+
+        Raises:
+            StopTraining: a callback asked for it.
+        """
+        self.policy.set_training_mode(False)
+        for component in dict.fromkeys(self.components.values()):
+            component.begin(self.context())
+
     def iterate(self) -> None:
         """Answers, then gradient steps; with ``method="sft"``, one step on demonstrations.
 
@@ -113,7 +136,7 @@ class PolicyGradient(LanguageAgent):
             StopTraining: a callback asked for it.
         """
         if self.objective is not None:
-            return self._improve(self.objective)
+            return self._improve(self.objective.at(1 - self._current_progress_remaining))
         self._imitate(*self._demonstrated())
 
     def train(self, rollouts: Rollouts, objective: Objective) -> None:
@@ -158,7 +181,7 @@ class PolicyGradient(LanguageAgent):
     @property
     def networks(self) -> SimpleNamespace:
         """What components train or copy, by the names under which checkpoints keep it."""
-        found = {}
+        found: dict[str, Any] = {}
         for name, component in self.components.items():
             prefix = "" if name in self.providers else f"{name}_"
             found |= {f"{prefix}{key}": network for key, network in component.networks().items()}
@@ -198,16 +221,14 @@ class PolicyGradient(LanguageAgent):
 
     def _improve(self, objective: Objective) -> None:
         """One iteration: rollouts, then gradient steps."""
-        context = self._context()
-        for component in self.components.values():
-            component.begin(context)
+        context = replace(self.context(), objective=objective)
         rollouts = self._sample(context)
         if rollouts is None:  # the curriculum threw everything away
             return
         self._log_answers(rollouts.own())
         for reward in self.rewards:
             self._log("train", reward.fit(rollouts, context))
-        rollouts = self._supplied(rollouts, context)
+        rollouts = corrected(self._supplied(rollouts, context), self.correction)
         self.train(rollouts, objective)
         for provider in _distinct(self.providers):
             self._log("train", provider.fit(rollouts, context))
@@ -215,15 +236,15 @@ class PolicyGradient(LanguageAgent):
     def _sample(self, context: Context) -> Rollouts | None:
         """Fills a batch of ``prompts_per_batch`` groups that the curriculum keeps."""
         self.policy.set_training_mode(False)
-        parts = {"rewards": self.rewards, "curriculum": self.curriculum, "sampler": self.sampler}
-        collector = Collector(context, self.group_size, providers=_distinct(self.providers), **parts)
+        providers = _distinct(self.providers)
+        collector = Collector(context, self.group_size, self.sampler, providers, self.rewards, self.curriculum)
         with self._rollout():
             return collector.fill(self.prompts_per_batch)
 
     def _supplied(self, rollouts: Rollouts, context: Context) -> Rollouts:
         """The rows with what the objective reads besides them."""
+        rollouts = supplied(rollouts, self.providers.values(), context)
         for provider in _distinct(self.providers):
-            rollouts = provider.supply(rollouts, context)
             self._log("rollout", provider.measure(rollouts))
         return rollouts
 
@@ -231,7 +252,8 @@ class PolicyGradient(LanguageAgent):
         for name, value in metrics.items():
             self.logger.record(f"{kind}/{name}", value)
 
-    def _context(self) -> Context:
+    def context(self) -> Context:
+        """What components may ask of this agent now."""
         return Context(
             self.policy,
             self.env,
@@ -252,7 +274,7 @@ class PolicyGradient(LanguageAgent):
 
     def _remember_start(self) -> None:
         """Has all components make what begins with the policy as it is now."""
-        context = self._context()
+        context = self.context()
         for component in dict.fromkeys(self.components.values()):
             component.start(context)
 
@@ -268,6 +290,14 @@ class PolicyGradient(LanguageAgent):
             kept += [f"networks.{name}"]
             kept += [f"networks.{name}.optimizer"] if hasattr(network, "optimizer") else []
         return ["policy", "policy.optimizer", *kept], []
+
+
+def corrected(rollouts: Rollouts, correction: str) -> Rollouts:
+    """Tokens drawn from another distribution as the steps are to take them; see :class:`PolicyGradient`."""
+    if rollouts.behaviour_logp is None or correction == "weight":
+        return rollouts
+    ratio = {"logp_old": rollouts.behaviour_logp} if correction == "ratio" else {}
+    return replace(rollouts, behaviour_logp=None, **ratio)
 
 
 def _first(*choices: Any) -> Any:

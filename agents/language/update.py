@@ -16,6 +16,9 @@ from .transformer import Transformer
 MICRO_BATCH_TOKENS = 4096
 """Forward and backward run on pieces of at most so many tokens, whose activations stay in the processor's cache."""
 
+IMPORTANCE_CAP = 2.0
+"""Tokens drawn from another distribution than the one that is trained weigh at most so much."""
+
 Metrics = dict[str, Tensor]
 
 
@@ -30,7 +33,8 @@ def policy_gradient_step(
 ) -> Metrics:
     """Descends the objective's loss minus ``ent_coef`` times the entropy, once, on all of ``rollouts``.
 
-    Answers whose advantage is 0 are not run through the network where that cannot change the gradient.
+    Answers whose advantage is 0 are not run through the network where that cannot change the gradient. Tokens that were
+    drawn from another distribution (``behaviour_logp``) are weighed by :func:`importance`.
 
     Args:
         policy: what is trained.
@@ -57,7 +61,8 @@ def policy_gradient_step(
         length = part.mask.shape[1]
         own = advantage[rows[piece]] if advantage.dim() == 1 else advantage[rows[piece], :length]
         per_token, metrics = objective.loss(part, own, out)
-        loss = masked_sum((per_token - ent_coef * out.entropy) * weights[rows[piece], :length], part.mask)
+        own_weights = weights[rows[piece], :length] * importance(part)
+        loss = masked_sum((per_token - ent_coef * out.entropy) * own_weights, part.mask)
         metrics["entropy"] = masked_mean(out.entropy.detach(), part.mask)
         moved = torch.where(part.mask, out.logp.detach() - part.logp_old, 0.0)
         metrics["approx_kl"] = masked_mean(moved.exp() - 1 - moved, part.mask)
@@ -70,6 +75,20 @@ def policy_gradient_step(
     written = sum(n for n, _ in gathered)
     means = {name: sum((n * m[name] for n, m in gathered), torch.zeros(())) / written for name in gathered[0][1]}
     return {**means, "loss": loss, "grad_norm": norm}
+
+
+def importance(rollouts: Rollouts) -> Tensor | float:
+    """min(pi_old / behaviour, cap) of each token ``[B, T]``, where it was drawn from another distribution; else 1.
+
+    pi_old is the policy before this iteration's steps, under the prompt and at the temperature that are trained;
+    ratios of objectives are taken against it.
+
+    Source: decoupled PPO (Batch size-invariance for policy optimization, 2021); the cap is that of truncated importance
+    sampling as used where samplers and trainers differ.
+    """
+    if rollouts.behaviour_logp is None:
+        return 1.0
+    return torch.where(rollouts.mask, rollouts.logp_old - rollouts.behaviour_logp, 0.0).exp().clamp(max=IMPORTANCE_CAP)
 
 
 def imitation_step(policy: TextPolicy, tokens: Tensor, mask: Tensor, *, max_grad_norm: float = 1.0) -> Tensor:

@@ -118,6 +118,7 @@ ROWS: tuple[Row, ...] = (
         params={"whiten": True, "clip_low": 0.2, "clip_high": 0.28},
         dead_groups="learns",  # the baseline is the problem's past
         needs=("tracker",),
+        components={"curriculum": "spo"},  # a pool, whose problems are met again
     ),
     Row(
         "rec-red",  # REC-OneSide-NoIS; others of the family by clip=, weight=, tau=, imitation= and drop=
@@ -137,7 +138,8 @@ ROWS: tuple[Row, ...] = (
         advantage=".kimi_k1_5:advantage",
         loss=".kimi_k1_5:loss",
         aggregate=".parts.aggregates:sequence_sum",
-        params={"tau": 0.1, "length_weight": 0.0},
+        # no length reward to begin with, a constant one later, as in the paper, which gives neither weight nor time
+        params={"tau": 0.1, "length_weight": {"schedule": "step", "start": 0.0, "end": 0.5, "finish": 0.5}},
         silent_at_zero=False,  # every answer holds the policy to where it was written
     ),
     Row(

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -11,6 +11,7 @@ from torch import Tensor
 
 from ... import unknown
 from ..language.rollouts import PolicyOut, Rollouts
+from ..schedules import at, is_schedule
 from .catalogue import find
 from .parts.ops import masked_sum
 
@@ -31,22 +32,43 @@ class Objective:
     components: Mapping[str, Any] = field(default_factory=dict)
     """The paper's other components, by keyword of the trainer."""
 
+    given: Mapping[str, Any] = field(default_factory=dict)
+    """The parameters as they were given: schedules, where ``params`` has their values now."""
+
     def __call__(self, rollouts: Rollouts, policy_out: PolicyOut) -> tuple[Tensor, dict[str, Tensor]]:
         """The loss of a whole batch, one number to descend, and the loss's metrics."""
         per_token, metrics = self.loss(rollouts, self.advantage(rollouts), policy_out)
         return masked_sum(per_token * self.aggregate(rollouts.mask), rollouts.mask), metrics
 
+    def at(self, progress: float) -> "Objective":
+        """The same at ``progress`` (0 to 1), where parameters are schedules (:mod:`tiltyard.agents.schedules`)."""
+        if not any(map(is_schedule, self.given.values())):
+            return self
+        params = {name: at(value, progress) for name, value in self.given.items()}
+        advantage, loss, aggregate = _bound(self.handle, params)
+        return replace(self, advantage=advantage, loss=loss, aggregate=aggregate, params=params)
+
 
 def load(handle: str, **params: Any) -> Objective:
-    """The objective called ``handle``, the row's parameters changed by ``params``.
+    """The objective called ``handle``, the row's parameters changed by ``params``; schedules are at their start.
 
     Raises:
         KeyError: no such method.
         TypeError: a parameter that none of the method's functions takes.
+        ValueError: a schedule that is none.
     """
     row = find(handle)
-    params = {**row.params, **params}
-    functions = [_resolve(entry) for entry in row.functions]
+    given = {**row.params, **params}
+    params = {name: at(value, 0.0) for name, value in given.items()}
+    advantage, loss, aggregate = _bound(handle, params)
+    silent = row.silent_at_zero and not given.get("kl_coef")
+    needs = frozenset(row.needs) | ({"logp_ref"} if given.get("kl_coef") else set())
+    return Objective(handle, advantage, loss, aggregate, params, silent, needs, row.components, given)
+
+
+def _bound(handle: str, params: Mapping[str, Any]) -> tuple[Callable[..., Any], ...]:
+    """Advantage, loss and aggregate, each with those of ``params`` that it takes."""
+    functions = [_resolve(entry) for entry in find(handle).functions]
     takes = [
         [p.name for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
         for function in functions
@@ -55,13 +77,10 @@ def load(handle: str, **params: Any) -> Objective:
     for name in params:
         if name not in valid:
             raise TypeError(f"method {handle!r}: {unknown('parameter', name, valid)}")
-    advantage, loss, aggregate = (
+    return tuple(
         partial(function, **{name: params[name] for name in names if name in params})
         for function, names in zip(functions, takes, strict=True)
     )
-    silent = row.silent_at_zero and not params.get("kl_coef")
-    needs = frozenset(row.needs) | ({"logp_ref"} if params.get("kl_coef") else set())
-    return Objective(handle, advantage, loss, aggregate, params, silent, needs, row.components)
 
 
 def _resolve(entry: str) -> Callable[..., Any]:

@@ -133,7 +133,7 @@ def _trainer(method: str, problems: int) -> PolicyGradient:
 
 
 def _trained(agent: PolicyGradient) -> int:
-    networks = [agent.policy.network, *([agent.critic] if hasattr(agent, "critic") else [])]
+    networks = [agent.policy.network, *([agent.networks.critic] if hasattr(agent.networks, "critic") else [])]
     return sum(weights.numel() for network in networks for weights in network.parameters())
 
 

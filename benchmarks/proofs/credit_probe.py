@@ -236,16 +236,16 @@ def of_objective(method: str, standing: ArCHer, seed: int) -> tuple[Tensor, Roll
     objective = agent.objective
     assert objective is not None
     for _ in range(60 if "values" in objective.needs else 0):
-        agent._fit_critic(_episodes(agent), objective)
+        agent.providers["values"].fit(_episodes(agent), agent.context())
     rollouts = _episodes(agent)
     return credit_of(objective, rollouts), rollouts
 
 
 def _episodes(agent: PolicyGradient) -> Rollouts:
-    rollouts, objective = agent._sample(), agent.objective
+    context = agent.context()
+    rollouts = agent._sample(context)
     assert rollouts is not None
-    assert objective is not None
-    return agent._supplied(rollouts, objective)
+    return agent._supplied(rollouts, context)
 
 
 def of_critics(agent: ArCHer) -> tuple[Tensor, Rollouts]:

@@ -18,13 +18,13 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from tiltyard.agents.language import collect
 from tiltyard.agents.language.collect import Collector
+from tiltyard.agents.language.context import Context
 from tiltyard.agents.language.episodes import one_turn
 from tiltyard.agents.language.rollouts import Rollouts
+from tiltyard.agents.language.samplers import groups
 from tiltyard.agents.language.tokenizer import END
 from tiltyard.agents.language.trainer import PolicyGradient
-from tiltyard.wrappers.components import Guidance
 from tiltyard.wrappers.spaces import sb3_env
 
 GAMES, GROUP = 8, 8
@@ -37,14 +37,14 @@ def player(level: int) -> Collector:
     with torch.no_grad():
         agent.policy.network.embedding.weight[END] *= 2.6  # turns of various lengths
     agent.policy.set_training_mode(False)
-    return Collector(env, agent.policy, Guidance(), group_size=GROUP, on_step=lambda infos: True)
+    return Collector(Context(agent.policy, env, agent.rng), GROUP)
 
 
 def played(games: Collector, *, kept: bool) -> tuple[Rollouts, float]:
     """All games from the same draws, and the seconds they took."""
-    games.policy.reseed(1)
+    games.context.policy.reseed(1)
     start = time.process_time()
-    with patch.object(collect, "one_turn", one_turn if kept else lambda venv: True):  # of one turn is nothing to keep
+    with patch.object(groups, "one_turn", one_turn if kept else lambda venv: True):  # of one turn is nothing to keep
         return games.collect(range(GAMES)), time.process_time() - start
 
 

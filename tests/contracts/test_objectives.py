@@ -6,11 +6,11 @@ import pytest
 import torch
 
 from tiltyard.agents import make
+from tiltyard.agents.language.providers.catalogue import PROVIDERS
 from tiltyard.agents.language.rollouts import PolicyOut, Rollouts
 from tiltyard.agents.objectives.catalogue import ROWS, find
 from tiltyard.agents.objectives.parts.ops import turn_ends
 from tiltyard.agents.objectives.registry import load
-from tiltyard.agents.objectives.row import NEEDS
 
 REWARDS, GROUPS = [1.0, 0.0, -0.1, 1.0, 0.0, 0.0, 1.0, 0.0], [0, 0, 0, 0, 5, 5, 5, 5]
 every_row = pytest.mark.parametrize("handle", [row.handle for row in ROWS])
@@ -49,9 +49,10 @@ WIDE = ("tokens", "logp_old", "logp_ref", "turn", "entropy", "values", "step_rew
 
 
 def permuted(rollouts: Rollouts, order: torch.Tensor) -> Rollouts:
-    columns = {name: getattr(rollouts, name) for name in rollouts.__dataclass_fields__ if name != "info"}
+    every = {name: getattr(rollouts, name) for name in rollouts.__dataclass_fields__}
+    columns = {name: column for name, column in every.items() if isinstance(column, torch.Tensor)}
     info = {name: column[order] for name, column in rollouts.info.items()}
-    return Rollouts(**{name: column[order] for name, column in columns.items()}, info=info)
+    return replace(rollouts, **{name: column[order] for name, column in columns.items()}, info=info)
 
 
 def policy_out(rollouts: Rollouts) -> PolicyOut:
@@ -162,7 +163,7 @@ def test_an_answer_without_advantage_has_no_gradient_where_the_row_says_so(handl
 def test_a_column_that_is_not_there_is_named(handle):
     """What a row needs and the rollouts lack is one clear sentence; what it does not declare, it does not read."""
     rollouts, needs = batch(REWARDS), load(handle).needs
-    assert needs <= set(NEEDS)
+    assert needs <= set(PROVIDERS)
     reads = {"values": "values", "greedy": "baseline", "tracker": "baseline", "steps": "step_reward", "states": "state"}
     bare = replace(rollouts, values=None, baseline=None, step_reward=None, state=None, logp_ref=None)
     wanted = {need: reads[need] for need in needs if need in reads} | (

@@ -9,10 +9,17 @@ from ..components import Choice, Curriculum, Row, choose
 _FILTER = "tiltyard.wrappers.curricula.online_difficulty_filter:OnlineDifficultyFilter"
 
 ROWS: tuple[Row, ...] = (
+    Row("spo", "tiltyard.agents.language.providers.spo:PrioritisedSampling"),
     Row("online-difficulty-filter", _FILTER),
     Row("dynamic-sampling", _FILTER, (("low", 1e-9), ("high", 1 - 1e-9)), paper="dapo"),  # but for uniform groups
     Row("vade", "tiltyard.wrappers.curricula.vade:VADE"),
 )
+
+PLAIN: tuple[Row, ...] = (
+    Row("uniform", "tiltyard.wrappers.components:Curriculum"),  # all seeds alike, where a method's row says otherwise
+    Row("pool", "tiltyard.wrappers.curricula.pool:FromPool"),
+)
+"""Curricula of no paper."""
 
 CONTROL: tuple[Row, ...] = (
     Row("alp-gmm", "tiltyard.wrappers.curricula.alp_gmm:ALPGMM"),
@@ -23,7 +30,7 @@ CONTROL: tuple[Row, ...] = (
 
 def load(choice: Choice | Curriculum) -> Curriculum:
     """The curriculum that ``choice`` names; see :func:`tiltyard.wrappers.components.choose`."""
-    return choose("curriculum", choice, ROWS, Curriculum)
+    return choose("curriculum", choice, ROWS + PLAIN, Curriculum)
 
 
 def load_control(handle: str) -> type[Any]:

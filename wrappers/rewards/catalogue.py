@@ -22,7 +22,6 @@ def load(choice: Choice | Reward) -> Reward:
 
 def load_all(choices: Choices) -> tuple[Reward, ...]:
     """The rewards that ``choices`` name, in the order in which they shape; none for None."""
-    if choices is None:
-        return ()
-    several = isinstance(choices, Sequence) and not isinstance(choices, str)
-    return tuple(load(choice) for choice in (choices if several else [choices]))  # type: ignore[arg-type, list-item]
+    if isinstance(choices, Sequence) and not isinstance(choices, str):
+        return tuple(load(choice) for choice in choices)
+    return () if choices is None else (load(choices),)

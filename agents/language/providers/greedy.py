@@ -28,4 +28,5 @@ class Greedy(Provider):
         best, kept = rollouts.take(greedy), rollouts.take(~greedy)
         place = torch.searchsorted(best.group, kept.group)
         info = {name: column for name, column in kept.info.items() if name != "greedy"}
-        return replace(kept, baseline=best.reward[place], info=info)
+        extra = kept.extra if kept.extra is not None and kept.extra.any() else None
+        return replace(kept, baseline=best.reward[place], info=info, extra=extra)

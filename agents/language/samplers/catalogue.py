@@ -8,4 +8,4 @@ ROWS: tuple[Row, ...] = (Row("groups", "tiltyard.agents.language.samplers.groups
 
 def load(choice: Choice | Sampler) -> Sampler:
     """The sampler that ``choice`` names, groups of independent completions for None."""
-    return choose("sampler", "groups" if choice is None else choice, ROWS, Sampler)
+    return choose("sampler", "groups" if choice is None else choice, ROWS, Sampler)  # type: ignore[type-abstract]

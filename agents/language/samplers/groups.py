@@ -1,4 +1,4 @@
-"""Groups of independent completions, with guidance; and what other samplers are made of: playing, grading, assembling."""
+"""Groups of independent completions, with guidance; and what other samplers are made of: playing and assembling."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -226,8 +226,8 @@ def graded_like(rollouts: Rollouts, context: Context, *, deterministic: bool) ->
     prompts = [Prompt(rollouts.prompts[row], rollouts.hints[row]) for row in listed]
     answers = play_prompts(context, seeds, prompts, deterministic=deterministic)
     batch = assemble(list(enumerate(answers)), seeds, context.policy.device)
-    texts = {"prompts": [prompt.question for prompt in prompts], "hints": [prompt.answer_start for prompt in prompts]}
-    return replace(batch, group=rollouts.group[first], solve=rollouts.solve, **texts)
+    shown, begun = zip(*((prompt.question, prompt.answer_start) for prompt in prompts), strict=True)
+    return replace(batch, group=rollouts.group[first], solve=rollouts.solve, prompts=shown, hints=begun)
 
 
 def write_after(

@@ -21,7 +21,7 @@ GROUPS = {"group_size": 4, "prompts_per_batch": 2}
 class Digest(Reward):
     """Something to learn for an untrained policy, so that an update would be seen."""
 
-    def shape(self, rollouts):
+    def shape(self, rollouts, context):
         return rollouts.tokens.sum(1) % 7 / 7
 
 
@@ -136,7 +136,7 @@ def test_an_error_of_the_environments_own_stays_its_own():
 )
 def test_shaped_rewards_that_are_not_one_number_an_answer(bad, message):
     class Bad(Reward):
-        def shape(self, rollouts):
+        def shape(self, rollouts, context):
             return bad(rollouts)
 
     assert_refused(agent(rewards=Bad(), method="ppo"), message)

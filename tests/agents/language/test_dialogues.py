@@ -5,15 +5,16 @@ import numpy as np
 import pytest
 import torch
 
-from tiltyard.agents.language import collect
 from tiltyard.agents.language.collect import Collector
+from tiltyard.agents.language.context import Context
 from tiltyard.agents.language.dialogues import Dialogues
 from tiltyard.agents.language.episodes import one_turn
 from tiltyard.agents.language.generation import generate
+from tiltyard.agents.language.providers.greedy import Greedy
+from tiltyard.agents.language.samplers import groups
 from tiltyard.agents.language.tokenizer import END
 from tiltyard.agents.language.trainer import PolicyGradient
 from tiltyard.agents.language.transformer import Transformer
-from tiltyard.wrappers.components import Guidance
 from tiltyard.wrappers.spaces import sb3_env, to_sb3
 
 SAMPLING = {"max_new_tokens": 6, "temperature": 1.5, "top_p": 0.95}
@@ -84,12 +85,11 @@ def test_games_are_played_as_without_a_memory(monkeypatch):
     played = []
     for forgets in (False, True):
         if forgets:
-            monkeypatch.setattr(collect, "one_turn", lambda venv: True)
+            monkeypatch.setattr(groups, "one_turn", lambda venv: True)
         trained.policy.reseed(3)
-        collector = Collector(
-            trained.env, trained.policy, Guidance(), group_size=4, on_step=lambda infos: True, greedy=True
-        )
-        played.append(collector.collect([1, 2, 3]))
+        context = Context(trained.policy, trained.env, trained.rng)
+        rollouts = Collector(context, 4, providers=[Greedy()]).collect([1, 2, 3])
+        played.append(Greedy().supply(rollouts, context))
     told, anew = played
     assert int(told.turn.max()) == 2
     assert torch.equal(told.tokens, anew.tokens)

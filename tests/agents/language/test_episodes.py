@@ -6,8 +6,10 @@ import pytest
 import torch
 from stable_baselines3.common.evaluation import evaluate_policy
 
-from tiltyard.agents.language.collect import Collector, by_turns, fill
+from tiltyard.agents.language.collect import Collector, by_turns
+from tiltyard.agents.language.context import Context
 from tiltyard.agents.language.episodes import Answer, Turn, Written, assemble, play, state_number
+from tiltyard.agents.language.rollouts import Rollouts
 from tiltyard.agents.language.tokenizer import ANSWER, END, Tokenizer
 from tiltyard.agents.language.trainer import PolicyGradient
 from tiltyard.agents.language.warm_start import demonstrated, demonstration_batches, spoken
@@ -23,10 +25,9 @@ def agent(env=GAMES[1], **settings) -> PolicyGradient:
     return PolicyGradient(env=env, **{**SMALL, **settings})
 
 
-def collector(trained: PolicyGradient, **settings) -> Collector:
-    return Collector(
-        trained.env, trained.policy, settings.pop("guidance", Guidance()), group_size=3, on_step=lambda infos: True
-    )
+def filled(trained: PolicyGradient, guidance: Guidance | None = None, **components) -> Rollouts:
+    context = Context(trained.policy, trained.env, np.random.default_rng(0), guidance=guidance or Guidance())
+    return Collector(context, 3, **components).fill(2)
 
 
 def scripted(texts: list[list[str]]):
@@ -77,7 +78,7 @@ def test_states_are_equal_where_all_that_was_said_is():
 def test_histories_are_token_exact_and_masks_are_what_the_policy_wrote(game):
     trained = agent(game)
     env = gymnasium.make(game)
-    rollouts = collector(trained).collect([4, 9])
+    rollouts = Collector(Context(trained.policy, trained.env, trained.rng), 3).collect([4, 9])
     tokenizer = trained.policy.tokenizer
     for row in range(len(rollouts)):
         observed, _ = env.reset(seed=int(rollouts.seed[row]))
@@ -128,12 +129,12 @@ def test_lanes_that_end_early_say_no_more():
 
 def test_shaped_rewards_join_the_last_turn():
     class Double(Reward):
-        def shape(self, rollouts):
+        def shape(self, rollouts, context):
             return rollouts.reward * 2 + 1
 
     trained = agent()
-    shaped = fill(collector(trained), Curriculum(), Double(), 2, np.random.default_rng(0))
-    plain = fill(collector(agent()), Curriculum(), Reward(), 2, np.random.default_rng(0))
+    shaped = filled(trained, rewards=[Double()])
+    plain = filled(agent())
     assert torch.allclose(shaped.reward, plain.reward * 2 + 1)
     assert torch.allclose(shaped.step_reward.sum(1), shaped.reward, atol=1e-6)
     last = turn_ends(torch.zeros_like(shaped.turn), shaped.mask)
@@ -164,7 +165,7 @@ def test_batches_of_one_turn_and_of_several_are_joined_with_their_turns():
     with torch.no_grad():  # writes END at once
         trained.policy.network.embedding.weight[END] = 10 * trained.policy.network.embedding.weight[ANSWER]
         trained.policy.network.forbidden[END] = 1e3
-    rollouts = fill(collector(trained, guidance=Told()), Seeds(), Reward(), 2, np.random.default_rng(0))
+    rollouts = filled(trained, Told(), curriculum=Seeds())
     assert rollouts.turn[rollouts.mask].max() == 2
     assert rollouts.reward[:3].tolist() == [1.0] * 3
     assert rollouts.step_reward.sum(1).tolist() == pytest.approx(rollouts.reward.tolist(), abs=1e-6)
@@ -178,7 +179,7 @@ def test_methods_train_on_several_turns(method):
     class Digest(Reward):
         """An untrained policy earns the same in nearly every game; what it writes differs."""
 
-        def shape(self, rollouts):
+        def shape(self, rollouts, context):
             return rollouts.tokens.sum(1) % 7 / 7
 
     trained = agent(

@@ -89,11 +89,12 @@ def test_draws_follow_the_distribution_by_hand():
     # probabilities 0.7, 0.2, 0.1; at temperature 1/2 they go as 0.49 : 0.04 : 0.01, so 0.907, 0.074, 0.019
     logits = torch.tensor([0.7, 0.2, 0.1]).log().repeat(40_000, 1)
     draws = torch.rand(40_000, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    tokens, logp, entropy = choose(logits, draws, temperature=1.0, top_k=0, top_p=1.0)
+    tokens, logp, entropy, drawn = choose(logits, draws, temperature=1.0, top_k=0, top_p=1.0)
     assert torch.allclose(tokens.bincount(minlength=3) / 40_000, torch.tensor([0.7, 0.2, 0.1]), atol=0.01)
     assert logp[tokens == 1][0].item() == pytest.approx(np.log(0.2), abs=1e-5)
     assert entropy[0].item() == pytest.approx(0.8018, abs=1e-4)  # -(0.7 ln 0.7 + 0.2 ln 0.2 + 0.1 ln 0.1)
-    tokens, _, _ = choose(logits, draws, temperature=0.5, top_k=0, top_p=1.0)
+    assert torch.equal(drawn, logp)
+    tokens, *_ = choose(logits, draws, temperature=0.5, top_k=0, top_p=1.0)
     assert torch.allclose(tokens.bincount(minlength=3) / 40_000, torch.tensor([0.907, 0.074, 0.019]), atol=0.01)
 
 
@@ -101,9 +102,11 @@ def test_draws_follow_the_distribution_by_hand():
 def test_top_k_and_top_p_cut_the_tail_but_not_the_recorded_log_probability(cut, kept):
     logits = torch.tensor([0.7, 0.2, 0.1]).log().repeat(2_000, 1)
     draws = torch.rand(2_000, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    tokens, logp, _ = choose(logits, draws, temperature=1.0, **cut)
+    tokens, logp, _, drawn = choose(logits, draws, temperature=1.0, **cut)
     assert set(tokens.tolist()) == kept
     assert logp[tokens == 0][0].item() == pytest.approx(np.log(0.7), abs=1e-5)
+    whole = sum((0.7, 0.2, 0.1)[token] for token in kept)
+    assert drawn[tokens == 0][0].item() == pytest.approx(np.log(0.7 / whole), abs=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ CLOCK = {"time/fps", "time/time_elapsed"}
 class Digest(Reward):
     """What an untrained policy writes differs, where what it earns hardly does."""
 
-    def shape(self, rollouts):
+    def shape(self, rollouts, context):
         return rollouts.tokens.sum(1) % 7 / 7
 
 

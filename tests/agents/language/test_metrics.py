@@ -91,7 +91,7 @@ def answers_with(rollouts: Rollouts, **columns) -> Rollouts:
 
 
 class Digest(Reward):
-    def shape(self, rollouts):
+    def shape(self, rollouts, context):
         return (rollouts.tokens.sum(1) % 3 == 0).float()
 
 

@@ -9,11 +9,13 @@ import torch
 from stable_baselines3.common.logger import configure
 
 from tiltyard.agents.language.collect import Collector, by_turns
+from tiltyard.agents.language.context import Context
 from tiltyard.agents.language.methods import objective_of
+from tiltyard.agents.language.providers.greedy import Greedy
 from tiltyard.agents.language.trainer import PolicyGradient
 from tiltyard.agents.objectives import catalogue
 from tiltyard.agents.objectives.row import Row
-from tiltyard.wrappers.components import Guidance, Reward
+from tiltyard.wrappers.components import Reward
 
 ENV = "tiltyard/Countdown-v0"
 SMALL = {"policy": "transformer-100k", "group_size": 4, "prompts_per_batch": 4, "max_answer_tokens": 12, "seed": 0}
@@ -88,10 +90,8 @@ def test_greedy_answers_are_graded_and_counted():
     trained = agent(odd(), method="remax")
     assert trained.learn(1).num_timesteps == 20  # 4 problems: 4 answers each, and the greedy one
     seeds = list(range(12))
-    collector = Collector(
-        trained.env, trained.policy, Guidance(), group_size=2, on_step=lambda infos: True, greedy=True
-    )
-    rollouts = collector.collect(seeds)
+    context = Context(trained.policy, trained.env, trained.rng)
+    rollouts = Greedy().supply(Collector(context, 2, providers=[Greedy()]).collect(seeds), context)
     questions = [gymnasium.make(ENV).reset(seed=seed)[0] for seed in seeds]
     greedy = trained.predict(questions, deterministic=True)[0]
     assert rollouts.baseline[::2].tolist() == rollouts.baseline[1::2].tolist() == [len(a) % 2 for a in greedy]
@@ -102,36 +102,37 @@ def test_a_critic_is_fitted_and_comes_back_with_the_agent(tmp_path):
     trained.set_logger(configure(str(tmp_path), ["csv"]))
     trained.learn(32, log_interval=1)
     assert "train/value_loss" in (tmp_path / "progress.csv").read_text()
-    assert trained.critic.weight.abs().sum() > 0
+    assert trained.networks.critic.weight.abs().sum() > 0
     trained.save(tmp_path / "agent")
     loaded = PolicyGradient.load(tmp_path / "agent", env=odd())
-    assert torch.equal(loaded.critic.weight, trained.critic.weight)
-    moments = loaded.critic.optimizer.state_dict()["state"]
-    assert moments[0]["step"] == trained.critic.optimizer.state_dict()["state"][0]["step"] > 0
+    assert torch.equal(loaded.networks.critic.weight, trained.networks.critic.weight)
+    moments = loaded.networks.critic.optimizer.state_dict()["state"]
+    assert moments[0]["step"] == trained.networks.critic.optimizer.state_dict()["state"][0]["step"] > 0
     loaded.learn(16, reset_num_timesteps=False)
 
 
 def test_a_tracker_reads_the_past_and_comes_back_with_the_agent(tmp_path):
     trained = agent(method="spo")
     trained.learn(16)
-    assert len(trained.tracker.records) == 4
+    assert len(trained.networks.tracker.records) == 4
     trained.save(tmp_path / "agent")
     loaded = PolicyGradient.load(tmp_path / "agent")
-    assert loaded.tracker.state_dict().keys() == trained.tracker.state_dict().keys()
-    for name, column in trained.tracker.state_dict().items():
-        assert torch.equal(loaded.tracker.state_dict()[name], column)
+    assert loaded.networks.tracker.state_dict().keys() == trained.networks.tracker.state_dict().keys()
+    for name, column in trained.networks.tracker.state_dict().items():
+        assert torch.equal(loaded.networks.tracker.state_dict()[name], column)
 
 
 def test_a_reference_is_kept_for_penalties_inside_the_reward():
-    assert hasattr(agent(method="reinforce-plus-plus"), "reference")
-    assert not hasattr(agent(method="grpo", kl_coef=0.0), "reference")
-    assert not hasattr(agent(method="rloo"), "critic")
+    assert hasattr(agent(method="reinforce-plus-plus").networks, "reference")
+    assert not hasattr(agent(method="grpo", kl_coef=0.0).networks, "reference")
+    assert not hasattr(agent(method="rloo").networks, "critic")
 
 
 def test_vocabulary_means_are_those_of_the_policy_that_wrote():
     trained = agent(method="rover")
     trained._callback = trained._setup_learn(16)[1]
-    rollouts = trained._supplied(trained._sample(), trained.objective)
+    context = trained.context()
+    rollouts = trained._supplied(trained._sample(context), context)
     out = trained.policy.evaluate(rollouts.tokens, rollouts.mask, vocabulary_mean=True)
     assert torch.allclose(out.logp_mean, rollouts.logp_mean_old, atol=1e-4)
     row, column = (int(index[0]) for index in rollouts.mask.nonzero(as_tuple=True))
@@ -143,7 +144,7 @@ def test_vocabulary_means_are_those_of_the_policy_that_wrote():
 
 def test_one_turn_is_one_step_from_one_state():
     trained = agent()
-    collector = Collector(trained.env, trained.policy, Guidance(), group_size=2, on_step=lambda infos: True)
+    collector = Collector(Context(trained.policy, trained.env, trained.rng), 2)
     rollouts = collector.collect([5, 9])
     turned = by_turns(rollouts)
     assert torch.equal(turned.step_reward.sum(1), rollouts.reward)
@@ -160,7 +161,7 @@ def test_one_turn_is_one_step_from_one_state():
 @pytest.mark.parametrize("bad", ["nan", "inf", "shape"])
 def test_bad_rewards_are_refused_before_any_update(bad):
     class Bad(Reward):
-        def shape(self, rollouts):
+        def shape(self, rollouts, context):
             reward = rollouts.reward.clone()
             if bad == "shape":
                 return reward[:, None]
@@ -175,7 +176,7 @@ def test_bad_rewards_are_refused_before_any_update(bad):
 
 
 def test_what_cannot_be_supplied_is_refused_at_construction(monkeypatch):
-    row = Row("oracle", "A paper (2026)", needs=("oracle",))
+    row = Row("oracle", needs=("oracle",))
     for module in ("tiltyard.agents.language.methods", "tiltyard.agents.objectives.catalogue"):
         monkeypatch.setattr(f"{module}.ROWS", (*catalogue.ROWS, row))
     with pytest.raises(ValueError, match="method 'oracle' needs 'oracle'"):

@@ -8,6 +8,7 @@ from stable_baselines3.common.logger import configure
 
 from tiltyard.agents import make
 from tiltyard.agents.language.collect import Collector
+from tiltyard.agents.language.context import Context
 from tiltyard.agents.language.policy import TextPolicy
 from tiltyard.agents.language.trainer import PolicyGradient
 from tiltyard.agents.language.update import reference_logp
@@ -59,13 +60,8 @@ def test_timesteps_are_answers_and_iterations_are_whole():
 def test_any_number_of_lanes_answers_the_same_problems(n_envs):
     trained = agent(n_envs)
     seen = []
-    collector = Collector(
-        trained.env,
-        trained.policy,
-        Guidance(),
-        group_size=2,
-        on_step=lambda infos: bool(seen.append(len(infos))) or True,
-    )
+    count = {"on_step": lambda infos: bool(seen.append(len(infos))) or True}
+    collector = Collector(Context(trained.policy, trained.env, trained.rng, **count), 2)
     rollouts = collector.collect([5, 9, 12])
     assert rollouts.seed.tolist() == [5, 5, 9, 9, 12, 12]
     assert rollouts.group.tolist() == [0, 0, 1, 1, 2, 2]
@@ -81,9 +77,7 @@ def test_any_number_of_lanes_answers_the_same_problems(n_envs):
 
 def test_rewards_and_masks_are_those_of_the_answers():
     trained = agent()
-    rollouts = Collector(trained.env, trained.policy, Guidance(), group_size=3, on_step=lambda infos: True).collect(
-        [1, 2]
-    )
+    rollouts = Collector(Context(trained.policy, trained.env, trained.rng), 3).collect([1, 2])
     single = gymnasium.make(ENV)
     for row in range(6):
         text = trained.policy.tokenizer.decode(rollouts.tokens[row][rollouts.mask[row]].tolist())
@@ -94,9 +88,7 @@ def test_rewards_and_masks_are_those_of_the_answers():
 
 def test_the_policy_has_not_moved_when_its_answers_are_evaluated():
     trained = agent()
-    rollouts = Collector(trained.env, trained.policy, Guidance(), group_size=2, on_step=lambda infos: True).collect(
-        [1, 2, 3]
-    )
+    rollouts = Collector(Context(trained.policy, trained.env, trained.rng), 2).collect([1, 2, 3])
     out = trained.policy.evaluate(rollouts.tokens, rollouts.mask)
     assert torch.allclose(out.logp, rollouts.logp_old, atol=1e-4)
     assert torch.allclose(out.entropy, rollouts.entropy, atol=1e-4)
@@ -180,13 +172,17 @@ def test_weights_trained_on_other_tokens_are_refused():
 def test_the_reference_is_the_policy_as_it_was_after_the_warm_start():
     trained = agent(kl_coef=0.1, warm_start_steps=2)
     trained.warm_start()
-    collector = Collector(trained.env, trained.policy, Guidance(), group_size=2, on_step=lambda infos: True)
+    collector = Collector(Context(trained.policy, trained.env, trained.rng), 2)
     rollouts = collector.collect([1, 2])
-    assert torch.allclose(reference_logp(trained.policy, trained.reference, rollouts), rollouts.logp_old, atol=1e-4)
+    assert torch.allclose(
+        reference_logp(trained.policy, trained.networks.reference, rollouts), rollouts.logp_old, atol=1e-4
+    )
     with torch.no_grad():
         trained.policy.network.norm.weight.mul_(2.0)
-    assert torch.allclose(reference_logp(trained.policy, trained.reference, rollouts), rollouts.logp_old, atol=1e-4)
-    assert not hasattr(agent(kl_coef=0.0), "reference")
+    assert torch.allclose(
+        reference_logp(trained.policy, trained.networks.reference, rollouts), rollouts.logp_old, atol=1e-4
+    )
+    assert not hasattr(agent(kl_coef=0.0).networks, "reference")
 
 
 def test_supervised_learning_counts_demonstrations_and_grades_nothing():
@@ -217,7 +213,7 @@ def test_a_batch_filled_in_rounds_keeps_its_groups_apart():
 
     trained = agent(curriculum=Half())
     trained._callback = trained._setup_learn(16)[1]
-    rollouts = trained._sample()
+    rollouts = trained._sample(trained.context())
     seeds_of = {group: set(rollouts.seed[rollouts.group == group].tolist()) for group in set(rollouts.group.tolist())}
     assert len(seeds_of) == 4
     assert all(len(seeds) == 1 for seeds in seeds_of.values())
@@ -232,7 +228,7 @@ def test_hints_carry_no_loss_and_are_graded_as_part_of_the_answer():
         def prompts(self, problems, history):
             return [prompt._replace(answer_start=solution) for prompt in super().prompts(problems, history)]
 
-    rollouts = Collector(trained.env, trained.policy, Whole(), group_size=2, on_step=lambda infos: True).collect([seed])
+    rollouts = Collector(Context(trained.policy, trained.env, trained.rng, guidance=Whole()), 2).collect([seed])
     assert rollouts.info["success"].all()  # whatever the network adds after </answer>
     assert (rollouts.mask.sum(1) <= 4).all()
 

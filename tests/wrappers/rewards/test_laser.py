@@ -12,7 +12,7 @@ def test_only_answers_both_right_and_short_earn_the_bonus():
         length=torch.tensor([10, 11, 3, 3]),
         info={"success": torch.tensor([True, True, False, False])},
     )
-    assert LASER(target=10, bonus=0.5).shape(rollouts).tolist() == pytest.approx([1.5, 1.0, 0.0, -0.1])
+    assert LASER(target=10, bonus=0.5).shape(rollouts, None).tolist() == pytest.approx([1.5, 1.0, 0.0, -0.1])
 
 
 def test_a_target_of_no_tokens_is_refused():

@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
 import torch
-from tiltyard.agents.language.experts import with_experts
 
 from tiltyard.agents import PolicyGradient
 from tiltyard.agents.language.collect import Collector
+from tiltyard.agents.language.context import Context
 from tiltyard.agents.language.episodes import final_answer, succeeded
+from tiltyard.agents.language.providers.experts import with_experts
 from tiltyard.agents.language.update import logp_of
 from tiltyard.envs.text.base import last_answer
 
@@ -39,9 +40,9 @@ def test_success_is_what_the_environment_says(info, reward, success):
 
 def test_each_group_gains_one_answer_of_the_expert(agent):
     policy = agent.policy
-    collector = Collector(agent.env, policy, agent.guidance, group_size=3, on_step=lambda infos: True)
+    collector = Collector(Context(agent.policy, agent.env, agent.rng, guidance=agent.guidance), 3)
     own = collector.collect([11, 12])
-    both = with_experts(own, agent.env, policy)
+    both = with_experts(own, Context(policy, agent.env, agent.rng))
     expert = both.info["expert"]
     assert expert.tolist() == [False] * 6 + [True] * 2
     assert both.group[expert].tolist() == [0, 1]
@@ -60,7 +61,7 @@ def test_each_group_gains_one_answer_of_the_expert(agent):
 
 
 def test_answers_are_numbered_by_what_they_end_in(agent):
-    collector = Collector(agent.env, agent.policy, agent.guidance, group_size=3, on_step=lambda infos: True)
+    collector = Collector(Context(agent.policy, agent.env, agent.rng, guidance=agent.guidance), 3)
     rollouts = collector.collect([11, 12])
     finals = [
         final_answer(agent.policy.tokenizer.decode(tokens[mask].tolist()))
