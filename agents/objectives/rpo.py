@@ -1,4 +1,4 @@
-"""RPO: the DPO loss plus a supervised loss on the chosen completion, an adversarial regulariser against overoptimisation."""
+"""RPO: the DPO loss plus a supervised loss on the chosen completion, which regularises against overoptimisation."""
 
 import torch
 from torch import Tensor

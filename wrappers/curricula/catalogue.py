@@ -12,6 +12,7 @@ ROWS: tuple[Row, ...] = (
     Row("spo", "tiltyard.agents.language.providers.spo:PrioritisedSampling"),
     Row("online-difficulty-filter", _FILTER),
     Row("dynamic-sampling", _FILTER, (("low", 1e-9), ("high", 1 - 1e-9)), paper="dapo"),  # but for uniform groups
+    Row("vade", "tiltyard.wrappers.curricula.vade:VADE"),
 )
 
 PLAIN: tuple[Row, ...] = (

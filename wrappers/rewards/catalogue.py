@@ -4,11 +4,14 @@ from collections.abc import Sequence
 
 from ..components import Choice, Reward, Row, choose
 
-_SHAPING = "tiltyard.wrappers.rewards"
+_ROOM = "tiltyard.wrappers.rewards"
 
 ROWS: tuple[Row, ...] = (
-    Row("laser", f"{_SHAPING}.laser:LASER"),
-    Row("soft-overlong-punishment", f"{_SHAPING}.soft_overlong_punishment:SoftOverlongPunishment", paper="dapo"),
+    Row("laser", f"{_ROOM}.laser:LASER"),
+    Row("soft-overlong-punishment", f"{_ROOM}.soft_overlong_punishment:SoftOverlongPunishment", paper="dapo"),
+    Row("toolrl", f"{_ROOM}.toolrl:ToolRL"),
+    Row("clip-and-delta", f"{_ROOM}.clip_and_delta:ClipAndDelta"),
+    Row("implicitprm", f"{_ROOM}.implicitprm:ImplicitPRM"),
 )
 
 Choices = Choice | Reward | Sequence[Choice | Reward]

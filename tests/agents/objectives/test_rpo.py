@@ -21,7 +21,7 @@ def test_a_pair_by_hand(answers):
     total, metrics = load("rpo", beta=0.1, eta=0.2)(rollouts, out)
     assert total.item() == pytest.approx(log_loss(0.15) + 0.2 * 0.1 * 3.0)
     assert metrics["ranking_accuracy"] == 1
-    total.backward()  # -beta (1 - sigmoid(0.15)) on the chosen, with -eta beta; +beta (1 - sigmoid(0.15)) on the rejected
+    total.backward()  # -+beta (1 - sigmoid(0.15)), on the chosen with -eta beta
     push = 0.1 / (1 + math.exp(0.15))
     assert out.logp.grad[0, 1:].tolist() == pytest.approx([-push - 0.02] * 2)
     assert out.logp.grad[1].tolist() == pytest.approx([0.0, push, 0.0])
