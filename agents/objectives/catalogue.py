@@ -138,7 +138,7 @@ ROWS: tuple[Row, ...] = (
         advantage=".kimi_k1_5:advantage",
         loss=".kimi_k1_5:loss",
         aggregate=".parts.aggregates:sequence_sum",
-        params={"tau": 0.1, "length_weight": 0.0},
+        params={"tau": 0.1, "length_weight": 0.0},  # the paper's schedule: 0 at first, then constant
         silent_at_zero=False,  # every answer holds the policy to where it was written
     ),
     Row(

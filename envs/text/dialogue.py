@@ -132,7 +132,7 @@ class DialogueLanes(ProblemLanes[Problem]):
         return {**super().reset_info(), "transcript": self._transcripts(), "state": self._states()}
 
     def step_info(self) -> Info:
-        """``success``, the terms whose sum is the reward, the ``transcript``, its turns (``turn``), and the ``state``."""
+        """``success``, the terms whose sum is the reward, the ``transcript``, its turns (``turn``) and ``state``."""
         return {
             "success": self._won.copy(),
             "reward_terms": self._terms(),
