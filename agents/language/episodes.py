@@ -132,10 +132,10 @@ def play(
         StopTraining: ``on_step`` said so.
         ValueError: a reward that is not a finite number.
     """
-    begin(venv, seeds)
+    begun = zip(seeds, begin(venv, seeds), venv.unwrapped.reset_infos, strict=False)  # spare lanes come last
+    states = [state_number(seed, info.get("state", question)) for seed, question, info in begun]
     reads, histories = list(prompts), list(prompts)
     turns: list[list[Turn]] = [[] for _ in seeds]
-    lines: list[list[str]] = [[] for _ in seeds]
     ended: dict[int, Answer] = {}
     while len(ended) < len(seeds):
         running = [i for i in range(len(seeds)) if i not in ended]
@@ -150,14 +150,13 @@ def play(
             raise StopTraining
         for i, written in zip(running, said, strict=True):
             columns = (written.tokens, written.logp, written.entropy)
-            state = state_number(seeds[i], lines[i])
-            turns[i].append(Turn(reads[i], *columns, float(rewards[i]), state, written.text, written.drawn))
+            turns[i].append(Turn(reads[i], *columns, float(rewards[i]), states[i], written.text, written.drawn))
             if dones[i]:
                 answer = Answer(tuple(turns[i]), False, final_answer(written.text))
                 ended[i] = Answer(answer.turns, succeeded(infos[i], answer.reward), answer.final)
                 continue
             message = messages[i]
-            lines[i] += [written.text, message]
+            states[i] = state_number(seeds[i], infos[i].get("state", message))
             reads[i] = tokenizer.message(written.tokens, message)
             histories[i] = np.concatenate([histories[i], written.tokens, reads[i]])
     return [ended[i] for i in range(len(seeds))]
@@ -171,12 +170,16 @@ def _check_rewards(rewards: np.ndarray, lanes: Sequence[int], n_lanes: int) -> N
             raise ValueError(f"the environment's reward in lane {lane} is {rewards[lane]}: it must be a finite number")
 
 
-def state_number(seed: int, lines: Sequence[str]) -> int:
-    """A number for where an episode stands: the problem before anything was said, then all that was said besides."""
-    if not lines:
-        return seed
-    said = "\0".join([str(seed), *lines]).encode()
-    return int.from_bytes(blake2b(said, digest_size=8).digest(), "little", signed=True)
+def state_number(seed: int, state: Any) -> int:
+    """A number for where an episode stands: equal for equal states of a problem, and surely not for others.
+
+    Args:
+        seed: the problem.
+        state: the environment's ``info["state"]``, a string, a number, an array or tuples of them; where an environment
+            has none, its last observation, as in GiGPO's code. What was said on the way there does not count.
+    """
+    plain = state.tolist() if isinstance(state, np.ndarray | np.generic) else state
+    return int.from_bytes(blake2b(repr((seed, plain)).encode(), digest_size=8).digest(), "little", signed=True)
 
 
 def rows_of(generated: Generated, texts: Sequence[str]) -> list[Written]:

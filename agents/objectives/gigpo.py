@@ -14,8 +14,9 @@ def advantage(
     """A_t = A_E + omega * A_S, constant over a turn's tokens; ``[B, T]``.
 
     A_E compares the episode's reward within the group. A_S compares a turn's discounted return-to-go, in turns, with
-    those of the group's other turns that began in the same state (of the same episode too, if it came back); a state
-    met once gives 0.
+    those of the group's other turns that began in the same anchor state (of the same episode too, if it came back); a
+    state met once gives 0, and where no state is met twice what is left is A_E. Language agents take ``info["state"]``
+    of the environment for the anchor, or where it has none its last observation, as the authors do, not the history.
 
     Args:
         rollouts: reads ``state``, ``step_reward``, ``turn``, ``mask``, ``reward`` and ``group``.

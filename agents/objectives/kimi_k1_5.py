@@ -10,13 +10,15 @@ from .parts.ops import group_baseline, group_max, log_ratios, masked_mean, maske
 def advantage(rollouts: Rollouts, *, length_weight: float = 0.0, threshold: float = 0.5) -> Tensor:
     """A_i = R_i - mean(R) over row i's group, R = r + length_weight * l; ``[B]``.
 
-    l = 0.5 - (len - min len) / (max len - min len) within the group for a right answer, min(0, l) for a wrong one:
-    brevity pays only if the answer is right. Where all lengths are equal, l = 0.
+    l = 0.5 - (len - min len) / (max len - min len) within the group for a correct completion, min(0, l) for an
+    incorrect one: brevity pays only if the completion is correct. Where all lengths are equal, l = 0. A group of one
+    has neither lengths nor a mean to be compared with: A_i = r_i.
 
     Args:
         rollouts: reads ``reward``, ``group`` and ``length``.
-        length_weight: of the length reward; the authors begin without and switch it on later.
-        threshold: an answer is right if its reward is above this.
+        length_weight: of the length reward. In the paper it follows a schedule, so that it is the parameter for one: 0
+            in a warm-up of plain policy optimisation, then constant; the paper gives neither number.
+        threshold: a completion is correct if its reward is above this.
 
     Paper: Kimi k1.5: Scaling Reinforcement Learning with LLMs (2025), sec. 2.3.2 (mean reward as baseline) and 2.3.3.
     """

@@ -22,7 +22,7 @@ how good credit can become, not how soon it does. ``docs/results/credit-probe/``
 import argparse
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +107,10 @@ class Probe(DialogueLanes[int]):
         """``ok``, and in the end whether the decisive utterance was right."""
         over = len(utterances) == self.turns
         return Reply("ok", True, over and utterances[self.decisive] == LETTERS[problem])
+
+    def state(self, problem: int, held: Conversation) -> Hashable:
+        """The turn, and what was said in the decisive one; replies tell neither."""
+        return len(held.utterances), *held.utterances[self.decisive : self.decisive + 1]
 
     def act(self, problem: int, held: Conversation) -> str:
         """The letter."""

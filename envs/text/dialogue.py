@@ -2,7 +2,8 @@
 
 What is observed is the new message alone: ``reset`` shows the prompt and ``step`` the environment's answer, never the
 history again. A policy appends it to its own tokens, so that what it wrote stays token for token as it was written;
-``info["transcript"]`` holds the whole as a tuple: the prompt, then each utterance and its answer.
+``info["transcript"]`` holds the whole as a tuple: the prompt, then each utterance and its answer. ``info["state"]``
+says where the game stands, equal for equal states, whatever led there; turns taken are no part of it.
 
 What makes no sense to the environment is part of the game: it says so, the turn is spent, and nothing else happens. Two
 named terms add up to the reward of a turn:
@@ -16,7 +17,7 @@ code of ArCHer: Training Language Model Agents via Hierarchical Multi-Turn RL (2
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -83,6 +84,10 @@ class DialogueLanes(ProblemLanes[Problem]):
     def reply(self, problem: Problem, utterances: Sequence[str]) -> Reply:
         """What is said to the last of ``utterances``, all that was said so far; the same for ever."""
 
+    def state(self, problem: Problem, held: Conversation) -> Hashable:
+        """Where the game stands: strings, numbers or tuples of them. Here what the environment said last."""
+        return held.messages[-1] if held.messages else held.prompt
+
     @abstractmethod
     def act(self, problem: Problem, held: Conversation) -> str:
         """What the expert says next."""
@@ -123,16 +128,17 @@ class DialogueLanes(ProblemLanes[Problem]):
         return tuple(held.messages[-1] if held.messages else held.prompt for held in self._held)
 
     def reset_info(self) -> Info:
-        """The problem of each lane, and the ``transcript`` so far, which is the prompt alone."""
-        return {**super().reset_info(), "transcript": self._transcripts()}
+        """The problem of each lane, the ``transcript`` so far, which is the prompt alone, and the ``state``."""
+        return {**super().reset_info(), "transcript": self._transcripts(), "state": self._states()}
 
     def step_info(self) -> Info:
-        """``success``, the terms whose sum is the reward, the ``transcript`` and how many turns it has (``turn``)."""
+        """``success``, the terms whose sum is the reward, the ``transcript``, its turns (``turn``) and ``state``."""
         return {
             "success": self._won.copy(),
             "reward_terms": self._terms(),
             "transcript": self._transcripts(),
             "turn": np.array([len(held.utterances) for held in self._held]),
+            "state": self._states(),
         }
 
     def expert_actions(self) -> tuple[str, ...]:
@@ -168,6 +174,9 @@ class DialogueLanes(ProblemLanes[Problem]):
             (held.prompt, *(line for turn in zip(held.utterances, held.messages, strict=True) for line in turn))
             for held in self._held
         ]
+
+    def _states(self) -> list[Hashable]:
+        return [self.state(problem, held) for problem, held in zip(self._problems, self._held, strict=True)]
 
     def _terms(self) -> dict[str, Floats]:
         if self._reward == "turns":

@@ -1,6 +1,6 @@
 """Games of guessing what somebody thinks of: a table of what is true of everything, questions about it, and guesses."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -154,6 +154,10 @@ class GuessingLanes(DialogueLanes[Problem]):
         if guess:
             return Reply(RIGHT, True, True) if number == problem.target else Reply("no", True, False)
         return Reply(self.table.replies[number][self.table.answers[problem.target, number]], True, False)
+
+    def state(self, problem: Problem, held: Conversation) -> Hashable:
+        """The numbers of the names that it can still be, whichever questions told."""
+        return tuple(self.candidates(problem, held.utterances).tolist())
 
     def act(self, problem: Problem, held: Conversation) -> str:
         """The most informative question, or a guess."""

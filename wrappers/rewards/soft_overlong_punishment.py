@@ -2,7 +2,7 @@
 
 from torch import Tensor
 
-from ..seams import Answers, Reward
+from ..components import Context, Episodes, Reward
 
 
 def soft_overlong_punishment(length: Tensor, *, max_length: int, buffer: int, penalty: float = 1.0) -> Tensor:
@@ -42,8 +42,8 @@ class SoftOverlongPunishment(Reward):
             raise ValueError(f"buffer is a number of tokens from 1 to max_length ({max_length}), got {buffer}")
         self.max_length, self.buffer, self.penalty = max_length, buffer, penalty
 
-    def shape(self, rollouts: Answers) -> Tensor:
+    def shape(self, episodes: Episodes, context: Context) -> Tensor:
         """Shaped rewards ``[B]``."""
-        return rollouts.reward + soft_overlong_punishment(
-            rollouts.length, max_length=self.max_length, buffer=self.buffer, penalty=self.penalty
+        return episodes.reward + soft_overlong_punishment(
+            episodes.length, max_length=self.max_length, buffer=self.buffer, penalty=self.penalty
         )

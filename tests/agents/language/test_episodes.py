@@ -68,10 +68,49 @@ def test_a_message_follows_an_end_written_or_not():
     assert tokenizer.message(np.array([50]), "no").tolist() == [END, *no, ANSWER]
 
 
-def test_states_are_equal_where_all_that_was_said_is():
-    assert state_number(5, []) == 5
-    assert state_number(5, ["a", "b"]) == state_number(5, ["a", "b"]) != state_number(5, ["ab", ""])
-    assert state_number(6, ["a", "b"]) != state_number(5, ["a", "b"])
+def test_states_are_equal_where_environment_and_problem_say_so():
+    assert state_number(5, ("a", 1)) == state_number(5, ("a", 1)) != state_number(5, ("a1",))
+    assert state_number(6, "a") != state_number(5, "a")
+    assert state_number(5, np.int64(3)) == state_number(5, 3) != state_number(5, "3")
+    assert state_number(5, np.array([1, 2])) == state_number(5, [1, 2])
+    assert state_number(5, "a") == 7304968403450184927  # in every process
+
+
+def states_of(env, texts: list[list[str]], seed: int = 3) -> list[list[int]]:
+    """The number of the state in which each turn of each episode began."""
+    prompts = [Tokenizer().prompt("?")] * len(texts)
+    answers = play(env, Tokenizer(), [seed] * len(texts), prompts, scripted(texts), lambda infos: True)
+    return [[turn.state for turn in answer.turns] for answer in answers]
+
+
+def test_states_are_what_is_known_not_what_was_said():
+    """Three turns: the same two questions in either order, and one that is asked twice, or not understood."""
+    first, second = "which continent?", "is it a capital?"
+    texts = [[first, second, "?"], [second, first, "?"], [first, first, first], ["?", "?", second]]
+    one, other, again, unclear = states_of(sb3_env(GAMES[1], 4, strings=True), texts)
+    assert one[0] == other[0] == again[0] == unclear[0] == unclear[1] == unclear[2]
+    assert one[1] == again[1] == again[2] != one[0]
+    assert one[2] == other[2]
+    assert other[1] not in (one[0], one[1])
+
+
+def test_an_environment_without_states_stands_where_its_last_observation_says():
+    class Silent(gymnasium.Wrapper):
+        """Tells no state."""
+
+        def reset(self, **kwargs):
+            observed, info = self.env.reset(**kwargs)
+            return observed, {key: value for key, value in info.items() if key != "state"}
+
+        def step(self, action):
+            *step, info = self.env.step(action)
+            return *step, {key: value for key, value in info.items() if key != "state"}
+
+    mode = gymnasium.vector.AutoresetMode.SAME_STEP
+    lanes = gymnasium.vector.SyncVectorEnv([lambda: Silent(gymnasium.make(GAMES[1]))] * 2, autoreset_mode=mode)
+    one, other = states_of(PolicyGradient._wrap_env(lanes), [["x", "x", "x"], ["y", "is it paris, or rome?", "z"]])
+    assert one == other  # the prompt, then "unclear" twice, whatever was said
+    assert one[0] != one[1] == one[2]
 
 
 @pytest.mark.parametrize("game", GAMES)

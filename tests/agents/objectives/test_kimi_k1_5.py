@@ -3,6 +3,7 @@ import torch
 
 from tiltyard.agents.objectives.kimi_k1_5 import advantage as length_reward
 from tiltyard.agents.objectives.kimi_k1_5 import loss as mirror_descent
+from tiltyard.agents.objectives.registry import load
 
 
 def test_advantage_by_hand(answers):
@@ -18,6 +19,17 @@ def test_a_long_wrong_answer_loses_and_equal_lengths_change_nothing(answers):
     assert length_reward(rollouts, length_weight=1.0).tolist() == [0.25, -0.25]  # 0 and -0.5
     rollouts, _ = answers([1.0, 0.0], [[-1.0] * 2] * 2)
     assert length_reward(rollouts, length_weight=1.0).tolist() == [0.5, -0.5]
+
+
+def test_the_length_reward_can_be_switched_on(answers):
+    """A warm-up without it, then a constant weight: at each moment the advantage is linear in the weight."""
+    rollouts, _ = answers([1.0, 1.0, 0.0, 0.0], [[-1.0] * n for n in (2, 4, 3, 5)])
+    plain, half, whole = (load("kimi-k1-5", length_weight=weight).advantage(rollouts) for weight in (0.0, 0.5, 1.0))
+    assert torch.equal(plain, load("kimi-k1-5").advantage(rollouts))
+    assert plain.tolist() == [0.5, 0.5, -0.5, -0.5]
+    assert torch.allclose(half - plain, (whole - plain) / 2)
+    # l = 1/2, -1/6, min(0, 1/6) and -1/2, of mean -1/24
+    assert (whole - plain).tolist() == pytest.approx([13 / 24, -3 / 24, 1 / 24, -11 / 24])
 
 
 def test_loss_by_hand(answers):

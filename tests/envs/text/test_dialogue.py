@@ -8,6 +8,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from tiltyard.envs import InvalidAction
+from tiltyard.envs.text.dialogue import DialogueLanes
 from tiltyard.envs.text.guess_my_city import GuessMyCity, GuessMyCityEnv, GuessMyCityVectorEnv
 from tiltyard.envs.text.twenty_questions import TwentyQuestions, TwentyQuestionsEnv, TwentyQuestionsVectorEnv
 
@@ -153,3 +154,14 @@ def test_a_page_shows_the_game() -> None:
         pages.append(env.render())
     assert all(page.shape == (360, 640, 3) for page in pages)
     assert all((a != b).any() for a, b in zip(pages, pages[1:], strict=False))
+
+
+def test_the_state_of_a_game_that_has_no_better_one_is_what_was_said_last() -> None:
+    class Echo(TwentyQuestions):
+        state = DialogueLanes.state
+
+    env = Echo(2)
+    env.begin(np.arange(2), np.array([3, 4]), np.zeros(2, np.int64))
+    assert env.reset_info()["state"] == list(env.observe())
+    env.advance(["hello", "is it alive?"], np.ones(2, np.bool_))
+    assert env.step_info()["state"] == list(env.observe())

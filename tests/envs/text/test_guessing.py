@@ -284,3 +284,19 @@ def test_the_expert_guesses_once_it_is_one_of_two_and_asks_before(name: str, lef
 def test_a_level_that_does_not_exist_is_refused(name: str, level: object) -> None:
     with pytest.raises(ValueError, match=r"unknown level .* \(valid: 1, 2, 3, 4, 5\)"):
         GAMES[name][1](1, level=level)
+
+
+@each_game
+def test_the_state_is_what_it_can_still_be_whatever_was_said(name: str) -> None:
+    lanes = GAMES[name][1](1)
+    problem = lanes.problems([4], [0])[0]
+    wrong = next(i for i in problem.names if i != problem.target)
+    guess, question = f"is it {lanes.table.names[wrong]}?", f"{lanes.table.questions[0]}?"
+
+    def state(*said: str) -> Any:
+        return lanes.state(problem, Conversation("", list(said), ["no"] * len(said)))
+
+    assert state() == state("hm") == problem.names
+    assert state(guess) == state(guess, guess) == tuple(i for i in problem.names if i != wrong)
+    assert state(guess, question) == state(question, guess)
+    assert problem.target in state(question, guess)

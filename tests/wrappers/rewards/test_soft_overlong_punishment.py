@@ -18,7 +18,7 @@ def test_by_hand():
 def test_correct_and_incorrect_completions_pay_alike():
     rollouts = SimpleNamespace(reward=torch.tensor([1.0, 1.0, 0.0, 0.0]), length=torch.tensor([8, 10, 9, 10]))
     reward = load({"name": "soft-overlong-punishment", "max_length": 10})  # of which a fifth is the buffer
-    assert reward.shape(rollouts).tolist() == [1.0, 0.0, -0.5, -1.0]
+    assert reward.shape(rollouts, None).tolist() == [1.0, 0.0, -0.5, -1.0]
 
 
 @pytest.mark.parametrize("buffer", [0, 11])
