@@ -5,12 +5,14 @@
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from math import isnan
 from pathlib import Path
 
 from ..agents.catalogue import ROWS as AGENTS
 from ..agents.objectives.catalogue import ROWS as METHODS
 from ..envs.catalogue import ROWS as ENVS
+from ..envs.catalogue import Row as Env
 from ..papers import cited
 from ..wrappers.catalogue import PERTURBATIONS, PRACTICE
 from ..wrappers.catalogue import REWARDS as CONTROL_REWARDS
@@ -29,21 +31,21 @@ README = Path(__file__).resolve().parents[1] / "README.md"
 RESULTS = README.parent / "docs" / "results"
 
 
-def envs() -> Content:
-    """Environments."""
+def envs(of: Iterable[Env] = ENVS) -> Content:
+    """Environments; those that a server or a device stands behind say so beside their domain."""
     columns = ("id", "domain", "what it is", "random#", "blind#", "expert#", "blind / expert success#", "steps#")
     rows: Rows = [
         (
             row.id,
-            row.domain,
+            row.domain if row.tier == "simulated" else f"{row.domain}, {row.tier}",
             row.summary,
             _number(row.random_score),
-            "-" if row.blind_score is None else _number(row.blind_score),
+            _number(row.blind_score),
             _number(row.expert_score),
-            f"{'-' if row.blind_success is None else f'{row.blind_success:.0%}'} / {row.expert_success:.0%}",
+            f"{_share(row.blind_success)} / {_share(row.expert_success)}",
             str(row.max_episode_steps),
         )
-        for row in ENVS
+        for row in of
     ]
     return "Environments", columns, rows
 
@@ -181,7 +183,13 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _number(value: float) -> str:
+def _share(value: float | None) -> str:
+    return "-" if value is None or isnan(value) else f"{value:.0%}"
+
+
+def _number(value: float | None) -> str:
+    if value is None or isnan(value):
+        return "-"
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.2f}"
 
 

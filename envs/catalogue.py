@@ -12,10 +12,10 @@ from gymnasium.envs.registration import register, registry
 from .. import unknown
 from ..plugins import import_named
 from ..plugins import rows as plugin_rows
-from .row import Domain, Row
+from .row import PROMISES, Domain, Row
 from .rows import driving, gui, robotics, text
 
-__all__ = ["ROWS", "Domain", "Row", "find", "find_scored", "register_all", "resolve", "rows"]
+__all__ = ["PROMISES", "ROWS", "Domain", "Row", "find", "find_scored", "register_all", "resolve", "rows"]
 
 ROWS: tuple[Row, ...] = (*text.ROWS, *gui.ROWS, *driving.ROWS, *robotics.ROWS)
 """Ours."""
@@ -74,5 +74,6 @@ def register_all(those: Iterable[Row] = ROWS) -> None:
                 entry_point=row.entry_point,
                 vector_entry_point=row.vector_entry_point,
                 max_episode_steps=row.max_episode_steps or None,
+                nondeterministic=not row.promises("deterministic"),
                 kwargs=dict(row.kwargs),
             )

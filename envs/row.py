@@ -5,6 +5,18 @@ from math import isfinite, nan
 from typing import Any, Literal
 
 Domain = Literal["text", "gui", "driving", "robotics", "other"]
+Tier = Literal["simulated", "live"]
+Promise = Literal["vector", "deterministic", "scored"]
+
+PROMISES: dict[Tier, frozenset[Promise]] = {
+    "simulated": frozenset({"vector", "deterministic", "scored"}),
+    "live": frozenset(),
+}
+"""What a row of ours keeps beside the rest of the contract, by tier.
+
+A native vector environment; the same trajectory for the same seed and actions; measured scores and success rates of a
+random policy, of the expert and of the best blind policy.
+"""
 
 
 @dataclass(frozen=True)
@@ -26,6 +38,8 @@ class Row:
             nothing (:mod:`tiltyard.benchmarks.blind`), or answers in a fixed form; ``None`` where nobody has looked.
         blind_success: share of test episodes that the most successful of them solves.
         blind_policy: the best one's name, which says all that it does.
+        tier: "simulated", or "live" where a real server or device stands behind it, which promises less
+            (:data:`PROMISES`).
         splits: whether it takes ``split="train" | "test"``. One that does not is evaluated at seeds of their own.
     """
 
@@ -43,6 +57,11 @@ class Row:
     blind_success: float | None = None
     blind_policy: str = ""
     splits: bool = True
+    tier: Tier = "simulated"
+
+    def promises(self, *names: Promise) -> bool:
+        """Whether its tier promises all of ``names``."""
+        return PROMISES[self.tier].issuperset(names)
 
     @property
     def scored(self) -> bool:

@@ -27,7 +27,7 @@ def keep_freed_memory() -> None:
     """Lets the C library keep what tensors free, where it is glibc: the next update needs the same sizes again.
 
     Otherwise megabytes go back to the system every update, and come back zeroed page by page: a third of the time of a
-    critic's backward pass. It holds for the whole process, so what learns with these updates calls it; no import does.
+    critic's backward pass. It holds for the whole process: agents that learn with these updates call it.
     """
     if sys.platform == "linux" and hasattr(library := ctypes.CDLL(None), "gnu_get_libc_version"):
         top_pad, trim_threshold, mmap_threshold = -2, -1, -3  # their numbers in malloc.h

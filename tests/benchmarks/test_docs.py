@@ -1,6 +1,7 @@
 import pytest
 
 from tiltyard.benchmarks import docs
+from tiltyard.envs.catalogue import Row
 
 
 def test_pages_of_results_are_listed_with_their_commands(tmp_path, monkeypatch):
@@ -20,3 +21,10 @@ def test_pages_of_results_are_listed_with_their_commands(tmp_path, monkeypatch):
     (tmp_path / "results" / "odd" / "README.md").write_text("# Odd ones\n\nno command")
     with pytest.raises(ValueError, match="has no line that begins with Command"):
         docs.results()
+
+
+def test_the_table_says_which_environments_are_live_and_what_is_not_known_of_them():
+    row = Row("live/Shop-v0", "shop:Shop", None, "gui", "A real shop", max_episode_steps=9, tier="live")
+    _, _, (cells,) = docs.envs([row])
+    assert cells == ("live/Shop-v0", "gui, live", "A real shop", "-", "-", "-", "- / -", "9")
+    assert {cells[1] for cells in docs.envs()[2]} == {"text", "gui", "driving", "robotics"}
