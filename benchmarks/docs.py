@@ -1,6 +1,7 @@
-"""Tables made from the catalogues: for ``tiltyard list``, and, as Markdown, between the marks of README.md.
+"""Tables made from the catalogues: for ``tiltyard list``, and, as Markdown, for the pages of the documentation site.
 
-``python -m tiltyard.benchmarks.docs`` rewrites the README's tables, ``--check`` only says whether they are current.
+A page has a pair of marks for each: ``<!-- tiltyard:envs --> ... <!-- /tiltyard:envs -->``.
+``python -m tiltyard.benchmarks.docs`` rewrites what is between them, ``--check`` only says whether it is current.
 """
 
 import sys
@@ -14,12 +15,15 @@ from ..agents.objectives.catalogue import ROWS as METHODS
 from ..envs.catalogue import ROWS as ENVS
 from ..envs.catalogue import Row as Env
 from ..papers import cited
+from ..papers import find as find_paper
 from ..wrappers.catalogue import PERTURBATIONS, PRACTICE
 from ..wrappers.catalogue import REWARDS as CONTROL_REWARDS
 from ..wrappers.curricula.catalogue import CONTROL
 from ..wrappers.curricula.catalogue import ROWS as CURRICULA
 from ..wrappers.guidance.catalogue import ROWS as GUIDANCE
 from ..wrappers.rewards.catalogue import ROWS as REWARDS
+from .commands_page import commands_page
+from .index import Part, parts, summary_of
 from .runs import Run
 from .suites import SUITES, Entry, Task
 
@@ -27,8 +31,8 @@ Rows = list[tuple[str, ...]]
 Content = tuple[str, tuple[str, ...], Rows]
 """Title, column names (``#`` at the end: a number) and rows."""
 
-README = Path(__file__).resolve().parents[1] / "README.md"
-RESULTS = README.parent / "docs" / "results"
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+RESULTS = DOCS / "results"
 
 
 def envs(of: Iterable[Env] = ENVS) -> Content:
@@ -130,7 +134,7 @@ def results() -> Content:
         command = next((line for line in lines if line.startswith("Command: `")), None)
         if command is None:
             raise ValueError(f"{page} has no line that begins with Command: `, as every page of results needs")
-        link = f"[{summaries.get(heading, heading)}]({page.relative_to(README.parent)})"
+        link = f"[{summaries.get(heading, heading)}]({page.relative_to(DOCS)})"
         rows.append((name, link, f"`{command.split('`')[1]}`"))
     return "Results", ("page", "what was measured", "command"), rows
 
@@ -143,8 +147,6 @@ TABLES: dict[str, Callable[[], Content]] = {
     "suites": suites,
 }
 """What ``tiltyard list`` shows."""
-IN_README: dict[str, Callable[[], Content]] = {**TABLES, "results": results}
-"""An installed package has no pages of results."""
 
 
 def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -154,33 +156,85 @@ def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def filled(text: str) -> str:
-    """``text`` with a fresh table between each pair of marks ``<!-- tiltyard:envs --> ... <!-- /tiltyard:envs -->``.
+def agents_page() -> str:
+    """The agents, with their source files and their papers' links."""
+    built = {part.handle: part for part in parts() if part.kind == "agent"}
+    columns = ("agent", "domains", "what it is", "source", "paper")
+    return markdown(columns, [(*row[:3], *_sourced(built[row[0]])) for row in agents()[2]])
+
+
+def methods_page() -> str:
+    """The methods of language agents, with what each is, its source files and its paper's link."""
+    built = [part for part in parts() if part.kind == "method"]
+    rows = [(part.handle, _what(part), *_sourced(part)) for part in built]
+    return markdown(("method", "what it is", "source", "paper"), rows)
+
+
+def wrappers_page() -> str:
+    """Curricula, guidance, rewards, practice and perturbations, with their source files and their papers' links."""
+    kinds = {row[0]: row[1] for row in wrappers()[2]}
+    built = [part for part in parts() if part.handle in kinds and part.kind == kinds[part.handle].split()[0]]
+    rows = [(part.handle, kinds[part.handle], summary_of(part), *_sourced(part)) for part in built]
+    return markdown(("name", "kind", "what it is", "source", "paper"), rows)
+
+
+def _what(part: Part) -> str:
+    """The first line of a method's own file; of a method without one, the shared functions it is made of."""
+    if ".parts." not in part.entries[0]:
+        return summary_of(part)
+    names = ", ".join(f"`{entry.partition(':')[2]}`" for entry in part.entries)
+    values = ", ".join(f"`{name}={value}`" for name, value in part.params)
+    return f"Shared parts: {names}" + (f", with {values}" if values else "")
+
+
+def _sourced(part: Part) -> tuple[str, str]:
+    paper = find_paper(part.paper)
+    return f"`{part.sources[0]}`", f"[{paper.cited}]({paper.link})" if paper.link else paper.cited
+
+
+def _page(content: Callable[[], Content]) -> Callable[[], str]:
+    return lambda: markdown(*content()[1:])
+
+
+ON_PAGES: dict[str, tuple[str, Callable[[], str]]] = {
+    "envs": ("environments.md", _page(envs)),
+    "agents": ("agents.md", agents_page),
+    "methods": ("methods.md", methods_page),
+    "wrappers": ("wrappers.md", wrappers_page),
+    "suites": ("suites.md", _page(suites)),
+    "results": ("results.md", _page(results)),
+    "commands": ("command-line.md", commands_page),
+}
+"""The page in ``docs/`` and the Markdown of each pair of marks."""
+
+
+def filled(page: str, text: str) -> str:
+    """The ``text`` of a page with what is fresh between its marks.
 
     Raises:
         ValueError: a pair is missing.
     """
-    for name, content in IN_README.items():
-        start, end = f"<!-- tiltyard:{name} -->", f"<!-- /tiltyard:{name} -->"
-        before, opened, rest = text.partition(start)
-        _, closed, after = rest.partition(end)
-        if not opened or not closed:
-            raise ValueError(f"{README.name} has no marks {start} ... {end}")
-        _, columns, rows = content()
-        text = f"{before}{start}\n{markdown(columns, rows)}\n{end}{after}"
+    for name, (where, content) in ON_PAGES.items():
+        if where == page:
+            start, end = f"<!-- tiltyard:{name} -->", f"<!-- /tiltyard:{name} -->"
+            before, opened, rest = text.partition(start)
+            _, closed, after = rest.partition(end)
+            if not opened or not closed:
+                raise ValueError(f"docs/{page} has no marks {start} ... {end}")
+            text = f"{before}{start}\n{content()}\n{end}{after}"
     return text
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Writes the tables, or with ``--check`` says whether they are current; returns the exit code."""
-    old = README.read_text()
-    new = filled(old)
-    if arguments == ["--check"]:
-        if new != old:
-            print(f"{README.name} is out of date: run make docs", file=sys.stderr)
-        return int(new != old)
-    README.write_text(new)
-    return 0
+    """Writes the pages, or with ``--check`` says which are out of date; returns the exit code."""
+    old = {page: (DOCS / page).read_text(encoding="utf-8") for page, _ in ON_PAGES.values()}
+    stale = {page: new for page, text in old.items() if (new := filled(page, text)) != text}
+    for page, text in stale.items():
+        if arguments == ["--check"]:
+            print(f"docs/{page} is out of date: run make docs", file=sys.stderr)
+        else:
+            (DOCS / page).write_text(text, encoding="utf-8")
+    return int(bool(stale) and arguments == ["--check"])
 
 
 def _share(value: float | None) -> str:

@@ -168,6 +168,11 @@ def _plans(paper: Paper) -> Iterator[str]:
     yield from _field("check", paper.check)
 
 
+def summary_of(part: Part) -> str:
+    """What ``part`` is, in one line: the first of its file's docstring."""
+    return _documented(part.entries[0])[0]
+
+
 def _field(name: str, text: str) -> Iterable[str]:
     return [f"  {name:<9} {text}"] if text else []
 

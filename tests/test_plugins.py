@@ -1,4 +1,4 @@
-"""The package of docs/adding.md ("Bring your own environment or agent from outside"), installed and used."""
+"""The package of docs/adding/outside.md ("A plugin"), installed and used."""
 
 import json
 import os
@@ -12,7 +12,7 @@ import pytest
 from tiltyard.benchmarks import Run
 
 ROOT = Path(__file__).parents[1]
-RECIPE = (ROOT / "docs" / "adding.md").read_text().partition("## Bring your own")[2]
+RECIPE = (ROOT / "docs" / "adding" / "outside.md").read_text()
 PYTHONPATH = [str(ROOT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
 
 

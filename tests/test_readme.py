@@ -1,10 +1,10 @@
-"""README.md's code is run, block after block: bash in one folder, each Python block by itself, with smaller numbers.
+"""The code of README.md and of the site's pages is run, page after page, each in an empty folder and in its order.
 
 ``SMALLER`` says for each line how it is made small; a line it does not name is run as it stands. What is not run here
-is in ``ELSEWHERE``, with the reason and the test that looks after it.
+is in ``ELSEWHERE``, with the reason and the test that looks after it. A block that follows a file's name on a line of
+its own is written to that file.
 """
 
-import contextlib
 import glob
 import re
 import shlex
@@ -16,13 +16,25 @@ import pytest
 import tiltyard.benchmarks
 from tiltyard.benchmarks.cli import main
 
-README = Path(__file__).parents[1] / "README.md"
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+PAGES = [README, ROOT / "docs/index.md", ROOT / "docs/environments.md", ROOT / "docs/methods.md"]
+PAGES += sorted((ROOT / "docs" / "tutorials").glob("*.md"))
 ELSEWHERE = {
     "git clone": "a clone is what these tests run in",
     "make race": "the default race takes minutes: test_make_does_what_the_readme_says; the suite's own tests race it",
     "make test": "it would run this test: test_make_does_what_the_readme_says",
-    "tiltyard claim rliable": "half a minute and more: test_the_claim_of_the_readme (slow)",
+    "tiltyard claim rliable": "half a minute and more: test_the_claim_of_the_first_tutorial (slow)",
 }
+MADE = {
+    "README.md": (),
+    "first-race.md": ("site/index.html", "report/README.md"),
+    "control.md": ("phone.gif", "hopper.zip"),
+    "offline.md": ("returns.png",),
+    "language.md": ("sums.safetensors", "game.gif"),
+    "own-agent.md": ("site/index.html",),
+}
+"""Files that a page's code leaves."""
 SUITE = """
 seeds = [0, 1, 2]
 [[tasks]]
@@ -53,11 +65,13 @@ settings = {episodes = 2}
 QUICK = "--eval-episodes 3 --eval-points 1"
 SMALLER = (
     (r"--steps 2e4 --out runs/mine", f"--steps 6e1 --out runs/mine --set learning_starts=8 {QUICK}"),
-    (r"--video phone.gif", "--video phone.gif --episodes 1 --steps 3"),
+    (r"--steps 20000 --set n_steps=256", f"--steps 64 --set n_steps=8 {QUICK}"),
+    (r"--video (phone|game).gif", r"--video \1.gif --episodes 1 --steps 3"),
     (r"(evaluate .*)", r"\1 --episodes 3"),
     (r"race smoke --agents ppo,dqn --seeds 0-4", "race smoke.toml --agents ppo,dqn --seeds 0 --workers 1"),
     (r"(race|report) manipulation-v1", r"\1 arm.toml"),
     (r"(race arm.toml .*)", r"\1 --seeds 0 --workers 1"),
+    (r"(race my_suite.toml .*)", r"\1 --agents my_agents:CuriousPPO --seeds 0 --workers 1"),
     (r"--policy expert --episodes 20", "--policy expert --episodes 3"),
     (r"--agent serl --steps 4000", f"--agent serl --steps 6 --set learning_starts=2 {QUICK}"),
     (r"--policy medium", "--policy random --episodes 2 --id tiltyard/hopper/medium-v0"),  # it trains for minutes
@@ -65,16 +79,24 @@ SMALLER = (
     (r"offline_steps=1e4", f"offline_steps=3 {QUICK}"),
     (r"--steps 2000 --noise", "--steps 2 --episodes 4 --noise"),
     (r"--steps 6000", f"--steps 8 --set n_envs=8 prompts_per_batch=2 group_size=4 {QUICK}"),
+    (r"budget = [\d_]+", "budget = 64"),
+    (r"eval_episodes = \d+", "eval_episodes = 3"),
+    (r"eval_points = \d+", "eval_points = 1"),
+    (r"params = \{ n_envs = 8 \}", "params = { n_steps = 8 }"),
+    (r"(?<=learn\()[\d_]+(?=\))", "64"),
+    (r"(?<=backward, )[\d_]+", "64"),
+    (r"(?<=episodes=)\d+", "3"),
 )
 
 
-def blocks(kind):
-    text = README.read_text(encoding="utf-8")
-    return [match[1] for match in re.finditer(rf"^```{kind}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)]
+def blocks(page):
+    """File name or "", language and text of each block of a page."""
+    text = page.read_text(encoding="utf-8")
+    return re.findall(r"(?:^`([\w.]+)`\n\n)?^```(\w+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
-def commands():
-    return [line for block in blocks("bash") for line in block.splitlines() if not line.startswith("#")]
+def commands(page):
+    return [line for _, kind, text in blocks(page) if kind == "bash" for line in text.splitlines()]
 
 
 def words(line):
@@ -82,67 +104,83 @@ def words(line):
     return [name for word in shlex.split(line, comments=True) for name in (sorted(glob.glob(word)) or [word])]
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
     """An empty folder to work in, with datasets of its own."""
-    made = tmp_path_factory.mktemp("readme")
-    with pytest.MonkeyPatch.context() as patch, contextlib.chdir(made):
-        patch.setenv("MINARI_DATASETS_PATH", str(made / "datasets"))
-        (made / "smoke.toml").write_text(SMOKE)
-        (made / "arm.toml").write_text(ARM)
-        yield made
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "datasets"))
+    (tmp_path / "smoke.toml").write_text(SMOKE)
+    (tmp_path / "arm.toml").write_text(ARM)
+    return tmp_path
 
 
-def small(line):
+def small(text):
     for pattern, smaller in SMALLER:
-        line = re.sub(pattern, smaller, line)
-    return line
+        text = re.sub(pattern, smaller, text)
+    return text
 
 
-def smaller_python(block):
-    for pattern, smaller in (
-        (r"learn\([\d_]+\)", "learn(64)"),
-        (r"(backward, )[\d_]+", r"\g<1>64"),
-        (r"episodes=\d+", "episodes=3"),
-    ):
-        block = re.sub(pattern, smaller, block)
-    return block
-
-
-def test_the_commands_run_in_the_readmes_order(folder, capsys):
-    for line in commands():
+def run_commands(text):
+    for line in text.splitlines():
         if any(line.startswith(name) for name in ELSEWHERE):
             continue
         name, *arguments = words(small(line))
         assert name == "tiltyard", f"say in ELSEWHERE what looks after {line!r}"
-        assert main(arguments) == 0, f"{line}: {capsys.readouterr().err}"
-    for made in ("phone.gif", "site/index.html", "report/README.md", "returns.png", "sums.safetensors"):
-        assert (folder / made).is_file()
+        assert main(arguments) == 0, line
 
 
-@pytest.mark.parametrize("block", range(len(blocks("python"))))
-def test_each_python_block_runs_by_itself(folder, block):
-    exec(compile(smaller_python(blocks("python")[block]), f"README.md, Python block {block}", "exec"), {})
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_code_of_a_page_runs_in_its_order(page, folder):
+    scope: dict = {}
+    for file, kind, text in blocks(page):
+        if file:
+            (folder / file).write_text(small(text))
+        elif kind == "bash":
+            run_commands(text)
+        elif kind == "python":
+            exec(compile(small(text), f"{page.name}:\n{text}", "exec"), scope)
+    assert [made for made in MADE.get(page.name, ()) if not (folder / made).is_file()] == []
 
 
 @pytest.mark.parametrize("name", ["race", "test"])
 def test_make_does_what_the_readme_says(name):
-    done = subprocess.run(["make", "-n", name], cwd=README.parent, capture_output=True, text=True, check=True)
+    done = subprocess.run(["make", "-n", name], cwd=ROOT, capture_output=True, text=True, check=True)
     wanted = {"race": ("tiltyard race smoke", "tiltyard leaderboard"), "test": ("-m pytest",)}[name]
     assert all(words in done.stdout for words in wanted)
 
 
+def test_the_readme_is_short():
+    assert len(README.read_text(encoding="utf-8").splitlines()) <= 200
+
+
+def test_the_readmes_links_resolve_in_the_repository():
+    links = re.findall(r"\]\(([^)#]+)", README.read_text(encoding="utf-8"))
+    assert [link for link in links if not link.startswith("https://") and not (ROOT / link).is_file()] == []
+
+
+def test_headline_results_stand_on_the_pages_that_they_link():
+    rows = re.findall(r"^\|.*\| (.*) \| \[[\w-]+\]\((docs/results/.*)\) \|$", README.read_text(), re.MULTILINE)
+    assert len(rows) >= 5
+    for answer, page in rows:
+        numbers = re.findall(r"\d+(?:\.\d+)?%?", answer)
+        text = (ROOT / page).read_text(encoding="utf-8")
+        missing = [number for number in numbers if not re.search(rf"(?<![\d.]){re.escape(number)}(?![\d%])", text)]
+        assert missing == [], f"{page} does not say {missing}"
+
+
 @pytest.mark.slow
-def test_the_claim_of_the_readme(folder):
+def test_the_claim_of_the_first_tutorial(folder):
     assert main(["claim", "rliable"]) == 0
 
 
 @pytest.mark.slow
-def test_the_demonstrations_of_the_readme_are_enough(folder):
-    """What the README says of SERL from 20 demonstrations: every test problem is solved."""
-    line = next(line for line in commands() if "--policy expert --episodes 20" in line)
-    assert main([*words(line)[1:], "--force"]) == 0
-    (block,) = [block for block in blocks("python") if "peginsertion" in block]
+def test_the_demonstrations_of_the_offline_tutorial_are_enough(folder):
+    """What the page says of SERL from 20 demonstrations: every test problem is solved."""
+    page = ROOT / "docs" / "tutorials" / "offline.md"
+    line = next(line for line in commands(page) if "--policy expert --episodes 20" in line)
+    assert main(words(line)[1:]) == 0
+    (block,) = [text for _, kind, text in blocks(page) if kind == "python" and "peginsertion" in text]
     scope: dict = {}
     exec(block, scope)
     found = tiltyard.benchmarks.evaluate(scope["agent"], "tiltyard/PegInsertion-v0", episodes=100)

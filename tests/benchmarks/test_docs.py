@@ -5,7 +5,7 @@ from tiltyard.envs.catalogue import Row
 
 
 def test_pages_of_results_are_listed_with_their_commands(tmp_path, monkeypatch):
-    monkeypatch.setattr(docs, "README", tmp_path / "README.md")
+    monkeypatch.setattr(docs, "DOCS", tmp_path)
     monkeypatch.setattr(docs, "RESULTS", tmp_path / "results")
     for name, text in (
         ("smoke", "# smoke\n\nCommand: `make race`, twice"),
@@ -28,3 +28,43 @@ def test_the_table_says_which_environments_are_live_and_what_is_not_known_of_the
     _, _, (cells,) = docs.envs([row])
     assert cells == ("live/Shop-v0", "gui, live", "A real shop", "-", "-", "-", "- / -", "9")
     assert {cells[1] for cells in docs.envs()[2]} == {"text", "gui", "driving", "robotics"}
+
+
+def test_pages_are_checked_and_filled_between_their_marks(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(docs, "DOCS", tmp_path)
+    monkeypatch.setattr(docs, "ON_PAGES", {"one": ("page.md", lambda: "fresh")})
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- tiltyard:one -->\nstale\n<!-- /tiltyard:one -->\nafter\n")
+    assert docs.main(["--check"]) == 1
+    assert "docs/page.md is out of date: run make docs" in capsys.readouterr().err
+    assert docs.main([]) == 0
+    assert page.read_text() == "before\n<!-- tiltyard:one -->\nfresh\n<!-- /tiltyard:one -->\nafter\n"
+    assert docs.main(["--check"]) == 0
+    page.write_text("no marks")
+    with pytest.raises(ValueError, match=r"docs/page.md has no marks <!-- tiltyard:one -->"):
+        docs.main(["--check"])
+
+
+@pytest.mark.parametrize(
+    ("table", "row"),
+    [
+        (docs.agents_page, "| `sac` | driving, robotics | Soft actor-critic"),
+        (docs.methods_page, "| `gspo` | GSPO: clipped surrogate"),
+        (docs.methods_page, "| `rloo` | Shared parts: `leave_one_out`, `log_likelihood`, `sequence_sum` |"),
+        (docs.wrappers_page, "| `ghpo` | guidance of language agents |"),
+    ],
+    ids=["agents", "methods", "shared parts", "wrappers"],
+)
+def test_tables_say_what_each_row_is_and_where(table, row):
+    (line,) = [line for line in table().splitlines() if line.startswith(row)]
+    assert ".py` | " in line
+    assert "(https://" in line
+
+
+def test_every_row_is_in_its_table():
+    for table, rows in (
+        (docs.agents_page, docs.AGENTS),
+        (docs.methods_page, docs.METHODS),
+        (docs.wrappers_page, docs.wrappers()[2]),
+    ):
+        assert len(table().splitlines()) == len(rows) + 2
