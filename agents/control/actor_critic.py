@@ -3,24 +3,29 @@
 import math
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any, ClassVar, TypeVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+import numpy as np
 import torch as th
 from gymnasium.spaces import Box
-from stable_baselines3.common.buffers import ReplayBuffer
-from stable_baselines3.common.noise import ActionNoise
 from stable_baselines3.common.policies import BasePolicy
-from stable_baselines3.common.type_aliases import RolloutReturn, Schedule
+from stable_baselines3.common.type_aliases import MaybeCallback, RolloutReturn
 from stable_baselines3.common.utils import configure_logger
 from stable_baselines3.common.vec_env import VecEnv
 from torch import Tensor
 
-from .data_agent import DataAgent
+from .base import OffPolicyAgent
+from .datasets import Transitions
 from .networks import ActorCriticCnnPolicy, ActorCriticMultiInputPolicy, ActorCriticPolicy, Critics
 from .overlap import Overlapped
-from .replay import OWN, Batch, RowReplay, fits, sources
-from .trajectory_weighting import check_sampler
+from .replay import DATASET, OWN, Batch, Columns, Demonstrations, FloatArray, RowReplay, fits, sources
+from .settings import OffPolicySettings, takes
+from .trajectory_weighting import sampling_weights
 from .updates import keep_freed_memory, polyak
+
+if TYPE_CHECKING:
+    from minari import MinariDataset
 
 Metrics = dict[str, Tensor]
 AHEAD = 16
@@ -28,7 +33,7 @@ AHEAD = 16
 Self = TypeVar("Self", bound="ActorCritic")
 
 
-class ActorCritic(DataAgent):
+class ActorCritic(OffPolicyAgent):
     """An agent that learns critics and an actor from transitions; a method adds :meth:`update`.
 
     Online, transitions come from the environment; offline (:meth:`learn_offline`) from a dataset; and where an agent
@@ -37,35 +42,7 @@ class ActorCritic(DataAgent):
     >>> agent = tiltyard.agents.make("iql", "tiltyard/Hopper-v5")                             # doctest: +SKIP
     >>> agent.learn_offline("tiltyard/hopper/medium-v0", 10_000).learn(20_000)               # doctest: +SKIP
 
-    Args:
-        policy: "MlpPolicy", "CnnPolicy" or "MultiInputPolicy".
-        env: any environment with Box actions, or its id.
-        learning_rate: of all networks.
-        buffer_size: transitions kept.
-        learning_starts: environment steps before the first update.
-        batch_size: transitions an update.
-        tau: step of the target networks.
-        gamma: discount.
-        train_freq: environment steps between calls of :meth:`train`, or ``(n, "episode")``.
-        gradient_steps: updates a call (-1: as many as steps taken).
-        action_noise: added to exploring actions: a number is the standard deviation of Gaussian noise.
-        replay_buffer_class: chosen by the spaces if None.
-        replay_buffer_kwargs: its keywords.
-        n_steps: of n-step returns.
-        offline_ratio: share of each online batch that is drawn from the dataset, if one was given; None draws from both
-            as if they were one buffer.
-        sampler: how often a dataset's trajectories are drawn: "uniform", "return-weighting" or "advantage-weighting";
-            see :mod:`~.trajectory_weighting`.
-        sampler_temperature: of the weighting samplers; small prefers the best trajectories more.
-        matmul_precision: of the networks' hidden layers: "fp32", or "bf16" where the processor has it.
-        overlap: learn while the environments step, in another thread: one core more at work, and actions that are
-            chosen before the last step's updates instead of after them.
-        stats_window_size: episodes in logged means.
-        tensorboard_log: folder.
-        policy_kwargs: of :class:`~.networks.ActorCriticPolicy`.
-        verbose: 0, 1 or 2.
-        seed: of all randomness.
-        device: where tensors live.
+    Settings are those of :class:`~.settings.OffPolicySettings` and the method's own.
     """
 
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {
@@ -76,77 +53,70 @@ class ActorCritic(DataAgent):
     acts_in = (Box,)
     policy_defaults: ClassVar[dict[str, Any]] = {}
     """Keywords of the policy that the method asks for."""
+    needs_data: ClassVar[bool] = False
+    """Whether there is nothing to learn before a dataset is given."""
+    saved_parts: ClassVar[tuple[str, ...]] = ()
+    """Attributes that checkpoints hold besides the networks: modules, and optimisers where they are not None."""
+    saved_tensors: ClassVar[tuple[str, ...]] = ()
+    """Tensors that checkpoints hold."""
+    settings: OffPolicySettings
+    _changeable: frozenset[str] = frozenset()
+    offline_ratio: float | None
+    sampler: str
+    sampler_temperature: float
+    matmul_precision: str
+    overlap: bool
     policy: ActorCriticPolicy
     actor: Any
     critic: Critics
     critic_target: Critics
 
-    def __init__(
-        self,
-        policy: str | type[ActorCriticPolicy],
-        env: Any,
-        *,
-        learning_rate: float | Schedule = 3e-4,
-        buffer_size: int = 1_000_000,
-        learning_starts: int = 100,
-        batch_size: int = 256,
-        tau: float = 0.005,
-        gamma: float = 0.99,
-        train_freq: int | tuple[int, str] = 1,
-        gradient_steps: int = 1,
-        action_noise: ActionNoise | float | None = None,
-        replay_buffer_class: type[ReplayBuffer] | None = None,
-        replay_buffer_kwargs: dict[str, Any] | None = None,
-        n_steps: int = 1,
-        offline_ratio: float | None = None,
-        sampler: str = "uniform",
-        sampler_temperature: float = 0.1,
-        matmul_precision: str = "fp32",
-        overlap: bool = False,
-        stats_window_size: int = 100,
-        tensorboard_log: str | None = None,
-        policy_kwargs: dict[str, Any] | None = None,
-        verbose: int = 0,
-        seed: int | None = None,
-        device: th.device | str = "auto",
-        _init_setup_model: bool = True,
-    ) -> None:
+    @takes(OffPolicySettings)
+    def __init__(self, settings: OffPolicySettings) -> None:
+        self.construct(settings)
+
+    def construct(self, settings: OffPolicySettings) -> None:
+        """What every constructor does with its settings, each of which becomes an attribute, as in SB3."""
+        self.settings = replace(settings, env=None)
         super().__init__(
-            policy,
-            env,
-            learning_rate,
-            buffer_size=buffer_size,
-            learning_starts=learning_starts,
-            batch_size=batch_size,
-            tau=tau,
-            gamma=gamma,
-            train_freq=train_freq,
-            gradient_steps=gradient_steps,
-            action_noise=action_noise,  # type: ignore[arg-type]
-            replay_buffer_class=replay_buffer_class,
-            replay_buffer_kwargs=replay_buffer_kwargs,
-            n_steps=n_steps,
-            policy_kwargs={**self.policy_defaults, **(policy_kwargs or {})},
-            stats_window_size=stats_window_size,
-            tensorboard_log=tensorboard_log,
-            verbose=verbose,
-            device=device,
+            settings.policy,
+            settings.env,
+            settings.learning_rate,
+            buffer_size=settings.buffer_size,
+            learning_starts=settings.learning_starts,
+            batch_size=settings.batch_size,
+            tau=settings.tau,
+            gamma=settings.gamma,
+            train_freq=settings.train_freq,
+            gradient_steps=settings.gradient_steps,
+            action_noise=settings.action_noise,  # type: ignore[arg-type]
+            replay_buffer_class=settings.replay_buffer_class,
+            replay_buffer_kwargs=settings.replay_buffer_kwargs,
+            n_steps=settings.n_steps,
+            policy_kwargs={**self.policy_defaults, **(settings.policy_kwargs or {})},
+            stats_window_size=settings.stats_window_size,
+            tensorboard_log=settings.tensorboard_log,
+            verbose=settings.verbose,
+            device=settings.device,
             support_multi_env=True,
-            seed=seed,
+            seed=settings.seed,
             sde_support=False,
             supported_action_spaces=(Box,),
         )
-        check_sampler(sampler, sampler_temperature)
-        self.offline_ratio = offline_ratio
-        self.sampler = sampler
-        self.sampler_temperature = sampler_temperature
-        self.matmul_precision = matmul_precision
-        self.overlap = overlap
+        own = settings.__dataclass_fields__.keys() - vars(self).keys() - {"policy", "_init_setup_model"}
+        vars(self).update({name: getattr(settings, name) for name in own})
+        self._changeable = frozenset(own)
         self._due = 0  # updates that wait for the environments' next step
         self._overlapped: Overlapped | None = None
-        self.demonstrations = None
-        if _init_setup_model:
+        self.demonstrations: Demonstrations | None = None
+        if settings._init_setup_model:
             self._setup_model()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Like SB3's attributes a setting may be changed later: it is checked, and holds from the next update on."""
+        if name in self._changeable:
+            self.settings = replace(self.settings, **{name: value})
+        super().__setattr__(name, value)
 
     def _setup_model(self) -> None:
         keep_freed_memory()
@@ -199,7 +169,7 @@ class ActorCritic(DataAgent):
         for name, value in metrics.items():
             self.logger.record(f"train/{name}", value.item())
 
-    def follow(self) -> None:
+    def update_targets(self) -> None:
         """Moves the target networks a step of ``tau`` towards the others."""
         polyak(self._targets, self._online, self.tau)
 
@@ -271,6 +241,113 @@ class ActorCritic(DataAgent):
         rewards, following = drawn.rewards.flatten(), drawn.next_observations
         return Batch(drawn.observations, drawn.actions, rewards, following, ended, source=drawn_from)
 
+    def learn_offline(
+        self: Self,
+        dataset: "MinariDataset | str | Transitions",
+        gradient_steps: int,
+        *,
+        callback: MaybeCallback = None,
+        log_interval: int = 1000,
+        tb_log_name: str = "run",
+        progress_bar: bool = False,
+    ) -> Self:
+        """Learns from a dataset, without an environment's step; keeps it for :meth:`learn` to mix in.
+
+        Meanwhile ``num_timesteps`` counts updates, so that SB3's callbacks (evaluation, checkpoints) work as they are;
+        afterwards it is again the number of steps taken in an environment.
+
+        Args:
+            dataset: a Minari dataset or the id of a local one, or transitions already read.
+            gradient_steps: updates; 0 only takes the data in.
+            callback: SB3's, called once an update.
+            log_interval: updates between lines of the log.
+            tb_log_name: of the log.
+            progress_bar: show one.
+
+        Raises:
+            FileNotFoundError: no such dataset.
+            TypeError, ValueError: it does not fit this agent, or holds what cannot be learnt from; nothing has changed.
+        """
+        if isinstance(gradient_steps, bool) or not isinstance(gradient_steps, int) or gradient_steps < 0:
+            raise ValueError(f"gradient_steps must be an integer of at least 0, got {gradient_steps!r}")
+        self.demonstrations = self._demonstrations(dataset)
+        if gradient_steps:
+            self._learn_updates(gradient_steps, callback, log_interval, tb_log_name, progress_bar)
+        return self
+
+    def _learn_updates(
+        self, gradient_steps: int, callback: MaybeCallback, log_interval: int, tb_log_name: str, progress_bar: bool
+    ) -> None:
+        seen = self._last_obs  # an environment is neither needed nor reset
+        self._last_obs = self._last_obs if seen is not None else np.empty(0)  # type: ignore[assignment]
+        taken, self.num_timesteps = self.num_timesteps, 0
+        total, told = self._setup_learn(gradient_steps, callback, False, tb_log_name, progress_bar)
+        self._last_obs = seen
+        told.on_training_start(locals(), globals())
+        while self.num_timesteps < total:
+            self.train(1, self.batch_size)
+            self.num_timesteps += 1
+            self._update_current_progress_remaining(self.num_timesteps, total)
+            if not told.on_step():
+                break
+            if log_interval and self.num_timesteps % log_interval == 0:
+                self.logger.dump(self.num_timesteps)
+        told.on_training_end()
+        self.num_timesteps = taken
+
+    def _demonstrations(self, dataset: "MinariDataset | str | Transitions") -> Demonstrations:
+        if not fits(self.observation_space, self.action_space):
+            raise TypeError(
+                f"learning from a dataset needs flat Box observations and actions, not {self.observation_space} and "
+                f"{self.action_space}"
+            )
+        if isinstance(dataset, Transitions):
+            dataset.check(self.observation_space, self.action_space)
+        else:
+            dataset = Transitions.from_minari(dataset, self.observation_space, self.action_space)
+        assert isinstance(self.action_space, Box)
+        columns = Columns(dataset.observations.shape[1], dataset.actions.shape[1])
+        rows = np.zeros((len(dataset), columns.width), np.float32)
+        rows[:, columns.observation], rows[:, columns.next_observation] = (
+            dataset.observations,
+            dataset.next_observations,
+        )
+        rows[:, columns.action] = self.policy.scale_action(dataset.actions)
+        rows[:, columns.reward], rows[:, columns.done] = dataset.rewards, dataset.terminations
+        weights = self.sampling_weights(dataset)
+        returns = th.from_numpy(self.reference_returns(dataset))
+        taken = Demonstrations(th.from_numpy(rows), returns, None if weights is None else th.as_tensor(weights))
+        self.on_dataset(dataset)
+        return taken
+
+    def on_dataset(self, transitions: Transitions) -> None:
+        """Called with each dataset once it is known to fit, for what else a method wants to know of it."""
+
+    def reference_returns(self, transitions: Transitions) -> FloatArray:
+        """What batches of a dataset hold as ``returns``, ``[N]``."""
+        return transitions.returns(self.gamma)
+
+    def sampling_weights(self, transitions: Transitions) -> Any:
+        """How often each transition of a dataset is drawn, ``[N]``; None for equally often."""
+        return sampling_weights(transitions, self.sampler, self.sampler_temperature)
+
+    def _sample_action(self, learning_starts: int, *args: Any, **kwargs: Any) -> Any:
+        taught = self.demonstrations is not None and self._n_updates > 0  # random actions would only spoil what it does
+        return super()._sample_action(0 if taught else learning_starts, *args, **kwargs)
+
+    def demonstrated(self, n: int, source: int = DATASET) -> Batch:
+        """``n`` transitions of the dataset; ``source`` is what the batch says of where they come from."""
+        assert self.demonstrations is not None
+        found = self.demonstrations.draw(n)
+        rows = self.demonstrations.rows.index_select(0, found).to(self.device)
+        return self._columns().batch(rows, self.gamma, source, self.demonstrations.returns[found].to(self.device))
+
+    def _columns(self) -> Columns:
+        observations, actions = self.observation_space.shape, self.action_space.shape
+        assert observations is not None
+        assert actions is not None
+        return Columns(observations[0], actions[0])
+
     def _networks(self) -> list[str]:
         """Attributes with an optimiser of their own."""
         return ["actor", "critic", *(["policy.value"] if self.policy.value is not None else [])]
@@ -284,7 +361,8 @@ class ActorCritic(DataAgent):
         return [*super()._excluded_save_params(), *names]
 
     def _get_torch_save_params(self) -> tuple[list[str], list[str]]:
-        return ["policy", *(f"{name}.optimizer" for name in self._networks())], []
+        parts = [name for name in self.saved_parts if getattr(self, name) is not None]
+        return ["policy", *(f"{name}.optimizer" for name in self._networks()), *parts], list(self.saved_tensors)
 
 
 def minimise(optimizer: th.optim.Optimizer, loss: Tensor) -> Tensor:

@@ -4,10 +4,10 @@ Paper: Liu et al., Learning from Suboptimal Data in Continuous Control via Auto-
 the authors' code.
 """
 
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import ClassVar
 
 import torch as th
-from stable_baselines3.common.noise import ActionNoise
 from stable_baselines3.common.policies import BasePolicy
 from torch import Tensor
 
@@ -21,6 +21,7 @@ from .arsq_network import (
     soft_advantages,
 )
 from .replay import EXPERT, Batch
+from .settings import OffPolicySettings, takes
 
 
 def taken(scores: Tensor, chosen: Tensor) -> Tensor:
@@ -43,6 +44,40 @@ def imitation_gap(scores: Tensor, chosen: Tensor, margin: float) -> Tensor:
     gap = (scores - taken(scores, chosen).unsqueeze(-1)).clamp_min(-margin)
     own = max(0.0, -margin)  # what the demonstrated bin adds to its own sum
     return ((gap.sum(-1) - own) / (scores.shape[-1] - 1)).sum(1)
+
+
+@dataclass(frozen=True)
+class ARSQSettings(OffPolicySettings):
+    """Those of ARSQ, beside what all agents take.
+
+    Args:
+        levels: of discretisation.
+        bins: a level.
+        ent_coef: alpha, in units of reward.
+        decomposition: "auto-regressive", "additive" or "independent".
+        imitation_weight: lambda.
+        imitation_margin: m, in units of reward; below 0, other bins may be better by as much before it counts, which
+            suits poor data.
+        imitation_ratio: share of each batch that is demonstrations to imitate.
+        action_noise: as everywhere; None is 0.1 for "independent".
+        batch_size: transitions an update.
+        policy_kwargs: of :class:`~.arsq_network.ARSQPolicy`.
+    """
+
+    _: KW_ONLY
+    levels: int = 2
+    bins: int = 7
+    ent_coef: float = 0.01
+    decomposition: str = "auto-regressive"
+    imitation_weight: float = 0.1
+    imitation_margin: float = 1.0
+    imitation_ratio: float = 0.5
+    batch_size: int = 512
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.ent_coef > 0:
+            raise ValueError(f"ent_coef must be above 0, got {self.ent_coef}")
 
 
 class ARSQ(ActorCritic):
@@ -84,22 +119,6 @@ class ARSQ(ActorCritic):
     paper; scores begin at 0, not near it. The baseline has no distribution over returns, no state-action value of its
     own a level, and two networks where CQN has one.
 
-    Args:
-        policy: "MlpPolicy", "CnnPolicy" or "MultiInputPolicy".
-        env: any environment with Box actions, or its id.
-        levels: of discretisation.
-        bins: a level.
-        ent_coef: alpha, in units of reward.
-        decomposition: "auto-regressive", "additive" or "independent".
-        imitation_weight: lambda.
-        imitation_margin: m, in units of reward; below 0, other bins may be better by as much before it counts, which
-            suits poor data.
-        imitation_ratio: share of each batch that is demonstrations to imitate.
-        action_noise: as everywhere; None is 0.1 for "independent".
-        batch_size: transitions an update.
-        policy_kwargs: of :class:`~.arsq_network.ARSQPolicy`.
-        **settings: see :class:`~.actor_critic.ActorCritic`.
-
     Raises:
         ValueError: a setting out of range.
     """
@@ -112,37 +131,16 @@ class ARSQ(ActorCritic):
     critic: CoarseToFine  # type: ignore[assignment]
     critic_target: CoarseToFine  # type: ignore[assignment]
 
-    def __init__(
-        self,
-        policy: str | type[Any],
-        env: Any,
-        *,
-        levels: int = 2,
-        bins: int = 7,
-        ent_coef: float = 0.01,
-        decomposition: str = "auto-regressive",
-        imitation_weight: float = 0.1,
-        imitation_margin: float = 1.0,
-        imitation_ratio: float = 0.5,
-        action_noise: ActionNoise | float | None = None,
-        batch_size: int = 512,
-        policy_kwargs: dict[str, Any] | None = None,
-        **settings: Any,
-    ) -> None:
-        if not ent_coef > 0:
-            raise ValueError(f"ent_coef must be above 0, got {ent_coef}")
-        self.levels, self.bins, self.ent_coef, self.decomposition = levels, bins, ent_coef, decomposition
-        self.imitation_weight, self.imitation_margin = imitation_weight, imitation_margin
-        self.imitation_ratio = imitation_ratio
-        grid = {"levels": levels, "bins": bins, "decomposition": decomposition, "ent_coef": ent_coef}
-        super().__init__(
-            policy,
-            env,
-            action_noise=0.1 if action_noise is None and decomposition == "independent" else action_noise,
-            batch_size=batch_size,
-            policy_kwargs={**(policy_kwargs or {}), "critic_kwargs": grid},
-            **settings,
-        )
+    settings: ARSQSettings
+
+    @takes(ARSQSettings)
+    def __init__(self, settings: ARSQSettings) -> None:
+        names = ("levels", "bins", "decomposition", "ent_coef")
+        kwargs = {**(settings.policy_kwargs or {}), "critic_kwargs": {name: getattr(settings, name) for name in names}}
+        noise = settings.action_noise
+        if noise is None and settings.decomposition == "independent":
+            noise = 0.1
+        self.construct(replace(settings, action_noise=noise, policy_kwargs=kwargs))
 
     def sample(self, batch_size: int) -> Batch:
         """A batch with :meth:`n_imitated` demonstrations to imitate; the others are drawn as always."""
@@ -154,30 +152,30 @@ class ARSQ(ActorCritic):
 
     def n_imitated(self, batch_size: int) -> int:
         """How many transitions of a batch are imitated: ``imitation_ratio`` of it, or none without a dataset."""
-        return 0 if self.demonstrations is None else round(self.imitation_ratio * batch_size)
+        return 0 if self.demonstrations is None else round(self.settings.imitation_ratio * batch_size)
 
     def update(self, batch: Batch) -> Metrics:
         """See the class."""
-        chosen = cells(batch.actions, self.levels, self.bins)
+        chosen = cells(batch.actions, self.settings.levels, self.settings.bins)
         features, places = self.critic.features(batch.observations), chosen.flatten(0, 1)
         values, scores = self.critic.values(features), self.critic.scores(features, chosen)
         target = self._target(batch)
-        if self.decomposition == "independent":
+        if self.settings.decomposition == "independent":
             scores = scores + values[:, None, :, None]
             q = taken(scores, places)
             error = 0.5 * ((q - target) ** 2).sum(1)
         else:
-            scores = soft_advantages(scores, self.ent_coef)
+            scores = soft_advantages(scores, self.settings.ent_coef)
             q = values + taken(scores, places).sum(1)
             error = 0.5 * (q - target) ** 2
         loss, metrics = error.mean(1).sum(), {"q": q.detach().mean(), "target": target.mean()}
         imitated = batch.is_from(EXPERT)
         if imitated.any():
-            gap = imitation_gap(scores[:, :, imitated], places[:, imitated], self.imitation_margin)
-            loss = loss + self.imitation_weight * gap.mean(1).sum()
+            gap = imitation_gap(scores[:, :, imitated], places[:, imitated], self.settings.imitation_margin)
+            loss = loss + self.settings.imitation_weight * gap.mean(1).sum()
             metrics["imitation_gap"] = gap.detach().mean()
         metrics["critic_loss"] = minimise(self.critic.optimizer, loss)
-        self.follow()
+        self.update_targets()
         return metrics
 
     @th.no_grad()
@@ -185,8 +183,8 @@ class ARSQ(ActorCritic):
         """y, ``[B]``, or ``[P, B]`` where dimensions are independent."""
         features = self.critic_target.features(batch.next_observations)
         following = self.critic_target.values(features)
-        if self.decomposition == "independent":
-            greedy = cells(self.critic.act(batch.next_observations), self.levels, self.bins)
+        if self.settings.decomposition == "independent":
+            greedy = cells(self.critic.act(batch.next_observations), self.settings.levels, self.settings.bins)
             scores = self.critic_target.scores(features, greedy)
             following = following[:, None] + taken(scores, greedy.flatten(0, 1))
         return batch.rewards + batch.discounts * following.amin(0)

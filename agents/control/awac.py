@@ -4,6 +4,7 @@ Paper: Nair, Gupta, Dalal, Levine, AWAC: Accelerating Online Reinforcement Learn
 the authors' code (rlkit).
 """
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import torch as th
@@ -12,6 +13,7 @@ from torch import Tensor
 from ... import unknown
 from .actor_critic import ActorCritic, Metrics, minimise
 from .replay import Batch
+from .settings import OffPolicySettings, takes
 
 WEIGHTINGS = ("softmax", "exp")
 
@@ -25,6 +27,29 @@ def batch_weights(advantages: Tensor, temperature: float, weighting: str, limit:
     if weighting == "softmax":
         return len(advantages) * (advantages / temperature).softmax(dim=0)
     return (advantages / temperature).exp().clamp_max(limit)
+
+
+@dataclass(frozen=True)
+class AWACSettings(OffPolicySettings):
+    """Those of AWAC, beside what all agents take.
+
+    Args:
+        temperature: lambda; small follows the critics, large imitates.
+        weighting: "softmax" or "exp"; see :func:`batch_weights`.
+        weight_limit: of a weight, with "exp".
+    """
+
+    _: KW_ONLY
+    temperature: float = 1.0
+    weighting: str = "softmax"
+    weight_limit: float = 100.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.weighting not in WEIGHTINGS:
+            raise ValueError(unknown("weighting", self.weighting, WEIGHTINGS))
+        if not self.temperature > 0:
+            raise ValueError(f"temperature must be above 0, got {self.temperature}")
 
 
 class AWAC(ActorCritic):
@@ -42,36 +67,15 @@ class AWAC(ActorCritic):
     Departures from the authors' code for locomotion: its actor has four layers of 256, weight decay and a deviation
     between exp(-6) and 1, here two layers like the critics, no decay, and exp(-5) to exp(2); its batches are of 1024,
     here of 256; its temperature is 2 there, 1 (as in CORL, which has "exp") here.
-
-    Args:
-        policy: "MlpPolicy", "CnnPolicy" or "MultiInputPolicy".
-        env: any environment with Box actions, or its id.
-        temperature: lambda; small follows the critics, large imitates.
-        weighting: "softmax" or "exp"; see :func:`batch_weights`.
-        weight_limit: of a weight, with "exp".
-        **settings: see :class:`~.actor_critic.ActorCritic`.
     """
 
     policy_defaults: ClassVar[dict[str, Any]] = {"actor": "gaussian"}
 
-    def __init__(
-        self,
-        policy: str | type[Any],
-        env: Any,
-        *,
-        temperature: float = 1.0,
-        weighting: str = "softmax",
-        weight_limit: float = 100.0,
-        **settings: Any,
-    ) -> None:
-        if weighting not in WEIGHTINGS:
-            raise ValueError(unknown("weighting", weighting, WEIGHTINGS))
-        if not temperature > 0:
-            raise ValueError(f"temperature must be above 0, got {temperature}")
-        self.temperature = temperature
-        self.weighting = weighting
-        self.weight_limit = weight_limit
-        super().__init__(policy, env, **settings)
+    settings: AWACSettings
+
+    @takes(AWACSettings)
+    def __init__(self, settings: AWACSettings) -> None:
+        self.construct(settings)
 
     def update(self, batch: Batch) -> Metrics:
         """See the class."""
@@ -83,7 +87,7 @@ class AWAC(ActorCritic):
         weights = self._weights(batch)
         log_prob = self.actor.log_prob(batch.observations, batch.actions)
         actor_loss = minimise(self.actor.optimizer, -(weights * log_prob).mean())
-        self.follow()
+        self.update_targets()
         losses = {"critic_loss": critic_loss, "actor_loss": actor_loss}
         return losses | {"q": values.mean(), "largest_weight": weights.max()}
 
@@ -91,4 +95,5 @@ class AWAC(ActorCritic):
     def _weights(self, batch: Batch) -> Tensor:
         taken = self.critic.minimum(batch.observations, batch.actions)
         usual = self.critic.minimum(batch.observations, self.actor(batch.observations))
-        return batch_weights(taken - usual, self.temperature, self.weighting, self.weight_limit)
+        asked = self.settings
+        return batch_weights(taken - usual, asked.temperature, asked.weighting, asked.weight_limit)

@@ -5,6 +5,7 @@ Paper: Peng, Kumar, Zhang, Levine, Advantage-Weighted Regression: Simple and Sca
 """
 
 import math
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from torch import Tensor
 from .actor_critic import ActorCritic, Metrics, minimise
 from .datasets import Transitions
 from .replay import OWN, Batch, FloatArray, RowReplay, fits
+from .settings import OffPolicySettings, takes
 
 CHUNK = 2**16  # rows evaluated at once
 
@@ -81,6 +83,38 @@ class OrderedReplay(RowReplay):
         return self._rows[found], th.from_numpy(self.returns).view(-1)[found]
 
 
+@dataclass(frozen=True)
+class AWRSettings(OffPolicySettings):
+    """Those of AWR, beside what all agents take.
+
+    Args:
+        temperature: beta, of standardised advantages.
+        td_lambda: lambda; 1 gives Monte Carlo returns.
+        weight_limit: of an action's weight.
+        action_std: the actor's fixed standard deviation, on actions scaled to [-1, 1]; the authors' 0.4 for Hopper,
+            HalfCheetah and Walker2d (0.2 for Ant and Humanoid).
+        refresh_interval: updates between new targets, where no experience comes.
+        buffer_size: transitions kept.
+        train_freq: steps (of each lane) between updates.
+        gradient_steps: updates then.
+    """
+
+    _: KW_ONLY
+    temperature: float = 1.0
+    td_lambda: float = 0.95
+    weight_limit: float = 20.0
+    action_std: float = 0.4
+    refresh_interval: int = 1000
+    buffer_size: int = 50_000
+    train_freq: int | tuple[int, str] = 2048
+    gradient_steps: int = 1000
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.temperature > 0:
+            raise ValueError(f"temperature must be above 0, got {self.temperature}")
+
+
 class AWR(ActorCritic):
     r"""Advantage-weighted regression.
 
@@ -97,20 +131,6 @@ class AWR(ActorCritic):
     Departures from the authors' code: V and actor are updated together, not in turns, by Adam rather than by gradient
     descent with momentum; advantages are standardised over a batch, not over all data; tanh keeps the actor's mean
     inside, not a penalty; observations are not standardised. As there, outputs of V are multiplied by 1 / (1 - gamma).
-
-    Args:
-        policy: "MlpPolicy"; other observations are not supported.
-        env: any environment with Box actions and flat observations, or its id.
-        temperature: beta, of standardised advantages.
-        td_lambda: lambda; 1 gives Monte Carlo returns.
-        weight_limit: of an action's weight.
-        action_std: the actor's fixed standard deviation, on actions scaled to [-1, 1]; the authors' 0.4 for Hopper,
-            HalfCheetah and Walker2d (0.2 for Ant and Humanoid).
-        refresh_interval: updates between new targets, where no experience comes.
-        buffer_size: transitions kept.
-        train_freq: steps (of each lane) between updates.
-        gradient_steps: updates then.
-        **settings: see :class:`~.actor_critic.ActorCritic`.
     """
 
     policy_defaults: ClassVar[dict[str, Any]] = {
@@ -120,34 +140,11 @@ class AWR(ActorCritic):
         "net_arch": [128, 64],
     }
 
-    def __init__(
-        self,
-        policy: str | type[Any],
-        env: Any,
-        *,
-        temperature: float = 1.0,
-        td_lambda: float = 0.95,
-        weight_limit: float = 20.0,
-        action_std: float = 0.4,
-        refresh_interval: int = 1000,
-        buffer_size: int = 50_000,
-        train_freq: int | tuple[int, str] = 2048,
-        gradient_steps: int = 1000,
-        **settings: Any,
-    ) -> None:
-        if not temperature > 0:
-            raise ValueError(f"temperature must be above 0, got {temperature}")
-        self.temperature = temperature
-        self.td_lambda = td_lambda
-        self.weight_limit = weight_limit
-        self.action_std = action_std
-        self.refresh_interval = refresh_interval
-        online: dict[str, Any] = {
-            "buffer_size": buffer_size,
-            "train_freq": train_freq,
-            "gradient_steps": gradient_steps,
-        }
-        super().__init__(policy, env, **online, **settings)
+    settings: AWRSettings
+
+    @takes(AWRSettings)
+    def __init__(self, settings: AWRSettings) -> None:
+        self.construct(settings)
 
     def _setup_model(self) -> None:
         plain = self.replay_buffer_class in (None, OrderedReplay) and self.n_steps == 1
@@ -158,20 +155,20 @@ class AWR(ActorCritic):
             )
         self.replay_buffer_class = OrderedReplay
         super()._setup_model()
-        log_std = math.log(self.action_std)
+        log_std = math.log(self.settings.action_std)
         self.actor.log_std_range = (log_std, log_std)
         self._scale = 1 / (1 - self.gamma) if self.gamma < 1 else 1.0
         self._ends: npt.NDArray[np.bool_] = np.zeros(0, np.bool_)  # of the dataset's episodes
         self._known: object = None  # the data and the moment of the present targets
 
-    def take_in(self, transitions: Transitions) -> None:
+    def on_dataset(self, transitions: Transitions) -> None:
         """Keeps where its episodes end."""
         self._ends, self._known = transitions.ends, None
 
     def sample(self, batch_size: int) -> Batch:
         """As always; with new targets if those there are not of these data, or old."""
         buffer = self._ordered
-        moment = (buffer.pos, buffer.size(), self._n_updates // self.refresh_interval)
+        moment = (buffer.pos, buffer.size(), self._n_updates // self.settings.refresh_interval)
         if moment != self._known:
             self.refresh()
             self._known = moment
@@ -197,7 +194,8 @@ class AWR(ActorCritic):
         assert self.policy.value is not None
         loss, values = self.policy.value.loss(batch.observations, None, batch.returns / self._scale)
         value_loss = minimise(self.policy.value.optimizer, loss.mean())
-        weights = advantage_weights(batch.returns - values[0] * self._scale, self.temperature, self.weight_limit)
+        asked = self.settings
+        weights = advantage_weights(batch.returns - values[0] * self._scale, asked.temperature, asked.weight_limit)
         log_prob = self.actor.log_prob(batch.observations, batch.actions)
         actor_loss = minimise(self.actor.optimizer, -(weights * log_prob).mean())
         losses = {"value_loss": value_loss, "actor_loss": actor_loss}
@@ -214,4 +212,4 @@ class AWR(ActorCritic):
         batch = self._columns().batch(rows, self.gamma, OWN)
         parts = [self.policy.value(part.to(self.device))[0].cpu() for part in batch.next_observations.split(CHUNK)]
         values = (th.cat(parts) * self._scale).numpy()
-        return td_lambda(batch.rewards.numpy(), batch.discounts.numpy(), values, ends, self.td_lambda)
+        return td_lambda(batch.rewards.numpy(), batch.discounts.numpy(), values, ends, self.settings.td_lambda)

@@ -16,11 +16,6 @@ class BC(ActorCritic):
 
     The settings (Adam at 3e-4, batches of 256, two layers of 256) are those of CORL's figures for D4RL, but for
     observations, which CORL standardises.
-
-    Args:
-        policy: "MlpPolicy"; datasets hold flat observations.
-        env: any environment with Box actions, or its id.
-        **settings: see :class:`~.actor_critic.ActorCritic`.
     """
 
     policy_defaults: ClassVar[dict[str, object]] = {"actor": "deterministic", "n_critics": 0}

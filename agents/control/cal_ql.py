@@ -4,16 +4,18 @@ Paper: Nakamoto et al., Cal-QL: Calibrated Offline RL Pre-Training for Efficient
 authors' code" is github.com/nakamotoo/Cal-QL.
 """
 
-from dataclasses import replace
-from typing import Any
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 import torch as th
 from torch import Tensor
 
-from .cql import CQL
+from .actor_critic import ActorCritic, Metrics
+from .cql import Conservative, CQLSettings
 from .datasets import Transitions
 from .replay import OWN, Batch, FloatArray, RowReplay, fits
+from .settings import takes
 
 
 def unseen_tail(last_rewards: Any, gamma: float) -> FloatArray:
@@ -66,7 +68,28 @@ class EpisodicReplay(RowReplay):
         self._running[lane] = 0
 
 
-class CalQL(CQL):
+def calibrated(values: Tensor, batch: Batch) -> Tensor:
+    """Values ``[n, B, 3K]`` of the policy's actions not below the data's returns; those of uniform ones as they are."""
+    assert batch.returns is not None
+    uniform, policy = values.tensor_split([values.shape[-1] // 3], dim=-1)
+    return th.cat([uniform, th.maximum(policy, batch.returns[:, None])], dim=-1)
+
+
+@dataclass(frozen=True)
+class CalQLSettings(CQLSettings):
+    """Those of Cal-QL, beside CQL's.
+
+    Args:
+        max_target_backup: targets take the best of ``n_actions`` of the policy at s' instead of one.
+        offline_ratio: share of each online batch that is drawn from the dataset.
+    """
+
+    _: KW_ONLY
+    max_target_backup: bool = True
+    offline_ratio: float | None = 0.5
+
+
+class CalQL(ActorCritic):
     r"""Calibrated Q-learning: :class:`~.cql.CQL` with one change, made for learning on in the environment afterwards.
 
     Where CQL pushes down Q(s, a) of the policy's actions, Cal-QL pushes down
@@ -82,25 +105,16 @@ class CalQL(CQL):
     authors add whole episodes). For episodes cut off by a time limit see :func:`unseen_tail`.
 
     Defaults are the authors' (weight 5, targets of the best of 10 actions, half of each batch from the dataset).
-
-    Args:
-        policy: "MlpPolicy"; other kinds of observation have no datasets.
-        env: any environment with Box actions, or its id.
-        max_target_backup: targets take the best of ``n_actions`` of the policy at s' instead of one.
-        offline_ratio: share of each online batch that is drawn from the dataset.
-        **settings: see :class:`~.cql.CQL`.
     """
 
-    def __init__(
-        self,
-        policy: str | type[Any],
-        env: Any,
-        *,
-        max_target_backup: bool = True,
-        offline_ratio: float | None = 0.5,
-        **settings: Any,
-    ) -> None:
-        super().__init__(policy, env, max_target_backup=max_target_backup, offline_ratio=offline_ratio, **settings)
+    needs_data: ClassVar[bool] = True
+    settings: CalQLSettings
+    saved_parts = ("ent_coef_optimizer", "multiplier_optimizer")
+    saved_tensors = ("log_ent_coef", "log_multiplier")
+
+    @takes(CalQLSettings)
+    def __init__(self, settings: CalQLSettings) -> None:
+        self.construct(settings)
 
     def _setup_model(self) -> None:
         if self.n_steps != 1 or self.replay_buffer_class not in (None, EpisodicReplay):
@@ -113,11 +127,13 @@ class CalQL(CQL):
         if isinstance(self.replay_buffer, EpisodicReplay):
             self.replay_buffer.gamma = self.gamma
 
-    def bounded(self, values: Tensor, batch: Batch) -> Tensor:
-        """Values of the policy's actions not below the returns of the data; those of uniform actions as they are."""
-        assert batch.returns is not None
-        uniform, policy = values[..., : self.n_actions], values[..., self.n_actions :]
-        return th.cat([uniform, th.maximum(policy, batch.returns[:, None])], dim=-1)
+        self.learned = Conservative(self, self.settings)
+        self.log_ent_coef, self.ent_coef_optimizer = self.learned.temperature.log, self.learned.temperature.optimizer
+        self.log_multiplier, self.multiplier_optimizer = self.learned.log_multiplier, self.learned.optimizer
+
+    def update(self, batch: Batch) -> Metrics:
+        """See the class."""
+        return self.learned.update(batch, self.settings, calibrated)
 
     def reference_returns(self, transitions: Transitions) -> FloatArray:
         """Discounted returns of a dataset, with :func:`unseen_tail` where a time limit cut it off."""
@@ -137,3 +153,7 @@ class CalQL(CQL):
         assert isinstance(self.replay_buffer, EpisodicReplay)
         rows, returns = self.replay_buffer.draw_with_returns(n)
         return self.replay_buffer.columns.batch(rows.to(self.device), self.gamma, OWN, returns.to(self.device))
+
+    def _optimizers(self) -> list[th.optim.Optimizer]:
+        """Those whose rate is ``learning_rate``."""
+        return [self.critic.optimizer, *([] if self.multiplier_optimizer is None else [self.multiplier_optimizer])]

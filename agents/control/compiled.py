@@ -100,7 +100,9 @@ class CompiledUpdate:
         agent = self._agent
         n, shape = agent.critic.net.n, batch.actions.shape
         noise = th.randn(shape)  # drawn in the order of the readable update
-        members = th.arange(n) if agent.critic_subset is None else th.randperm(n)[: agent.critic_subset]
+        members = (
+            th.arange(n) if agent.settings.critic_subset is None else th.randperm(n)[: agent.settings.critic_subset]
+        )
         scales = counted(agent.critic.optimizer)
         actor, temperature, *tensors = self._tensors()
         with th.no_grad():
@@ -141,7 +143,7 @@ class CompiledUpdate:
         next_actions, log_prob = drawn(perceptrons(next_observations[None], self._actor_plan, actor)[0], noise)
         x = th.cat([next_observations, next_actions], 1).expand(n, -1, -1)
         value = perceptrons(x, self._critic_plan, targets)[..., 0].index_select(0, members).amin(0)
-        if self._agent.backup_entropy:
+        if self._agent.settings.backup_entropy:
             value = value - log_ent_coef.exp() * log_prob
         target = rewards + discounts * value
         x = th.cat([observations, actions], 1).expand(n, -1, -1)
@@ -176,13 +178,13 @@ class CompiledUpdate:
             actions, log_prob = drawn(perceptrons(observations[None], self._actor_plan, params)[0], noise[1])
             x = th.cat([observations, actions], 1).expand(n, -1, -1)
             values = perceptrons(x, self._critic_plan, critic.params)[..., 0]
-            value = values.min(0).values if self._agent.actor_objective == "min" else values.mean(0)
+            value = values.min(0).values if self._agent.settings.actor_objective == "min" else values.mean(0)
             return (ent_coef * log_prob - value).mean(), log_prob.mean()
 
         grads, (actor_loss, log_prob) = grad_and_value(loss, has_aux=True)(actor.params)
         adam(actor, grads, others)
         if temperature is not None:
-            adam(temperature, [-(log_prob + self._agent.entropy_target).view(1)], others)
+            adam(temperature, [-(log_prob + self._agent.temperature.entropy_target).view(1)], others)
         return found, q, actor_loss, ent_coef
 
 

@@ -5,14 +5,19 @@ equations. "The authors' code" is github.com/aviralkumar2907/CQL, folder d4rl.
 """
 
 import math
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import torch as th
 from torch import Tensor
 
-from .actor_critic import Metrics, minimise
+from .actor_critic import ActorCritic, Metrics, minimise
+from .networks import Critics
 from .replay import Batch
-from .sac import SAC
+from .sac import SACSettings, refuse_compiled
+from .settings import takes
+from .soft import Temperature, check_subset, improve, least_value
 from .updates import Adam
 
 MULTIPLIER_LIMIT = 1e6  # of the learned weight, in the authors' code
@@ -37,7 +42,112 @@ def conservative_gap(values: Tensor, log_density: Tensor, data: Tensor, *, tempe
     return drawn - data
 
 
-class CQL(SAC):
+@dataclass(frozen=True)
+class CQLSettings(SACSettings):
+    """Those of CQL, beside SAC's; ``learning_rate`` is that of the critics.
+
+    Args:
+        actor_learning_rate: of actor and temperature.
+        backup_entropy: whether targets hold the entropy term.
+        min_q_weight: w.
+        n_actions: drawn of each of the three kinds.
+        temperature: T, see :func:`conservative_gap`.
+        max_target_backup: targets take the best of ``n_actions`` of the policy at s' instead of one.
+        target_action_gap: of the learned weight; None keeps the weight fixed.
+    """
+
+    _: KW_ONLY
+    actor_learning_rate: float = 1e-4
+    backup_entropy: bool = False
+    min_q_weight: float = 5.0
+    n_actions: int = 10
+    temperature: float = 1.0
+    max_target_backup: bool = False
+    target_action_gap: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        refuse_compiled(self, type(self).__name__.removesuffix("Settings"))
+        if not self.temperature > 0:
+            raise ValueError(f"temperature must be above 0, got {self.temperature}")
+
+
+@th.no_grad()
+def candidates(actor: Any, batch: Batch, k: int) -> tuple[Tensor, Tensor]:
+    """Actions ``[B, 3K, A]`` and their log-densities ``[B, 3K]``: uniform, of the policy at s, and at s'."""
+    b, a = batch.actions.shape
+    uniform = th.empty(b, k, a, device=batch.actions.device).uniform_(-1, 1)
+    observations = th.cat([batch.observations, batch.next_observations]).repeat_interleave(k, dim=0)
+    drawn, log_prob = actor.action_log_prob(observations)
+    here, there = drawn.view(2, b, k, a)
+    log_here, log_there = log_prob.view(2, b, k)
+    log_uniform = th.full_like(log_here, -a * math.log(2))
+    return th.cat([uniform, here, there], dim=1), th.cat([log_uniform, log_here, log_there], dim=1)
+
+
+def judged(critic: Critics, batch: Batch, actions: Tensor, target: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Losses ``[n, B]`` and values ``[n, B]`` of the data's actions, values ``[n, B, M]`` of the others."""
+    together = th.cat([batch.actions[:, None], actions], dim=1)  # [B, 1 + M, A]
+    b, m, _ = together.shape
+    out = critic.outputs(batch.observations.repeat_interleave(m, dim=0), together.flatten(0, 1))
+    values = critic.head.value(out).view(-1, b, m)
+    error = critic.head.loss(out.view(len(out), b, m, -1)[:, :, 0], target)
+    return error, values[..., 0], values[..., 1:]
+
+
+class Conservative:
+    """The update of CQL and Cal-QL, and what it learns beside the agent's actor and critics: two multipliers.
+
+    Args:
+        agent: whose networks are updated.
+        settings: the agent's.
+    """
+
+    def __init__(self, agent: ActorCritic, settings: CQLSettings) -> None:
+        check_subset(settings.critic_subset, agent.critic.net.n)
+        self.agent = agent
+        space, device, rate = agent.action_space, agent.device, settings.actor_learning_rate
+        self.temperature = Temperature(settings.ent_coef, settings.target_entropy, space, rate=rate, device=device)
+        agent.actor.optimizer.param_groups[0]["lr"] = rate
+        learned = settings.target_action_gap is not None
+        self.log_multiplier = th.zeros(1, device=device, requires_grad=learned)
+        self.optimizer = Adam([self.log_multiplier], lr=agent.lr_schedule(1)) if learned else None
+
+    def update(self, batch: Batch, asked: CQLSettings, pushed: Callable[[Tensor, Batch], Tensor]) -> Metrics:
+        """One update of everything; ``pushed`` makes of the values ``[n, B, 3K]`` those that are pushed down."""
+        agent = self.agent
+        metrics = self._update_critics(batch, asked, pushed)
+        agent.update_targets()
+        if (agent._n_updates + 1) % asked.policy_delay == 0:
+            metrics |= improve(agent.actor, agent.critic, batch, self.temperature, asked.actor_objective)
+        return metrics
+
+    def _update_critics(self, batch: Batch, asked: CQLSettings, pushed: Callable[[Tensor, Batch], Tensor]) -> Metrics:
+        critic, target = self.agent.critic, self.target(batch, asked)
+        actions, log_density = candidates(self.agent.actor, batch, asked.n_actions)
+        error, data, values = judged(critic, batch, actions, target)
+        gap = conservative_gap(pushed(values, batch), log_density, data, temperature=asked.temperature).mean(dim=1)
+        weight = asked.min_q_weight * self.log_multiplier.detach().exp().clamp_max(MULTIPLIER_LIMIT)
+        loss = minimise(critic.optimizer, (2 * error.mean(dim=1) + weight * gap).sum())
+        if self.optimizer is not None and asked.target_action_gap is not None:
+            self.log_multiplier.grad = -weight * (gap.detach().mean() - asked.target_action_gap)
+            self.optimizer.step()
+        return {"critic_loss": loss, "q": data.detach().mean(), "q_gap": gap.detach().mean(), "min_q_weight": weight}
+
+    @th.no_grad()
+    def target(self, batch: Batch, asked: CQLSettings) -> Tensor:
+        """Targets ``[B]``: of one action of the policy at s', or of the best of ``n_actions``."""
+        agent = self.agent
+        k = asked.n_actions if asked.max_target_backup else 1
+        observations = batch.next_observations.repeat_interleave(k, dim=0)
+        actions, log_prob = agent.actor.action_log_prob(observations)
+        value = least_value(agent.critic_target, observations, actions, asked.critic_subset)
+        if asked.backup_entropy:
+            value = value - self.temperature.value * log_prob
+        return batch.rewards + batch.discounts * value.view(-1, k).max(dim=1).values
+
+
+class CQL(ActorCritic):
     r"""Conservative Q-learning, the variant CQL(H).
 
     Each critic minimises the Bellman error and, ``min_q_weight`` times, the gap between a soft maximum over all actions
@@ -56,115 +166,27 @@ class CQL(SAC):
     Q from the first update, where theirs clones the data for 40 000 (without much difference, they say); with
     ``max_target_backup`` the least critic is taken before the best action, as Cal-QL's code does. As in their code the
     squared error counts whole beside ``min_q_weight``: in (4) it is halved, so that a weight there is half of one here.
-
-    Args:
-        policy: "MlpPolicy"; other kinds of observation have no datasets.
-        env: any environment with Box actions, or its id.
-        actor_learning_rate: of actor and temperature; ``learning_rate`` is that of the critics.
-        backup_entropy: whether targets hold the entropy term.
-        min_q_weight: w.
-        n_actions: drawn of each of the three kinds.
-        temperature: T, see :func:`conservative_gap`.
-        max_target_backup: targets take the best of ``n_actions`` of the policy at s' instead of one.
-        target_action_gap: of the learned weight; None keeps the weight fixed.
-        **settings: see :class:`~.sac.SAC`.
     """
 
     needs_data: ClassVar[bool] = True
+    settings: CQLSettings
+    saved_parts = ("ent_coef_optimizer", "multiplier_optimizer")
+    saved_tensors = ("log_ent_coef", "log_multiplier")
 
-    log_multiplier: Tensor
-    multiplier_optimizer: th.optim.Optimizer | None
-
-    def __init__(
-        self,
-        policy: str | type[Any],
-        env: Any,
-        *,
-        actor_learning_rate: float = 1e-4,
-        backup_entropy: bool = False,
-        min_q_weight: float = 5.0,
-        n_actions: int = 10,
-        temperature: float = 1.0,
-        max_target_backup: bool = False,
-        target_action_gap: float | None = None,
-        **settings: Any,
-    ) -> None:
-        if not temperature > 0:
-            raise ValueError(f"temperature must be above 0, got {temperature}")
-        self.actor_learning_rate = actor_learning_rate
-        self.min_q_weight = min_q_weight
-        self.n_actions = n_actions
-        self.temperature = temperature
-        self.max_target_backup = max_target_backup
-        self.target_action_gap = target_action_gap
-        super().__init__(policy, env, backup_entropy=backup_entropy, **settings)
+    @takes(CQLSettings)
+    def __init__(self, settings: CQLSettings) -> None:
+        self.construct(settings)
 
     def _setup_model(self) -> None:
         super()._setup_model()
-        for optimizer in (self.actor.optimizer, self.ent_coef_optimizer):
-            if optimizer is not None:
-                optimizer.param_groups[0]["lr"] = self.actor_learning_rate
-        learned = self.target_action_gap is not None
-        self.log_multiplier = th.zeros(1, device=self.device, requires_grad=learned)
-        self.multiplier_optimizer = Adam([self.log_multiplier], lr=self.lr_schedule(1)) if learned else None
+        self.learned = Conservative(self, self.settings)
+        self.log_ent_coef, self.ent_coef_optimizer = self.learned.temperature.log, self.learned.temperature.optimizer
+        self.log_multiplier, self.multiplier_optimizer = self.learned.log_multiplier, self.learned.optimizer
 
-    def _update_critics(self, batch: Batch) -> Metrics:
-        target = self._target(batch)
-        actions, log_density = self._candidates(batch)
-        error, data, values = self._judge(batch, actions, target)
-        gap = conservative_gap(self.bounded(values, batch), log_density, data, temperature=self.temperature).mean(dim=1)
-        weight = self.min_q_weight * self.log_multiplier.detach().exp().clamp_max(MULTIPLIER_LIMIT)
-        loss = minimise(self.critic.optimizer, (2 * error.mean(dim=1) + weight * gap).sum())
-        self._update_multiplier(gap.detach(), weight)
-        return {"critic_loss": loss, "q": data.detach().mean(), "q_gap": gap.detach().mean(), "min_q_weight": weight}
-
-    def bounded(self, values: Tensor, batch: Batch) -> Tensor:
-        """The values ``[n, B, 3K]`` of uniform actions, the policy's here and the policy's next, as they are pushed."""
-        return values
-
-    @th.no_grad()
-    def _target(self, batch: Batch) -> Tensor:
-        """Targets ``[B]``."""
-        k = self.n_actions if self.max_target_backup else 1
-        observations = batch.next_observations.repeat_interleave(k, dim=0)
-        actions, log_prob = self.actor.action_log_prob(observations)
-        value = self._target_value(observations, actions)
-        if self.backup_entropy:
-            value = value - self.log_ent_coef.exp() * log_prob
-        return batch.rewards + batch.discounts * value.view(-1, k).max(dim=1).values
-
-    @th.no_grad()
-    def _candidates(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Actions ``[B, 3K, A]`` and their log-densities ``[B, 3K]``: uniform, of the policy at s, and at s'."""
-        (b, a), k = batch.actions.shape, self.n_actions
-        uniform = th.empty(b, k, a, device=self.device).uniform_(-1, 1)
-        observations = th.cat([batch.observations, batch.next_observations]).repeat_interleave(k, dim=0)
-        drawn, log_prob = self.actor.action_log_prob(observations)
-        here, there = drawn.view(2, b, k, a)
-        log_here, log_there = log_prob.view(2, b, k)
-        log_uniform = th.full_like(log_here, -a * math.log(2))
-        return th.cat([uniform, here, there], dim=1), th.cat([log_uniform, log_here, log_there], dim=1)
-
-    def _judge(self, batch: Batch, actions: Tensor, target: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Losses ``[n, B]`` and values ``[n, B]`` of the data's actions, values ``[n, B, M]`` of the others."""
-        together = th.cat([batch.actions[:, None], actions], dim=1)  # [B, 1 + M, A]
-        b, m, _ = together.shape
-        out = self.critic.outputs(batch.observations.repeat_interleave(m, dim=0), together.flatten(0, 1))
-        values = self.critic.head.value(out).view(-1, b, m)
-        error = self.critic.head.loss(out.view(len(out), b, m, -1)[:, :, 0], target)
-        return error, values[..., 0], values[..., 1:]
-
-    def _update_multiplier(self, gap: Tensor, weight: Tensor) -> None:
-        if self.multiplier_optimizer is not None:
-            assert self.target_action_gap is not None
-            self.log_multiplier.grad = -weight * (gap.mean() - self.target_action_gap)
-            self.multiplier_optimizer.step()
+    def update(self, batch: Batch) -> Metrics:
+        """See the class."""
+        return self.learned.update(batch, self.settings, lambda values, batch: values)
 
     def _optimizers(self) -> list[th.optim.Optimizer]:
         """Those whose rate is ``learning_rate``."""
         return [self.critic.optimizer, *([] if self.multiplier_optimizer is None else [self.multiplier_optimizer])]
-
-    def _get_torch_save_params(self) -> tuple[list[str], list[str]]:
-        names, variables = super()._get_torch_save_params()
-        optimizer = [] if self.multiplier_optimizer is None else ["multiplier_optimizer"]
-        return [*names, *optimizer], [*variables, "log_multiplier"]

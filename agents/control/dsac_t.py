@@ -4,17 +4,19 @@ Paper: Duan et al., Distributional Soft Actor-Critic with Three Refinements, IEE
 the numbers in brackets are its equations. "The authors' code" is github.com/Jingliang-Duan/DSAC-v2.
 """
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import torch as th
 from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor, nn
 
-from .actor_critic import Metrics, minimise
+from .actor_critic import ActorCritic, Metrics, minimise
 from .heads import Gaussian
 from .replay import Batch
-from .sac import SAC
-from .updates import Adam
+from .sac import SACSettings, refuse_compiled
+from .settings import takes
+from .soft import Temperature, check_subset, improve
 
 EPSILON = 0.1  # guards the divisions by sigma in (26)
 WEIGHT_RANGE = (0.1, 10.0)  # of the variance-based weight, in the authors' code
@@ -51,7 +53,33 @@ def value_distribution_loss(
     return weight * (0.5 * (target_mean - mean) ** 2 + std * (sigma**2 - deviation**2) / (sigma + EPSILON))
 
 
-class DSACT(SAC):
+@dataclass(frozen=True)
+class DSACTSettings(SACSettings):
+    """Those of DSAC-T, beside SAC's.
+
+    Args:
+        learning_rate: of actor and critics.
+        learning_starts: environment steps before the first update.
+        ent_coef_learning_rate: of the temperature.
+        policy_delay: updates of the critics per update of actor, temperature and targets.
+        boundary: xi, how many mean deviations a drawn target may lie from Q.
+        boundary_tau: step of the moving means of sigma and sigma^2; ``tau`` if None.
+    """
+
+    _: KW_ONLY
+    learning_rate: float | Schedule = 1e-4
+    learning_starts: int = 10_000
+    ent_coef_learning_rate: float = 3e-4
+    policy_delay: int = 2
+    boundary: float = 3.0
+    boundary_tau: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        refuse_compiled(self, "DSACT")
+
+
+class DSACT(ActorCritic):
     r"""Distributional soft actor-critic with three refinements.
 
     The critics learn Z(s, a) ~ N(Q(s, a), sigma(s, a)^2), the distribution of soft returns. With a' ~ pi' of the target
@@ -70,17 +98,6 @@ class DSACT(SAC):
     Defaults are the paper's (256-256-256 GELU networks, Adam 1e-4, temperature 3e-4), with these departures: one update
     per environment step where the authors collect 20 steps an update; the temperature starts at 1 (the authors'
     code: e); the log std of actions is bounded by 2 (theirs: 0.5).
-
-    Args:
-        policy: "MlpPolicy", "CnnPolicy" or "MultiInputPolicy".
-        env: any environment with Box actions, or its id.
-        learning_rate: of actor and critics.
-        learning_starts: environment steps before the first update.
-        ent_coef_learning_rate: of the temperature.
-        policy_delay: updates of the critics per update of actor, temperature and targets.
-        boundary: xi, how many mean deviations a drawn target may lie from Q.
-        boundary_tau: step of the moving means of sigma and sigma^2; ``tau`` if None.
-        **settings: see :class:`~.sac.SAC`.
     """
 
     policy_defaults: ClassVar[dict[str, Any]] = {
@@ -92,46 +109,34 @@ class DSACT(SAC):
 
     head: Gaussian
 
-    def __init__(
-        self,
-        policy: str | type[Any],
-        env: Any,
-        *,
-        learning_rate: float | Schedule = 1e-4,
-        learning_starts: int = 10_000,
-        ent_coef_learning_rate: float = 3e-4,
-        policy_delay: int = 2,
-        boundary: float = 3.0,
-        boundary_tau: float | None = None,
-        **settings: Any,
-    ) -> None:
-        self.ent_coef_learning_rate = ent_coef_learning_rate
-        self.boundary = boundary
-        self._boundary_tau = boundary_tau
-        super().__init__(
-            policy,
-            env,
-            learning_rate=learning_rate,
-            learning_starts=learning_starts,
-            policy_delay=policy_delay,
-            **settings,
-        )
+    settings: DSACTSettings
+    saved_parts = ("ent_coef_optimizer",)
+    saved_tensors = ("log_ent_coef",)
+
+    @takes(DSACTSettings)
+    def __init__(self, settings: DSACTSettings) -> None:
+        self.construct(settings)
 
     def _setup_model(self) -> None:
         super()._setup_model()
-        self.boundary_tau = self.tau if self._boundary_tau is None else self._boundary_tau
+        asked = self.settings
+        check_subset(asked.critic_subset, self.critic.net.n)
         if not isinstance(self.critic.head, Gaussian):
             raise ValueError("DSACT learns Gaussian values: leave critic_head as it is")
         self.head = self.critic.head
-        if self.ent_coef_optimizer is not None:
-            self.ent_coef_optimizer = Adam([self.log_ent_coef], lr=self.ent_coef_learning_rate)
+        self.boundary_tau = self.tau if asked.boundary_tau is None else asked.boundary_tau
+        rate = asked.ent_coef_learning_rate
+        self.temperature = Temperature(
+            asked.ent_coef, asked.target_entropy, self.action_space, rate=rate, device=self.device
+        )
+        self.log_ent_coef, self.ent_coef_optimizer = self.temperature.log, self.temperature.optimizer
 
     def update(self, batch: Batch) -> Metrics:
         """See the class; actor, temperature and targets move every ``policy_delay``-th time."""
         metrics = self._update_critics(batch)
-        if (self._n_updates + 1) % self.policy_delay == 0:
-            metrics |= self._update_actor(batch)
-            self.follow()
+        if (self._n_updates + 1) % self.settings.policy_delay == 0:
+            metrics |= improve(self.actor, self.critic, batch, self.temperature, self.settings.actor_objective)
+            self.update_targets()
         return metrics
 
     def _update_critics(self, batch: Batch) -> Metrics:
@@ -141,7 +146,13 @@ class DSACT(SAC):
         mean, std = self.head.value(out), self.head.deviation(out)
         self._move_averages(std.detach())
         loss = value_distribution_loss(
-            mean, std, target_mean, target_sample, self.head.mean_std, self.head.mean_var, boundary=self.boundary
+            mean,
+            std,
+            target_mean,
+            target_sample,
+            self.head.mean_std,
+            self.head.mean_var,
+            boundary=self.settings.boundary,
         )
         critic_loss = minimise(self.critic.optimizer, loss.mean(dim=1).sum())
         return {"critic_loss": critic_loss, "q": mean.detach().mean(), "q_std": std.detach().mean()}
@@ -153,7 +164,7 @@ class DSACT(SAC):
         out = self.critic_target.outputs(batch.next_observations, actions)
         q, smaller = self.head.value(out).min(dim=0)
         sigma = self.head.deviation(out).gather(0, smaller[None])[0]
-        target_mean = batch.rewards + batch.discounts * (q - self.log_ent_coef.exp() * log_prob)
+        target_mean = batch.rewards + batch.discounts * (q - self.temperature.value * log_prob)
         # The authors' code draws within three deviations.
         return target_mean, target_mean + batch.discounts * sigma * th.randn_like(sigma).clamp(-3, 3)
 

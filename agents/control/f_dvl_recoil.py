@@ -5,15 +5,19 @@ Papers: Sikchi, Zheng, Zhang, Niekum, Dual RL: Unification and New Methods for R
 github.com/hari-sikchi/DVL.
 """
 
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
 
 from torch import Tensor
 from torch.nn import functional as F
 
 from ... import unknown
+from .actor_critic import ActorCritic, Metrics
+from .datasets import Transitions
 from .heads import SquaredError
-from .iql import InSample
+from .iql import InSample, InSampleSettings
 from .replay import Batch
+from .settings import takes
 
 DIVERGENCES = {"chi-square": 0.7, "total-variation": 0.7, "kl": 2.0}
 """Names, and what ``temperature`` is where it is not given."""
@@ -42,7 +46,41 @@ def gumbel_loss(error: Tensor, temperature: float, limit: float | None = None) -
     return (z - largest).exp() - (z + 1) * (-largest).exp()
 
 
-class FDVL(InSample):
+@dataclass(frozen=True)
+class FDVLSettings(InSampleSettings):
+    """Those of f-DVL, beside IQL's relatives'.
+
+    Args:
+        divergence: "chi-square", "total-variation" or "kl", which is XQL.
+        temperature: lambda, or for "kl" T, the larger the nearer V stays to the mean of the data's actions; one setting
+            for all, as in the authors' code; 0.7, 0.7 and 2 if None.
+        max_clip: limit of z for "kl"; None for none.
+        huber: where the critics' loss becomes linear.
+    """
+
+    _: KW_ONLY
+    divergence: str = "chi-square"
+    temperature: float | None = None
+    max_clip: float | None = 7.0
+    huber: float = 20.0
+
+    @property
+    def chosen_temperature(self) -> float:
+        """The divergence's own where none is given."""
+        return DIVERGENCES[self.divergence] if self.temperature is None else self.temperature
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.divergence not in DIVERGENCES:
+            raise ValueError(unknown("divergence", self.divergence, DIVERGENCES))
+        chosen = self.chosen_temperature
+        if self.divergence == "kl" and not chosen > 0:
+            raise ValueError(f"with kl, temperature is above 0, got {chosen}")
+        if self.divergence != "kl" and not 0.5 < chosen < 1:
+            raise ValueError(f"with {self.divergence}, temperature lies between 0.5 and 1, got {chosen}")
+
+
+class FDVL(ActorCritic):
     r"""f-dual V-learning.
 
     As :class:`~.iql.IQL`, with the errors x = Q'(s, a) - V(s) of the data's actions in
@@ -63,53 +101,46 @@ class FDVL(InSample):
     there, as the conjugate over weights of at least 0 is. Batches are 256, not 1024. V sees no uniformly random actions
     (an option of the code, which smooths it where data are narrow). Critics with another head than "mse" learn by that
     head's loss, not Huber's.
-
-    Args:
-        policy: "MlpPolicy"; other kinds of observation have no datasets.
-        env: any environment with Box actions, or its id.
-        divergence: "chi-square", "total-variation" or "kl", which is XQL.
-        temperature: lambda, or for "kl" T, the larger the nearer V stays to the mean of the data's actions; one setting
-            for all, as in the authors' code; 0.7, 0.7 and 2 if None.
-        max_clip: limit of z for "kl"; None for none.
-        huber: where the critics' loss becomes linear.
-        **settings: see :class:`~.iql.InSample`.
     """
 
-    def __init__(
-        self,
-        policy: str | type[Any],
-        env: Any,
-        *,
-        divergence: str = "chi-square",
-        temperature: float | None = None,
-        max_clip: float | None = 7.0,
-        huber: float = 20.0,
-        **settings: Any,
-    ) -> None:
-        if divergence not in DIVERGENCES:
-            raise ValueError(unknown("divergence", divergence, DIVERGENCES))
-        chosen = DIVERGENCES[divergence] if temperature is None else temperature
-        if divergence == "kl" and not chosen > 0:
-            raise ValueError(f"with kl, temperature is above 0, got {chosen}")
-        if divergence != "kl" and not 0.5 < chosen < 1:
-            raise ValueError(f"with {divergence}, temperature lies between 0.5 and 1, got {chosen}")
-        self.divergence = divergence
-        self.temperature = chosen
-        self.max_clip = max_clip
-        self.huber = huber
-        super().__init__(policy, env, **settings)
+    policy_defaults: ClassVar[dict[str, Any]] = {"actor": "gaussian", "n_values": 1}
+    settings: FDVLSettings
+    reward_factor: Tensor
+    saved_tensors = ("reward_factor",)
+
+    @takes(FDVLSettings)
+    def __init__(self, settings: FDVLSettings) -> None:
+        self.temperature = settings.chosen_temperature
+        self.construct(settings)
+
+    def _setup_model(self) -> None:
+        super()._setup_model()
+        self.in_sample = InSample(self, self.settings.reward_scale)
+        self.reward_factor = self.in_sample.reward_factor
+
+    def on_dataset(self, transitions: Transitions) -> None:
+        """Finds the scale of rewards, if that is the dataset's to say."""
+        self.in_sample.fit_rewards(transitions)
+
+    def update(self, batch: Batch) -> Metrics:
+        """See the class."""
+        return self.in_sample.update(batch, self.settings, self.value_loss, self.critic_loss)
 
     def value_loss(self, error: Tensor) -> Tensor:
         """See the class."""
-        if self.divergence == "kl":
-            return gumbel_loss(error, self.temperature, self.max_clip)
-        loss = chi_square_loss if self.divergence == "chi-square" else total_variation_loss
+        if self.settings.divergence == "kl":
+            return gumbel_loss(error, self.temperature, self.settings.max_clip)
+        loss = chi_square_loss if self.settings.divergence == "chi-square" else total_variation_loss
         return loss(error, self.temperature)
 
     def critic_loss(self, batch: Batch, target: Tensor) -> tuple[Tensor, Tensor]:
         """Huber's loss of each critic ``[n, B]``, and the values ``[n, B]``."""
         if not isinstance(self.critic.head, SquaredError):
-            return super().critic_loss(batch, target)
+            return self.critic.loss(batch.observations, batch.actions, target)
         values = self.critic(batch.observations, batch.actions)
-        loss = F.huber_loss(values, target.expand_as(values), reduction="none", delta=self.huber)
+        loss = F.huber_loss(values, target.expand_as(values), reduction="none", delta=self.settings.huber)
         return loss, values.detach()
+
+    def _update_learning_rate(self, optimizers: Any) -> None:
+        super()._update_learning_rate(optimizers)
+        self.in_sample.lower_rate(self.settings)

@@ -4,15 +4,18 @@ Paper: Niu et al., When to Trust Your Simulator: Dynamics-Aware Hybrid Offline-a
 "The authors' code" is github.com/t6-thu/H2O.
 """
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import torch as th
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from .actor_critic import Metrics, joined, minimise
+from .actor_critic import ActorCritic, Metrics, joined, minimise
 from .replay import DATASET, Batch, Demonstrations
-from .sac import SAC
+from .sac import SACSettings, refuse_compiled
+from .settings import takes
+from .soft import Temperature, check_subset, improve, regress, soft_target
 from .updates import Adam, Mlp
 
 TRUST_RANGE = (1e-5, 1.0)  # of the weight of a simulated transition's error
@@ -71,7 +74,39 @@ def weighted_excess(simulated: Tensor, gap: Tensor, real: Tensor) -> Tensor:
     return (simulated + (gap / gap.sum()).log()).logsumexp(dim=1) - real.mean(dim=1)
 
 
-class H2O(SAC):
+@dataclass(frozen=True)
+class H2OSettings(SACSettings):
+    """Those of H2O, beside SAC's.
+
+    Args:
+        offline_ratio: share of each batch that is real.
+        backup_entropy: whether targets hold the entropy term.
+        beta: weight of the penalty on simulated pairs with a large dynamics gap.
+        n_next_states: N.
+        next_state_scale: of the standard deviations in Sigma.
+        discriminator_noise: standard deviation of noise on all that discriminators learn from, against overfitting.
+        discriminator_width: of their two hidden layers.
+    """
+
+    _: KW_ONLY
+    offline_ratio: float = 0.5
+    backup_entropy: bool = False
+    beta: float = 0.01
+    n_next_states: int = 10
+    next_state_scale: float = 1.0
+    discriminator_noise: float = 0.1
+    discriminator_width: int = 256
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        refuse_compiled(self, "H2O")
+        if self.offline_ratio is None or not 0 < self.offline_ratio < 1:
+            raise ValueError(
+                f"H2O compares real and simulated transitions: offline_ratio {self.offline_ratio} leaves no two"
+            )
+
+
+class H2O(ActorCritic):
     r"""Dynamics-aware hybrid reinforcement learning: the dataset is real, the environment is a simulator of it.
 
     >>> agent = tiltyard.agents.make("h2o", simulator)                                      # doctest: +SKIP
@@ -98,52 +133,29 @@ class H2O(SAC):
     their own; Sigma is of the data, where theirs is of a buffer ten elevenths of which are zeros at the time, which
     makes it about a tenth (``next_state_scale=0.3``), and where a step moves the state little against the spread of the
     data, less than either serves better (the row says 0.03); the actor begins with deviations near 1, not exp(-1).
-
-    Args:
-        policy: "MlpPolicy"; other kinds of observation have no datasets.
-        env: the simulator: any environment with Box actions, or its id.
-        offline_ratio: share of each batch that is real.
-        backup_entropy: whether targets hold the entropy term.
-        beta: weight of the penalty on simulated pairs with a large dynamics gap.
-        n_next_states: N.
-        next_state_scale: of the standard deviations in Sigma.
-        discriminator_noise: standard deviation of noise on all that discriminators learn from, against overfitting.
-        discriminator_width: of their two hidden layers.
-        **settings: see :class:`~.sac.SAC`.
     """
 
     needs_data: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        policy: str | type[Any],
-        env: Any,
-        *,
-        offline_ratio: float = 0.5,
-        backup_entropy: bool = False,
-        beta: float = 0.01,
-        n_next_states: int = 10,
-        next_state_scale: float = 1.0,
-        discriminator_noise: float = 0.1,
-        discriminator_width: int = 256,
-        **settings: Any,
-    ) -> None:
-        if offline_ratio is None or not 0 < offline_ratio < 1:
-            raise ValueError(
-                f"H2O compares real and simulated transitions: offline_ratio {offline_ratio} leaves no two"
-            )
-        self.beta = beta
-        self.n_next_states = n_next_states
-        self.next_state_scale = next_state_scale
-        self.discriminator_noise = discriminator_noise
-        self.discriminator_width = discriminator_width
-        super().__init__(policy, env, offline_ratio=offline_ratio, backup_entropy=backup_entropy, **settings)
+    settings: H2OSettings
+    saved_parts = ("ent_coef_optimizer", "discriminators", "discriminator_optimizer")
+    saved_tensors = ("log_ent_coef",)
+
+    @takes(H2OSettings)
+    def __init__(self, settings: H2OSettings) -> None:
+        self.construct(settings)
 
     def _setup_model(self) -> None:
         super()._setup_model()
+        asked, rate = self.settings, self.lr_schedule(1)
+        check_subset(asked.critic_subset, self.critic.net.n)
+        self.temperature = Temperature(
+            asked.ent_coef, asked.target_entropy, self.action_space, rate=rate, device=self.device
+        )
+        self.log_ent_coef, self.ent_coef_optimizer = self.temperature.log, self.temperature.optimizer
         features, actions = self.critic.features_extractor.features_dim, self.critic.net.n_in
-        self.discriminators = Discriminators(features, actions - features, self.discriminator_width).to(self.device)
-        self.discriminator_optimizer = Adam(self.discriminators.parameters(), lr=self.lr_schedule(1))
+        self.discriminators = Discriminators(features, actions - features, asked.discriminator_width).to(self.device)
+        self.discriminator_optimizer = Adam(self.discriminators.parameters(), lr=rate)
 
     def sample(self, batch_size: int) -> Batch:
         """A batch with :meth:`n_real` transitions of the dataset; the others are simulated.
@@ -167,16 +179,25 @@ class H2O(SAC):
 
     def dynamics_gap(self, observations: Tensor, actions: Tensor, next_observations: Tensor) -> Tensor:
         """u(s, a) of simulated transitions, ``[B]``, not clipped."""
-        n = self.n_next_states
+        n = self.settings.n_next_states
         s, a, centre = (part.repeat_interleave(n, dim=0) for part in (observations, actions, next_observations))
-        drawn = centre + self.next_state_scale * self._deviations * th.randn_like(centre)
+        drawn = centre + self.settings.next_state_scale * self._deviations * th.randn_like(centre)
         return -self.discriminators.log_ratio(s, a, drawn).view(-1, n).mean(dim=1)
+
+    def update(self, batch: Batch) -> Metrics:
+        """See the class."""
+        asked = self.settings
+        metrics = self._update_critics(batch)
+        self.update_targets()
+        if (self._n_updates + 1) % asked.policy_delay == 0:
+            metrics |= improve(self.actor, self.critic, batch, self.temperature, asked.actor_objective)
+        return metrics
 
     def _update_critics(self, batch: Batch) -> Metrics:
         real = batch.is_from(DATASET)
         simulated = ~real
         if real.all():
-            return super()._update_critics(batch)
+            return regress(self.critic, batch, self._target(batch))
         transitions = (batch.observations, batch.actions, batch.next_observations)
         metrics = {"discriminator_loss": self._update_discriminators(transitions, real)}
         met = [part[simulated] for part in transitions]
@@ -187,11 +208,16 @@ class H2O(SAC):
         error, values = self.critic.head.loss(out, self._target(batch)), self.critic.head.value(out)
         bellman = 2 * (error[:, real].mean(dim=1) + (trust * error[:, simulated]).mean(dim=1))
         excess = weighted_excess(values[:, simulated], gap, values[:, real])
-        metrics["critic_loss"] = minimise(self.critic.optimizer, (bellman + self.beta * excess).sum())
+        metrics["critic_loss"] = minimise(self.critic.optimizer, (bellman + self.settings.beta * excess).sum())
         return metrics | {"q": values.detach().mean(), "trust": trust.mean(), "dynamics_gap": gap.mean()}
 
+    def _target(self, batch: Batch) -> Tensor:
+        """SAC's targets ``[B]``."""
+        alpha = self.temperature.value if self.settings.backup_entropy else None
+        return soft_target(self.actor, self.critic_target, batch, alpha, self.settings.critic_subset)
+
     def _update_discriminators(self, transitions: tuple[Tensor, Tensor, Tensor], real: Tensor) -> Tensor:
-        s, a, following = (part + self.discriminator_noise * th.randn_like(part) for part in transitions)
+        s, a, following = (part + self.settings.discriminator_noise * th.randn_like(part) for part in transitions)
         return minimise(self.discriminator_optimizer, self.discriminators.loss((s, a, following), real))
 
     def _demonstrations(self, dataset: Any) -> Demonstrations:
@@ -201,8 +227,5 @@ class H2O(SAC):
         return found
 
     def _optimizers(self) -> list[th.optim.Optimizer]:
-        return [*super()._optimizers(), self.discriminator_optimizer]
-
-    def _get_torch_save_params(self) -> tuple[list[str], list[str]]:
-        names, variables = super()._get_torch_save_params()
-        return [*names, "discriminators", "discriminator_optimizer"], variables
+        learned = [] if self.ent_coef_optimizer is None else [self.ent_coef_optimizer]
+        return [*super()._optimizers(), *learned, self.discriminator_optimizer]

@@ -5,6 +5,7 @@ Papers: Sikchi, Zheng, Zhang, Niekum, Dual RL: Unification and New Methods for R
 Reinforcement Learning (2023), which the authors' code takes over.
 """
 
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import torch as th
@@ -15,11 +16,40 @@ from .datasets import Transitions
 from .f_dvl_recoil import gumbel_loss
 from .iql import advantage_weight
 from .replay import EXPERT, Batch, Demonstrations
+from .settings import OffPolicySettings, takes
 
 if TYPE_CHECKING:
     from minari import MinariDataset
 
 Self = TypeVar("Self", bound="ReCOIL")
+
+
+@dataclass(frozen=True)
+class ReCOILSettings(OffPolicySettings):
+    """Those of ReCOIL, beside what all agents take.
+
+    Args:
+        temperature: T; raise it (2.5, 5, 10, 20) while values run off.
+        beta: inverse temperature of the actor's weights; 0 imitates all data alike.
+        weight_limit: of an action's weight.
+        reward_bound: rho.
+        terminal_value: of a terminated episode's future; -Q_max if None, which takes termination for failure, as the
+            authors' code does. Give Q_max where the expert's episodes terminate by success.
+        max_clip: limit of z; None for none.
+    """
+
+    _: KW_ONLY
+    temperature: float = 5.0
+    beta: float = 3.0
+    weight_limit: float = 100.0
+    reward_bound: float = 2.0
+    terminal_value: float | None = None
+    max_clip: float | None = 7.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.temperature > 0:
+            raise ValueError(f"temperature must be above 0, got {self.temperature}")
 
 
 class ReCOIL(ActorCritic):
@@ -45,47 +75,18 @@ class ReCOIL(ActorCritic):
     Online (:meth:`learn`), what the agent meets is further data of unknown worth; rewards are never looked at.
 
     Departures: the actor's learning rate is constant; batches are 256, half of the code's; layers begin as torch's do.
-
-    Args:
-        policy: "MlpPolicy"; other kinds of observation have no datasets.
-        env: any environment with Box actions, or its id.
-        temperature: T; raise it (2.5, 5, 10, 20) while values run off.
-        beta: inverse temperature of the actor's weights; 0 imitates all data alike.
-        weight_limit: of an action's weight.
-        reward_bound: rho.
-        terminal_value: of a terminated episode's future; -Q_max if None, which takes termination for failure, as the
-            authors' code does. Give Q_max where the expert's episodes terminate by success.
-        max_clip: limit of z; None for none.
-        **settings: see :class:`~.actor_critic.ActorCritic`.
     """
 
     policy_defaults: ClassVar[dict[str, Any]] = {"actor": "gaussian", "n_values": 1}
     needs_data: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        policy: str | type[Any],
-        env: Any,
-        *,
-        temperature: float = 5.0,
-        beta: float = 3.0,
-        weight_limit: float = 100.0,
-        reward_bound: float = 2.0,
-        terminal_value: float | None = None,
-        max_clip: float | None = 7.0,
-        **settings: Any,
-    ) -> None:
-        if not temperature > 0:
-            raise ValueError(f"temperature must be above 0, got {temperature}")
-        self.temperature = temperature
-        self.beta = beta
-        self.weight_limit = weight_limit
-        self.reward_bound = reward_bound
-        self.terminal_value = terminal_value
-        self.max_clip = max_clip
+    settings: ReCOILSettings
+
+    @takes(ReCOILSettings)
+    def __init__(self, settings: ReCOILSettings) -> None:
         self.expert: Demonstrations | None = None
         self._suboptimal: Demonstrations | None = None
-        super().__init__(policy, env, **settings)
+        self.construct(settings)
 
     def _setup_model(self) -> None:
         if self.n_steps != 1 or self.sampler != "uniform":
@@ -142,17 +143,18 @@ class ReCOIL(ActorCritic):
         observations, actions = batch.observations[mix], batch.actions[mix]
         value = self.policy.value
         assert value is not None
+        asked = self.settings
         q = self.critic_target.minimum(observations, actions)
         error = q - value(observations)[0]
-        value_loss = minimise(value.optimizer, gumbel_loss(error, self.temperature, self.max_clip).mean())
+        value_loss = minimise(value.optimizer, gumbel_loss(error, asked.temperature, asked.max_clip).mean())
         with th.no_grad():
             advantage = q - value(observations)[0]
-        weight = advantage_weight(advantage, self.beta, self.weight_limit)
+        weight = advantage_weight(advantage, asked.beta, asked.weight_limit)
         actor_loss = minimise(self.actor.optimizer, -(weight * self.actor.log_prob(observations, actions)).mean())
         loss, values = self.critic.loss(batch.observations, batch.actions, self._critic_targets(batch, expert))
         halves = loss[:, mix].mean(dim=1).sum() + loss[:, expert].mean(dim=1).sum()
         critic_loss = minimise(self.critic.optimizer, halves)
-        self.follow()
+        self.update_targets()
         losses = {"value_loss": value_loss, "actor_loss": actor_loss, "critic_loss": critic_loss}
         return losses | {"q_mix": values[:, mix].mean(), "q_expert": values[:, expert].mean()}
 
@@ -160,10 +162,11 @@ class ReCOIL(ActorCritic):
     def _critic_targets(self, batch: Batch, expert: Tensor) -> Tensor:
         """Of the mix the Bellman equation's, Q_max where ``expert`` ``[B]`` holds; ``[B]``."""
         assert self.policy.value is not None
-        best = self.reward_bound / (1 - self.gamma)
-        end = -best if self.terminal_value is None else self.terminal_value
+        bound, end = self.settings.reward_bound, self.settings.terminal_value
+        best = bound / (1 - self.gamma)
+        end = -best if end is None else end
         targets = th.full_like(batch.rewards, best)
         discounts = batch.discounts[~expert]
         future = discounts * self.policy.value(batch.next_observations[~expert])[0] + (self.gamma - discounts) * end
-        targets[~expert] = future - self.reward_bound
+        targets[~expert] = future - bound
         return targets

@@ -4,6 +4,7 @@ Paper: Fujimoto and Gu, A Minimalist Approach to Offline Reinforcement Learning 
 github.com/sfujim/TD3_BC.
 """
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import torch as th
@@ -12,8 +13,11 @@ from stable_baselines3.common.preprocessing import get_flattened_obs_dim
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import Tensor
 
+from .actor_critic import ActorCritic, Metrics, minimise
 from .replay import Batch, Demonstrations
-from .td3 import TD3
+from .settings import takes
+from .soft import regress
+from .td3 import TD3, TD3Settings, smoothed_target
 
 EPSILON = 1e-3  # guards the division by the standard deviation (5)
 
@@ -48,7 +52,21 @@ class Standardised(BaseFeaturesExtractor):
             self.fitted.fill_(True)
 
 
-class TD3BC(TD3):
+@dataclass(frozen=True)
+class TD3BCSettings(TD3Settings):
+    """Those of TD3+BC, beside TD3's.
+
+    Args:
+        alpha: weight of the value against cloning; 0 clones alone.
+        normalize_observations: standardise observations.
+    """
+
+    _: KW_ONLY
+    alpha: float = 2.5
+    normalize_observations: bool = True
+
+
+class TD3BC(ActorCritic):
     r"""TD3 with behaviour cloning: two changes to TD3 (:class:`~.td3.TD3`).
 
     The actor minimises
@@ -59,42 +77,36 @@ class TD3BC(TD3):
     averaged over the batch, the square over action dimensions too; and observations are standardised with the
     dataset's mean and deviation (5), which are kept with the weights: of the first dataset where several are given.
     All numbers are the paper's. Online, the same loss clones what is replayed, the dataset and the agent's own actions.
-
-    Args:
-        policy: "MlpPolicy"; other kinds of observation have no datasets.
-        env: any environment with Box actions, or its id.
-        alpha: weight of the value against cloning; 0 clones alone.
-        normalize_observations: standardise observations.
-        **settings: see :class:`~.td3.TD3`.
     """
 
     needs_data: ClassVar[bool] = True
     policy_defaults: ClassVar[dict[str, Any]] = {**TD3.policy_defaults, "features_extractor_class": Standardised}
 
-    def __init__(
-        self,
-        policy: str | type[Any],
-        env: Any,
-        *,
-        alpha: float = 2.5,
-        normalize_observations: bool = True,
-        **settings: Any,
-    ) -> None:
-        self.alpha = alpha
-        self.normalize_observations = normalize_observations
-        super().__init__(policy, env, **settings)
+    settings: TD3BCSettings
+
+    @takes(TD3BCSettings)
+    def __init__(self, settings: TD3BCSettings) -> None:
+        self.construct(settings)
+
+    def update(self, batch: Batch) -> Metrics:
+        """See the class."""
+        metrics = regress(self.critic, batch, smoothed_target(self.policy, batch, self.settings))
+        if (self._n_updates + 1) % self.settings.policy_delay == 0:
+            metrics["actor_loss"] = minimise(self.actor.optimizer, self.actor_loss(batch))
+            self.update_targets()
+        return metrics
 
     def actor_loss(self, batch: Batch) -> Tensor:
         """See the class."""
         actions = self.actor(batch.observations)
         values = self.critic.first(batch.observations, actions)
-        weight = self.alpha / values.detach().abs().mean()
+        weight = self.settings.alpha / values.detach().abs().mean()
         cloning: Tensor = ((actions - batch.actions) ** 2).mean()
         return cloning - weight * values.mean()
 
     def _demonstrations(self, dataset: Any) -> Demonstrations:
         found = super()._demonstrations(dataset)
-        if self.normalize_observations:
+        if self.settings.normalize_observations:
             for module in self.policy.modules():
                 if isinstance(module, Standardised):
                     module.fit(found.rows[:, self._columns().observation].to(self.device))

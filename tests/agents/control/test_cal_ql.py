@@ -8,7 +8,7 @@ import pytest
 import torch as th
 from gymnasium.spaces import Box
 
-from tiltyard.agents.control.cal_ql import CalQL, EpisodicReplay, unseen_tail
+from tiltyard.agents.control.cal_ql import CalQL, EpisodicReplay, calibrated, unseen_tail
 from tiltyard.agents.control.datasets import Transitions
 
 SMALL: dict[str, Any] = {"policy_kwargs": {"net_arch": [32]}, "batch_size": 32, "buffer_size": 500, "seed": 0}
@@ -64,14 +64,14 @@ def test_values_are_bounded_by_returns_by_hand() -> None:
     agent = CalQL("MlpPolicy", Count(), gamma=0.5, n_actions=1, **SMALL).learn_offline(two_episodes(), 0)
     batch = agent.demonstrated(2)._replace(returns=th.tensor([0.5, UNKNOWN]))
     values = th.tensor([[[-3.0, -2.0, 1.0], [-3.0, -2.0, 1.0]]])  # of one critic: uniform, here, next
-    assert agent.bounded(values, batch).tolist() == [[[-3.0, 0.5, 1.0], [-3.0, -2.0, 1.0]]]
+    assert calibrated(values, batch).tolist() == [[[-3.0, 0.5, 1.0], [-3.0, -2.0, 1.0]]]
 
 
 def test_values_below_returns_feel_no_push() -> None:
     agent = CalQL("MlpPolicy", Count(), n_actions=2, **SMALL).learn_offline(two_episodes(), 0)
     batch = agent.demonstrated(3)._replace(returns=th.tensor([100.0, -100.0, UNKNOWN]))
     values = th.zeros(1, 3, 6, requires_grad=True)
-    agent.bounded(values, batch).sum().backward()  # type: ignore[no-untyped-call]
+    calibrated(values, batch).sum().backward()  # type: ignore[no-untyped-call]
     assert values.grad is not None
     assert values.grad.tolist() == [[[1, 1, 0, 0, 0, 0], [1] * 6, [1] * 6]]
 

@@ -6,7 +6,7 @@ import pytest
 import torch as th
 from gymnasium.spaces import Box
 
-from tiltyard.agents.control.cql import CQL, conservative_gap
+from tiltyard.agents.control.cql import CQL, candidates, conservative_gap, judged
 from tiltyard.agents.control.datasets import Transitions
 from tiltyard.agents.control.replay import Batch
 
@@ -67,7 +67,7 @@ def test_gap_by_hand() -> None:
 def test_candidates_have_the_density_they_were_drawn_with() -> None:
     agent = CQL("MlpPolicy", "Pendulum-v1", n_actions=3, **SMALL)
     batch = pendulum_batch(agent, 5)._replace(observations=th.randn(5, 3), next_observations=th.randn(5, 3))
-    actions, log_density = agent._candidates(batch)
+    actions, log_density = candidates(agent.actor, batch, 3)
     assert actions.shape == (5, 9, 1)
     assert log_density.shape == (5, 9)
     assert th.allclose(log_density[:, :3], th.tensor(-np.log(2.0), dtype=th.float32))
@@ -83,7 +83,7 @@ def test_one_pass_judges_as_many_passes_do() -> None:
     agent = CQL("MlpPolicy", Push(), n_actions=2, **SMALL).learn_offline(timid(), 0)
     batch = agent.sample(7)
     actions, target = th.rand(7, 6, 1), th.rand(7)
-    error, data, values = agent._judge(batch, actions, target)
+    error, data, values = judged(agent.critic, batch, actions, target)
     loss, value = agent.critic.loss(batch.observations, batch.actions, target)
     np.testing.assert_allclose(error.detach(), loss.detach(), atol=1e-6)
     np.testing.assert_allclose(data.detach(), value, atol=1e-6)
@@ -96,7 +96,7 @@ def test_one_pass_judges_as_many_passes_do() -> None:
 def test_best_of_many_targets_are_not_below_those_of_one() -> None:
     agents = [CQL("MlpPolicy", "Pendulum-v1", n_actions=50, max_target_backup=best, **SMALL) for best in (False, True)]
     batch = pendulum_batch(agents[0], 64)
-    one, best = (agent._target(batch) for agent in agents)  # the same weights, by the seed
+    one, best = (agent.learned.target(batch, agent.settings) for agent in agents)  # the same weights, by the seed
     assert best.shape == (64,)
     assert best.mean() > one.mean()
     assert best.std() < one.std() / 4  # the best of fifty is nearly the best there is

@@ -14,6 +14,7 @@ from torch.distributions import Normal, normal
 
 from tiltyard.agents import SAC, make
 from tiltyard.agents.control.replay import Batch
+from tiltyard.agents.control.soft import least_value
 from tiltyard.agents.control.updates import Adam, Mlp
 
 SMALL: dict[str, Any] = {"learning_starts": 20, "batch_size": 16, "buffer_size": 2000, "seed": 0}
@@ -198,7 +199,7 @@ def test_rlpd_settings_take_a_subset_of_layer_normed_critics() -> None:
     with th.no_grad():
         agent.critic_target.net.weights[-1].copy_(th.arange(10.0).view(10, 1, 1))
         agent.critic_target.net.weights[-2].zero_()
-    values = {agent._target_value(th.zeros(1, 3), th.zeros(1, 1)).item() for _ in range(200)}
+    values = {least_value(agent.critic_target, th.zeros(1, 3), th.zeros(1, 1), 2).item() for _ in range(200)}
     assert values == set(range(9))  # the least of two drawn critics: any but the last
 
 

@@ -4,7 +4,7 @@ import pytest
 import torch as th
 
 from tiltyard.agents.control.replay import Batch
-from tiltyard.agents.control.td3 import TD3
+from tiltyard.agents.control.td3 import TD3, smoothed_target
 
 SMALL: dict[str, Any] = {"policy_kwargs": {"net_arch": [16]}, "batch_size": 32, "buffer_size": 500, "seed": 0}
 
@@ -23,8 +23,8 @@ def test_target_by_hand(match: Any) -> None:
         last = list(agent.critic_target.parameters())[-1]
         last[0].fill_(3.0)
         last[1].fill_(5.0)
-    assert agent._target(one(2.0, 0.9)).flatten().tolist() == pytest.approx([4.7])
-    assert agent._target(one(2.0, 0.0)).flatten().tolist() == pytest.approx([2.0])
+    assert smoothed_target(agent.policy, one(2.0, 0.9), agent.settings).flatten().tolist() == pytest.approx([4.7])
+    assert smoothed_target(agent.policy, one(2.0, 0.0), agent.settings).flatten().tolist() == pytest.approx([2.0])
 
 
 def test_actor_and_targets_move_at_every_second_update_alone(match: Any) -> None:
@@ -38,5 +38,5 @@ def test_actor_and_targets_move_at_every_second_update_alone(match: Any) -> None
 
 
 def test_policy_delay_below_one_is_refused(match: Any) -> None:
-    with pytest.raises(ValueError, match="policy_delay must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="policy_delay must be a whole number of at least 1, got 0"):
         TD3("MlpPolicy", match.env(), policy_delay=0, **SMALL)

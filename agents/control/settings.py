@@ -1,0 +1,110 @@
+"""Typed settings of control agents: a frozen dataclass a method, whose fields are the constructor's keywords."""
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import torch as th
+from stable_baselines3.common.buffers import ReplayBuffer
+from stable_baselines3.common.noise import ActionNoise
+from stable_baselines3.common.type_aliases import Schedule
+
+from .trajectory_weighting import check_sampler
+
+P = ParamSpec("P")
+Agent = TypeVar("Agent")
+Typed = TypeVar("Typed")
+
+
+def takes(
+    settings: Callable[P, Typed],
+) -> Callable[[Callable[[Agent, Typed], None]], Callable[Concatenate[Agent, P], None]]:
+    """Makes a constructor that takes a settings object one that takes the object's fields as keywords.
+
+    Each keyword is written once, in the dataclass, with its type and default; editors, type checkers and ``inspect``
+    see all of them in the constructor.
+
+    Args:
+        settings: the dataclass.
+    """
+
+    def decorate(init: Callable[[Agent, Typed], None]) -> Callable[Concatenate[Agent, P], None]:
+        @wraps(init)
+        def construct(self: Agent, /, *args: P.args, **kwargs: P.kwargs) -> None:
+            init(self, settings(*args, **kwargs))
+
+        own = [Parameter("self", Parameter.POSITIONAL_OR_KEYWORD), *signature(settings).parameters.values()]
+        construct.__signature__ = signature(init).replace(parameters=own)  # type: ignore[attr-defined]
+        construct.__annotations__ = {one.name: one.annotation for one in own[1:]} | {"return": None}
+        return construct
+
+    return decorate
+
+
+@dataclass(frozen=True)
+class OffPolicySettings:
+    """What all agents take that learn actor and critics from transitions.
+
+    Args:
+        policy: "MlpPolicy", "CnnPolicy" or "MultiInputPolicy".
+        env: any environment with Box actions, or its id.
+        learning_rate: of all networks.
+        buffer_size: transitions kept.
+        learning_starts: environment steps before the first update.
+        batch_size: transitions an update.
+        tau: step of the target networks.
+        gamma: discount.
+        train_freq: environment steps between calls of ``train``, or ``(n, "episode")``.
+        gradient_steps: updates a call (-1: as many as steps taken).
+        action_noise: added to exploring actions: a number is the standard deviation of Gaussian noise.
+        replay_buffer_class: chosen by the spaces if None.
+        replay_buffer_kwargs: its keywords.
+        n_steps: of n-step returns.
+        offline_ratio: share of each online batch that is drawn from the dataset, if one was given; None draws from both
+            as if they were one buffer.
+        sampler: how often a dataset's trajectories are drawn: "uniform", "return-weighting" or "advantage-weighting";
+            see :mod:`~.trajectory_weighting`.
+        sampler_temperature: of the weighting samplers; small prefers the best trajectories more.
+        matmul_precision: of the networks' hidden layers: "fp32", or "bf16" where the processor has it.
+        overlap: learn while the environments step, in another thread: one core more at work, and actions that are
+            chosen before the last step's updates instead of after them.
+        stats_window_size: episodes in logged means.
+        tensorboard_log: folder.
+        policy_kwargs: of :class:`~.networks.ActorCriticPolicy`.
+        verbose: 0, 1 or 2.
+        seed: of all randomness.
+        device: where tensors live.
+    """
+
+    policy: str | type[Any]
+    env: Any
+    _: KW_ONLY
+    learning_rate: float | Schedule = 3e-4
+    buffer_size: int = 1_000_000
+    learning_starts: int = 100
+    batch_size: int = 256
+    tau: float = 0.005
+    gamma: float = 0.99
+    train_freq: int | tuple[int, str] = 1
+    gradient_steps: int = 1
+    action_noise: ActionNoise | float | None = None
+    replay_buffer_class: type[ReplayBuffer] | None = None
+    replay_buffer_kwargs: dict[str, Any] | None = None
+    n_steps: int = 1
+    offline_ratio: float | None = None
+    sampler: str = "uniform"
+    sampler_temperature: float = 0.1
+    matmul_precision: str = "fp32"
+    overlap: bool = False
+    stats_window_size: int = 100
+    tensorboard_log: str | None = None
+    policy_kwargs: dict[str, Any] | None = None
+    verbose: int = 0
+    seed: int | None = None
+    device: th.device | str = "auto"
+    _init_setup_model: bool = True
+
+    def __post_init__(self) -> None:
+        check_sampler(self.sampler, self.sampler_temperature)
