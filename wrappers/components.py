@@ -306,8 +306,21 @@ def choose(kind: str, choice: Choice | Chosen, rows: Sequence[Row], default: typ
     row = by_name[name]
     module, _, attribute = row.entry_point.partition(":")
     built: type[Chosen] = getattr(import_module(module), attribute)
-    valid = list(inspect.signature(built).parameters)
+    valid = list(keywords_of(built))
     for key in params:
         if key not in valid:
             raise TypeError(f"{kind} {name!r}: {unknown('parameter', key, valid)}")
     return built(**{**dict(row.params), **params})
+
+
+def keywords_of(kind: type[Component]) -> dict[str, inspect.Parameter]:
+    """The keywords of a component's constructor, with those of the next constructor for its ``**settings``."""
+    found: dict[str, inspect.Parameter] = {}
+    for owner in kind.__mro__:
+        if "__init__" not in vars(owner) or owner is object:
+            continue
+        own = list(inspect.signature(vars(owner)["__init__"]).parameters.values())[1:]
+        found = {one.name: one for one in own if one.kind is one.KEYWORD_ONLY} | found
+        if not any(one.kind is one.VAR_KEYWORD for one in own):
+            break
+    return found

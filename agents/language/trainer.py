@@ -14,9 +14,13 @@ from ...wrappers.curricula.catalogue import load as load_curriculum
 from ...wrappers.guidance.catalogue import load as load_guidance
 from ...wrappers.rewards.catalogue import load_all as load_rewards
 from ..objectives.registry import Objective
+from ..schedules import at
 from .agent import LanguageAgent
 from .collect import Collector
 from .context import Context
+from .data.base import DataSource
+from .data.catalogue import load_all as load_data
+from .episodes import StopTraining
 from .loop import Loop
 from .methods import objective_of
 from .providers.base import Provider, supplied
@@ -24,7 +28,7 @@ from .providers.catalogue import load as load_providers
 from .rollouts import Rollouts
 from .samplers.base import Sampler
 from .samplers.catalogue import load as load_sampler
-from .update import minibatches, policy_gradient_step
+from .update import Term, descend_terms, minibatches, policy_gradient_step, step
 from .warm_start import BUCKET
 
 CORRECTIONS = ("weight", "ratio", "none")
@@ -51,12 +55,15 @@ class PolicyGradient(LanguageAgent):
             :class:`~tiltyard.agents.language.agent.LanguageAgent`.
         env: a text environment: its id (an iteration's answers are lanes then), a ``VecEnv`` of strings
             (``sb3_env(..., strings=True)``), a Gymnasium vector or a single environment.
-        method: a handle of :data:`tiltyard.agents.objectives.catalogue.ROWS`, or ``"sft"``.
+        method: a handle of :data:`tiltyard.agents.objectives.catalogue.ROWS`, ``"sft"``, or None to learn from ``data``
+            alone.
         curriculum: which problems to learn from (a name, ``{"name": ..., parameters}`` or an object; None: uniform).
         guidance: what the policy is told beyond the question (likewise; None: nothing).
         rewards: how rewards are shaped (likewise, or a list, each shaping what the one before it returned; None: not at
             all).
         sampler: who produces the rollouts (likewise; None: groups of independent completions).
+        data: stored completions, preference pairs or demonstrations, whose losses join the method's in each gradient
+            step (a name, ``{"name": "stored", "path": ..., "method": "simpo", "weight": 1.0}``, an object, or a list).
         correction: for tokens drawn from another distribution than the one that is trained (a hint that was taken away,
             ``top_p``, ``top_k``, another temperature): ``"weight"`` weighs them by a capped pi_old / behaviour,
             ``"ratio"`` has objectives take their ratio against the behaviour, ``"none"`` does nothing (None: as the
@@ -82,11 +89,12 @@ class PolicyGradient(LanguageAgent):
         policy: str = "transformer-1m",
         env: Any = None,
         *,
-        method: str = "grpo",
+        method: str | None = "grpo",
         curriculum: Choice | Curriculum = None,
         guidance: Choice | Guidance = None,
         rewards: Choice | Reward | Sequence[Choice | Reward] = None,
         sampler: Choice | Sampler = None,
+        data: Choice | DataSource | Sequence[Choice | DataSource] = None,
         correction: str | None = None,
         method_kwargs: Mapping[str, Any] | None = None,
         group_size: int = 8,
@@ -102,12 +110,15 @@ class PolicyGradient(LanguageAgent):
         self.method = method
         given = {"clip_low": clip_low, "clip_high": clip_high, "kl_coef": kl_coef}
         given = {name: value for name, value in given.items() if value is not None} | dict(method_kwargs or {})
-        self.objective = objective_of(method, given, group_size=group_size)
+        self.objective = None if method is None else objective_of(method, given, group_size=group_size)
         default = {} if self.objective is None else self.objective.components
         self.sampler = load_sampler(_first(sampler, default.get("sampler")))
         self.curriculum = load_curriculum(_first(curriculum, default.get("curriculum")))
         self.guidance = load_guidance(_first(guidance, default.get("guidance")))
         self.rewards = load_rewards(_first(rewards, default.get("rewards")))
+        self.data = load_data(_first(data, default.get("data")))
+        if method is None and (given or not self.data):
+            raise ValueError("method=None learns from stored data alone: name some with data=, with their parameters")
         self.correction = _first(correction, default.get("correction"), "weight")
         if self.correction not in CORRECTIONS:
             raise ValueError(unknown("correction", self.correction, CORRECTIONS))
@@ -137,6 +148,8 @@ class PolicyGradient(LanguageAgent):
         """
         if self.objective is not None:
             return self._improve(self.objective.at(1 - self._current_progress_remaining))
+        if self.method is None:
+            return self._learn_from_data()
         self._imitate(*self._demonstrated())
 
     def train(self, rollouts: Rollouts, objective: Objective) -> None:
@@ -151,13 +164,46 @@ class PolicyGradient(LanguageAgent):
                 part = rollouts.take(rows)
                 own = advantage[rows] if advantage.dim() == 1 else advantage[rows, : part.tokens.shape[1]]
                 metrics = policy_gradient_step(
-                    self.policy, objective, part, own, ent_coef=self.ent_coef, max_grad_norm=self.max_grad_norm
+                    self.policy,
+                    objective,
+                    part,
+                    own,
+                    ent_coef=self.ent_coef,
+                    max_grad_norm=self.max_grad_norm,
+                    terms=self._terms(),
                 )
                 seen += [metrics] if metrics else []
                 self._n_updates += bool(metrics)
-        for name in seen[0] if seen else ():
-            self.logger.record(f"train/{name}", float(torch.stack([metrics[name] for metrics in seen]).mean()))
+        for name in dict.fromkeys(name for metrics in seen for name in metrics):
+            found = [metrics[name] for metrics in seen if name in metrics]
+            self.logger.record(f"train/{name}", float(torch.stack(found).mean()))
         self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
+
+    def _terms(self) -> list[Term]:
+        """A fresh batch of each data source, with its objective as it is now."""
+        progress, terms = 1 - self._current_progress_remaining, []
+        for i, source in enumerate(self.data):
+            objective = source.objective.at(progress)
+            context = replace(self.context(), objective=objective)
+            needed = [self.providers[name] for name in self.providers if name in objective.needs]
+            rows = supplied(source.batch(context), needed, context)
+            terms.append(Term(f"data{i or ''}", objective, rows, float(at(source.weight, progress))))
+        return terms
+
+    def _learn_from_data(self) -> None:
+        """One gradient step on stored data alone, each row counted as a timestep."""
+        self.policy.set_training_mode(True)
+        self._update_learning_rate(self.policy.optimizer)
+        terms = self._terms()
+        self.policy.optimizer.zero_grad()
+        losses = descend_terms(self.policy, terms)
+        if losses:
+            losses["grad_norm"] = step(self.policy, self.max_grad_norm)
+            self._n_updates += 1
+        self._log("train", {name: float(value) for name, value in losses.items()})
+        self._begun = None  # what a callback saves now has taken this step
+        if not self._on_step([{}] * sum(len(term.rollouts) for term in terms)):
+            raise StopTraining
 
     def set_env(self, env: Any, force_reset: bool = True) -> None:
         """Goes on in another environment, of as many lanes."""
@@ -176,7 +222,8 @@ class PolicyGradient(LanguageAgent):
         """All components by name; several rewards are ``rewards``, ``rewards1``, ..."""
         rewards = {f"rewards{i or ''}": reward for i, reward in enumerate(self.rewards)}
         chosen = {"sampler": self.sampler, "curriculum": self.curriculum, "guidance": self.guidance}
-        return {**chosen, **rewards, **self.providers}
+        data = {f"data{i or ''}": source for i, source in enumerate(self.data)}
+        return {**chosen, **rewards, **data, **self.providers}
 
     @property
     def networks(self) -> SimpleNamespace:
@@ -269,8 +316,8 @@ class PolicyGradient(LanguageAgent):
     def _needs(self) -> set[str]:
         """Providers that the objective and the components ask for."""
         needs = set() if self.objective is None else set(self.objective.needs)
-        parts: list[Component] = [self.sampler, self.curriculum, self.guidance, *self.rewards]
-        return needs.union(*(part.needs for part in parts))
+        parts: list[Component] = [self.sampler, self.curriculum, self.guidance, *self.rewards, *self.data]
+        return needs.union(*(part.needs for part in parts), *(source.objective.needs for source in self.data))
 
     def _remember_start(self) -> None:
         """Has all components make what begins with the policy as it is now."""
@@ -296,8 +343,8 @@ def corrected(rollouts: Rollouts, correction: str) -> Rollouts:
     """Tokens drawn from another distribution as the steps are to take them; see :class:`PolicyGradient`."""
     if rollouts.behaviour_logp is None or correction == "weight":
         return rollouts
-    ratio = {"logp_old": rollouts.behaviour_logp} if correction == "ratio" else {}
-    return replace(rollouts, behaviour_logp=None, **ratio)
+    logp_old = rollouts.behaviour_logp if correction == "ratio" else rollouts.logp_old
+    return replace(rollouts, behaviour_logp=None, logp_old=logp_old)
 
 
 def _first(*choices: Any) -> Any:

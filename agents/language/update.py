@@ -1,6 +1,7 @@
 """Gradient steps on answers: one on a method's loss, one on demonstrations."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -22,6 +23,16 @@ IMPORTANCE_CAP = 2.0
 Metrics = dict[str, Tensor]
 
 
+@dataclass(frozen=True)
+class Term:
+    """Another loss of a gradient step: an objective on rows of its own."""
+
+    name: str
+    objective: Objective
+    rollouts: Rollouts
+    weight: float = 1.0
+
+
 def policy_gradient_step(
     policy: TextPolicy,
     objective: Objective,
@@ -30,6 +41,7 @@ def policy_gradient_step(
     *,
     ent_coef: float = 0.0,
     max_grad_norm: float = 1.0,
+    terms: Sequence[Term] = (),
 ) -> Metrics:
     """Descends the objective's loss minus ``ent_coef`` times the entropy, once, on all of ``rollouts``.
 
@@ -43,11 +55,40 @@ def policy_gradient_step(
         advantage: ``[B]`` or ``[B, T]``.
         ent_coef: weight of the entropy bonus.
         max_grad_norm: the gradient is scaled down to this norm.
+        terms: losses that join it.
 
     Returns:
         The objective's metrics and ``entropy`` and ``approx_kl`` (from the policy that wrote the answers to the policy
-        before this step), means over the tokens that were run, and ``loss`` and ``grad_norm``.
+        before this step), means over the tokens that were run, and ``loss`` and ``grad_norm``; each term's loss.
     """
+    policy.optimizer.zero_grad()
+    metrics = backward(policy, objective, rollouts, advantage, ent_coef=ent_coef)
+    joined = descend_terms(policy, terms)
+    if not metrics and not joined:
+        return {}
+    return {**metrics, **joined, "grad_norm": step(policy, max_grad_norm)}
+
+
+def descend_terms(policy: TextPolicy, terms: Sequence[Term]) -> Metrics:
+    """Adds the gradients of ``terms``; returns their losses by name."""
+    losses: Metrics = {}
+    for term in terms:
+        advantage = term.objective.advantage(term.rollouts)
+        found = backward(policy, term.objective, term.rollouts, advantage, weight=term.weight)
+        losses |= {f"{term.name}_loss": found["loss"]} if found else {}
+    return losses
+
+
+def backward(
+    policy: TextPolicy,
+    objective: Objective,
+    rollouts: Rollouts,
+    advantage: Tensor,
+    *,
+    ent_coef: float = 0.0,
+    weight: float = 1.0,
+) -> Metrics:
+    """Adds the gradient of an objective's loss, ``weight`` times; returns the metrics, none where it is 0."""
     weights = objective.aggregate(rollouts.mask)
     rows = torch.arange(len(rollouts), device=rollouts.tokens.device)
     if objective.silent_at_zero and ent_coef == 0:
@@ -67,14 +108,14 @@ def policy_gradient_step(
         moved = torch.where(part.mask, out.logp.detach() - part.logp_old, 0.0)
         metrics["approx_kl"] = masked_mean(moved.exp() - 1 - moved, part.mask)
         gathered.append((int(part.mask.sum()), metrics))
-        return loss
+        return loss if weight == 1 else weight * loss
 
     tokens, mask = rollouts.tokens[rows], rollouts.mask[rows]
     group = rollouts.group[rows] if "groups" in objective.needs else None
-    loss, norm = descend(policy, tokens, mask, loss_of, max_grad_norm, group, "logp_mean" in objective.needs)
+    loss = accumulate(policy, tokens, mask, loss_of, group, "logp_mean" in objective.needs)
     written = sum(n for n, _ in gathered)
     means = {name: sum((n * m[name] for n, m in gathered), torch.zeros(())) / written for name in gathered[0][1]}
-    return {**means, "loss": loss, "grad_norm": norm}
+    return {**means, "loss": loss}
 
 
 def importance(rollouts: Rollouts) -> Tensor | float:
@@ -108,8 +149,6 @@ def descend(
     mask: Tensor,
     loss_of: Callable[[Tensor, PolicyOut], Tensor],
     max_grad_norm: float,
-    group: Tensor | None = None,
-    vocabulary_mean: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """One optimiser step on the sum of ``loss_of(rows, policy_out)`` over pieces of the batch (see :func:`pieces`).
 
@@ -117,15 +156,33 @@ def descend(
         The loss and the gradient's norm before clipping.
     """
     policy.optimizer.zero_grad()
+    total = accumulate(policy, tokens, mask, loss_of)
+    return total, step(policy, max_grad_norm)
+
+
+def accumulate(
+    policy: TextPolicy,
+    tokens: Tensor,
+    mask: Tensor,
+    loss_of: Callable[[Tensor, PolicyOut], Tensor],
+    group: Tensor | None = None,
+    vocabulary_mean: bool = False,
+) -> Tensor:
+    """Adds the gradient of the sum of ``loss_of(rows, policy_out)`` over pieces of the batch; returns that sum."""
     total = torch.zeros((), device=tokens.device)
     for rows, length in pieces(mask, group=group):
         out = policy.evaluate(tokens[rows, :length], mask[rows, :length], vocabulary_mean=vocabulary_mean)
         loss = loss_of(rows, out)
         loss.backward()  # type: ignore[no-untyped-call]
         total += loss.detach()
+    return total
+
+
+def step(policy: TextPolicy, max_grad_norm: float) -> Tensor:
+    """One optimiser step by the gradient that has been added up; returns its norm before clipping."""
     norm = torch.nn.utils.clip_grad_norm_(policy.network.parameters(), max_grad_norm)
     policy.optimizer.step()
-    return total, norm
+    return norm
 
 
 def pieces(mask: Tensor, budget: int = MICRO_BATCH_TOKENS, group: Tensor | None = None) -> Iterator[tuple[Tensor, int]]:
