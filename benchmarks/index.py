@@ -82,9 +82,9 @@ def _agents() -> Iterator[Part]:
 
 
 def _named_after(handle: str) -> list[str]:
-    """Modules of agents that bear the handle's name: a part of an agent whose class is another's."""
+    """Modules that bear the handle's name: a part of an agent or a method that is made of others' besides."""
     stem = handle.replace("-", "_")
-    rooms = ("agents/control", "agents/language", "agents/objectives")
+    rooms = ("agents/control", "agents/language", "agents/objectives", "agents/language/samplers", "wrappers/guidance")
     return [f"tiltyard.{room.replace('/', '.')}.{stem}" for room in rooms if (ROOT / room / f"{stem}.py").is_file()]
 
 
@@ -100,6 +100,7 @@ def _methods() -> Iterator[Part]:
     usual = Row("").functions
     for row in ROWS:
         own = sorted(row.functions, key=lambda entry: (".parts." in entry, entry in usual))
+        own = list(_own_first(row.handle, (*own, *(_named_after(row.handle) if row.components else ()))))
         use = f"tiltyard train --agent {row.handle} --env ID"
         yield Part("method", row.handle, row.paper or row.handle, tuple(own), tuple(row.params.items()), use)
 

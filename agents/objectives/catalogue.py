@@ -164,6 +164,15 @@ ROWS: tuple[Row, ...] = (
         needs=("steps", "states"),
     ),
     Row(
+        "arpo",  # its hard estimation; the soft one, its default: method="grpo" with sampler="arpo"
+        advantage="tiltyard.agents.language.samplers.arpo:advantage",
+        components={"sampler": "arpo"},
+    ),
+    Row(
+        "guide",  # Guide-GRPO
+        components={"guidance": "guide", "correction": "ratio"},
+    ),
+    Row(
         "rpo",  # with the mean log-likelihood of appendix F: sft="mean", beta=0.5, eta=0.2
         advantage=".parts.preference_pairs:preference_pairs",
         loss=".rpo:loss",

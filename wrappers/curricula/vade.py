@@ -1,14 +1,9 @@
 """VADE: Thompson sampling of problems from a finite pool, by Beta posteriors of their success probabilities."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
-from ..components import Curriculum, Episodes
-
-Floats = npt.NDArray[np.float64]
+from ..components import Episodes
+from .pool import Floats, FromPool
 
 
 def information_gain(p: Floats) -> Floats:
@@ -17,7 +12,7 @@ def information_gain(p: Floats) -> Floats:
     return gain
 
 
-class VADE(Curriculum):
+class VADE(FromPool):
     """Chooses the n problems of greatest p (1 - p)^2, where p is drawn from Beta(a + 1, b + 1) for each of the pool.
 
     a and b count a problem's successes and failures, and forget on two scales, as the policy that they were counted of
@@ -29,61 +24,42 @@ class VADE(Curriculum):
     page; that decay acts on counts towards the prior Beta(1, 1), at each batch, is read from its outline.
 
     Args:
-        pool: number of problems, or their seeds.
+        size: problems in the pool.
+        pool_seed: decides which.
         decay: what is left of every count after a batch.
         decay_visited: what is left of the counts of a problem that has been answered anew.
 
     Paper: VADE: Variance-Aware Dynamic Sampling via Online Sample-Level Difficulty Estimation for Multimodal RL (2025).
     """
 
-    def __init__(self, *, pool: int | Sequence[int] = 512, decay: float = 0.99, decay_visited: float = 0.7) -> None:
-        self.seeds = _drawn(pool) if isinstance(pool, int) else [int(seed) for seed in pool]
-        if not self.seeds or len(set(self.seeds)) < len(self.seeds):
-            raise ValueError(f"a pool names at least one problem, each once; got {self.seeds!r:.80}")
+    def __init__(self, *, size: int = 512, pool_seed: int = 0, decay: float = 0.99, decay_visited: float = 0.7) -> None:
+        super().__init__(size=size, pool_seed=pool_seed)
         for name, rate in (("decay", decay), ("decay_visited", decay_visited)):
             if not 0 < rate <= 1:
                 raise ValueError(f"{name} lies above 0 and up to 1, got {rate}")
         self.decay, self.decay_visited = decay, decay_visited
-        self.successes, self.failures = np.zeros((2, len(self.seeds)))
-        self._place = {seed: i for i, seed in enumerate(self.seeds)}
+
+    def counts(self) -> tuple[Floats, Floats]:
+        """Successes and failures of each problem of the pool, as far as they are remembered; ``[size]`` each."""
+        return self.pool.column("successes", 0.0), self.pool.column("failures", 0.0)
+
+    def mean(self) -> Floats:
+        """The posterior means of the success probabilities, ``[size]``."""
+        successes, failures = self.counts()
+        mean: Floats = (successes + 1) / (successes + failures + 2)
+        return mean
 
     def sample(self, n: int, rng: np.random.Generator) -> list[int]:
         """The ``n`` problems (all, if the pool has fewer) that a draw of their success probabilities favours."""
-        p = rng.beta(self.successes + 1, self.failures + 1)
-        best = np.argsort(-information_gain(p), kind="stable")[:n]
-        return [self.seeds[i] for i in best.tolist()]
+        successes, failures = self.counts()
+        gain = information_gain(rng.beta(successes + 1, failures + 1))
+        return [int(seed) for seed in self.pool.seeds[np.argsort(-gain, kind="stable")[:n]]]
 
     def update(self, episodes: Episodes) -> None:
         """Forgets, and counts which completions succeeded."""
-        self.successes *= self.decay
-        self.failures *= self.decay
-        counts: dict[int, list[int]] = {}
-        for seed, success in zip(episodes.seed.tolist(), episodes.info["success"].tolist(), strict=True):
-            if seed in self._place:
-                counts.setdefault(self._place[seed], [0, 0])[0 if success else 1] += 1
-        for i, (successes, failures) in counts.items():
-            self.successes[i] = self.decay_visited * self.successes[i] + successes
-            self.failures[i] = self.decay_visited * self.failures[i] + failures
-
-    def mean(self) -> Floats:
-        """The posterior means of the success probabilities, in the order of :attr:`seeds`."""
-        mean: Floats = (self.successes + 1) / (self.successes + self.failures + 2)
-        return mean
-
-    def state_dict(self) -> dict[str, Any]:
-        """The pool and its counts."""
-        return {"seeds": np.array(self.seeds), "successes": self.successes.copy(), "failures": self.failures.copy()}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Becomes what :meth:`state_dict` described."""
-        self.seeds = np.asarray(state["seeds"]).tolist()
-        self._place = {seed: i for i, seed in enumerate(self.seeds)}
-        self.successes = np.array(state["successes"], np.float64)
-        self.failures = np.array(state["failures"], np.float64)
-
-
-def _drawn(n: int) -> list[int]:
-    """Seeds of ``n`` problems, the same for ever."""
-    return (
-        [int(seed) for seed in np.random.default_rng([2511, n]).choice(2**31, size=n, replace=False)] if n > 0 else []
-    )
+        success = np.array(episodes.info["success"].tolist(), np.float64)
+        places = self.pool.places(episodes.seed.tolist())
+        visited = np.bincount(places, minlength=len(self.pool)) > 0
+        for column, new in zip(self.counts(), (success, 1 - success), strict=True):
+            column *= np.where(visited, self.decay * self.decay_visited, self.decay)
+            column += np.bincount(places, new, minlength=len(self.pool))

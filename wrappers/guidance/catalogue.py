@@ -2,7 +2,10 @@
 
 from ..components import Choice, Guidance, Row, choose
 
-ROWS: tuple[Row, ...] = (Row("ghpo", "tiltyard.wrappers.guidance.ghpo:GHPO"),)
+ROWS: tuple[Row, ...] = (
+    Row("ghpo", "tiltyard.wrappers.guidance.ghpo:GHPO"),
+    Row("guide", "tiltyard.wrappers.guidance.guide:Guide"),
+)
 
 
 def load(choice: Choice | Guidance) -> Guidance:

@@ -26,7 +26,7 @@ def step_ends(episodes: Episodes, context: Context, separator: str = "") -> Tens
 
 def _separated(episodes: Episodes, context: Context, separator: str) -> Tensor:
     """Tokens ``[B, T]`` with which ``separator`` is complete in the written text of their turn."""
-    text_of = {token: context.detokenize([token]) for token in episodes.tokens[episodes.mask].unique().tolist()}
+    text_of = {token: context.detokenize([token]) for token in set(episodes.tokens[episodes.mask].tolist())}
     found = torch.zeros_like(episodes.mask)
     for row, (tokens, mask, turn) in enumerate(zip(*_lists(episodes), strict=True)):
         tail, of = "", None

@@ -68,7 +68,7 @@ def _score(gold: Call, predicted: Call, grain: str) -> float:
     if gold["name"] != predicted["name"] or grain == "intermediate":
         return float(gold == predicted)
     wanted, given = gold["parameters"], predicted["parameters"]
-    exact = sum(name in given and given[name] == value for name, value in wanted.items())
+    exact = sum(1.0 for name, value in wanted.items() if name in given and given[name] == value)
     return overlap(list(wanted), list(given)) + exact
 
 

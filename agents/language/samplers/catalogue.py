@@ -3,7 +3,10 @@
 from ....wrappers.components import Choice, Row, choose
 from .base import Sampler
 
-ROWS: tuple[Row, ...] = (Row("groups", "tiltyard.agents.language.samplers.groups:Groups"),)
+ROWS: tuple[Row, ...] = (
+    Row("groups", "tiltyard.agents.language.samplers.groups:Groups"),
+    Row("arpo", "tiltyard.agents.language.samplers.arpo:ARPO"),
+)
 
 
 def load(choice: Choice | Sampler) -> Sampler:

@@ -77,7 +77,7 @@ def test_outcomes_alone_teach_which_step_is_incorrect():
     """The step that spoils a text is paid least of its steps, in texts that were not learnt from."""
     reward = ImplicitPRM(beta=0.5, learning_rate=3e-3)
     trained = agent("transformer-100k", rewards=reward)
-    context = trained._context()
+    context = trained.context()
     losses = [reward.fit(spelled(trained, 64, seed)[0], context)["implicit_prm_loss"] for seed in range(60)]
     assert losses[0] == pytest.approx(math.log(2), abs=1e-4)  # nothing is known yet
     assert np.mean(losses[-5:]) < 0.45
@@ -108,7 +108,7 @@ def test_it_learns_beside_the_policy_and_is_stored_with_it(tmp_path):
 def test_what_is_paid_differs_from_the_environments_once_it_has_learnt():
     trained = agent(rewards={"name": "implicitprm", "learning_rate": 1e-3})
     trained.learn(16)
-    context = trained._context()
+    context = trained.context()
     rollouts = context.play([1, 2, 3, 4], group_size=4)
     paid = trained.rewards[0].shape(rollouts, context) - rollouts.token_reward
     assert (paid != 0).any()
