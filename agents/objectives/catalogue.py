@@ -74,7 +74,7 @@ ROWS: tuple[Row, ...] = (
         dead_groups="learns",  # what is imitated is the batch's best
     ),
     Row(
-        "ngrpo",  # its dropping of all-right groups is a curriculum's business; they are silent here
+        "ngrpo",  # its dropping of all-correct groups is a curriculum's business; they are silent here
         advantage=".ngrpo:advantage",
         aggregate=".parts.aggregates:token_mean",
         params={"max_reward": 1.0, "clip_low": 0.16, "clip_high": 0.24},
@@ -139,7 +139,7 @@ ROWS: tuple[Row, ...] = (
         loss=".kimi_k1_5:loss",
         aggregate=".parts.aggregates:sequence_sum",
         params={"tau": 0.1, "length_weight": 0.0},  # the paper's schedule: 0 at first, then constant
-        silent_at_zero=False,  # every answer holds the policy to where it was written
+        silent_at_zero=False,  # every completion holds the policy to where it was written
     ),
     Row(
         "pure",
@@ -173,7 +173,7 @@ ROWS: tuple[Row, ...] = (
         loss=".pacs:loss",
         aggregate=".parts.aggregates:sequence_sum",
         params={"beta": 1.0, "balance": True},
-        silent_at_zero=False,  # dead groups are silent as long as nothing has moved
+        silent_at_zero=False,  # uniform reward groups are silent as long as nothing has moved
         needs=("groups",),
     ),
     Row(
