@@ -22,10 +22,10 @@ def advantage(rollouts: Rollouts) -> Tensor:
 def loss(
     rollouts: Rollouts, advantage: Tensor, policy_out: PolicyOut, *, clip: float | None = 0.9
 ) -> tuple[Tensor, dict[str, Tensor]]:
-    """-A sg[clip(pi(y) / pi_old(y), 1 - clip, 1 + clip)] log pi(token); ``[B, T]``, to be summed over an answer.
+    """-A sg[clip(pi(y) / pi_old(y), 1 - clip, 1 + clip)] log pi(token); ``[B, T]``, to be summed over a completion.
 
-    The ratio is that of the whole answer. Unlike PPO's clip, this one bounds the weight and never stops the gradient.
-    The paper also draws answers in proportion to A; here all of a batch are used.
+    The ratio is that of the whole completion. Unlike PPO's clip, this one bounds the weight and never stops the
+    gradient. The paper also draws completions in proportion to A; here all of a batch are used.
 
     Args:
         rollouts: reads ``logp_old`` (the reference's) and ``mask``.

@@ -15,15 +15,15 @@ def advantage(
 ) -> Tensor:
     """A_i = mu * (r_i - mean(r of the other half)) + (1 - mu) * (r_i - mean(r of its own half)); ``[B]``.
 
-    The answers of a group are sorted by the metric and cut in the middle; of an odd number, the high half has one more.
-    With equal halves and mu = 0.5 this is r - mean(r). A group of one has no halves to compare: 0.
+    The completions of a group are sorted by the metric and cut in the middle; of an odd number, the high half has one
+    more. With equal halves and mu = 0.5 this is r - mean(r). A group of one has no halves to compare: 0.
 
     Args:
         rollouts: reads ``reward``, ``group``, ``mask``, ``tokens`` (to break ties) and ``entropy`` or ``length``.
-        mu: 1 compares the halves (which way should the metric go?), 0 the answers of each (which one is best?).
+        mu: 1 compares the halves (which way should the metric go?), 0 the completions of each (which one is best?).
         alpha: multiplies the rewards of the long half, or of that of low entropy, where halves are compared: below 1
-            it asks for short answers, or for more entropy.
-        metric: mean entropy of the answer's tokens, or their number.
+            it asks for short completions, or for more entropy.
+        metric: mean entropy of the completion's tokens, or their number.
 
     Paper: Conditional Advantage Estimation for Reinforcement Learning in Large Reasoning Models (2025), eq. 5 (mu) and
     eq. 8 (alpha); ``mu=1.0`` from the authors' scripts, which also change it over training.

@@ -74,7 +74,7 @@ ROWS: tuple[Row, ...] = (
         dead_groups="learns",  # what is imitated is the batch's best
     ),
     Row(
-        "ngrpo",  # its dropping of all-right groups is a curriculum's business; they are silent here
+        "ngrpo",  # its dropping of all-correct groups is a curriculum's business; they are silent here
         advantage=".ngrpo:advantage",
         aggregate=".parts.aggregates:token_mean",
         params={"max_reward": 1.0, "clip_low": 0.16, "clip_high": 0.24},
@@ -141,7 +141,7 @@ ROWS: tuple[Row, ...] = (
         aggregate=".parts.aggregates:sequence_sum",
         # no length reward to begin with, a constant one later, as in the paper, which gives neither weight nor time
         params={"tau": 0.1, "length_weight": {"schedule": "step", "start": 0.0, "end": 0.5, "finish": 0.5}},
-        silent_at_zero=False,  # every answer holds the policy to where it was written
+        silent_at_zero=False,  # every completion holds the policy to where it was written
     ),
     Row(
         "pure",
@@ -197,7 +197,7 @@ ROWS: tuple[Row, ...] = (
         loss=".pacs:loss",
         aggregate=".parts.aggregates:sequence_sum",
         params={"beta": 1.0, "balance": True},
-        silent_at_zero=False,  # dead groups are silent as long as nothing has moved
+        silent_at_zero=False,  # uniform reward groups are silent as long as nothing has moved
         needs=("groups",),
     ),
     Row(

@@ -15,7 +15,7 @@ def loss(
 
     Summed over a group of G, the paper's pair loss over all pairs, divided by G - 1. Its gradient is
     -(r_i - kl_coef l_i - the same of the others) grad log pi(y_i): REINFORCE leave-one-out of the regularised reward,
-    without a ratio. It is exact for answers from any policy, because the baseline is the mean over the same
+    without a ratio. It is exact for completions from any policy, because the baseline is the mean over the same
     distribution, and leads to pi_ref exp(r / kl_coef). Needs whole groups.
 
     Args:

@@ -12,13 +12,13 @@ def advantage(rollouts: Rollouts, *, gamma: float = 5.0, rho: float = 1.0, epsil
     """A_i = w (r_i - mean(r)) / std(r) + (1 - w) (m - mean(m)) / std(m), w = sigmoid(gamma (H - rho)); ``[B]``.
 
     m is the mean reward of row i's group; its mean and deviation are over the batch's groups. H is the entropy in bits
-    of the final answers in the group, 0 where all agree: a group that is all right or all wrong is still learned from.
-    A group of one has no entropy, and its r in place of (r - mean) / std.
+    of the final answers in the group, 0 where all agree: a group that is all correct or all incorrect is still learned
+    from. A group of one has no entropy, and its r in place of (r - mean) / std.
 
     Blending advantages is blending the two clipped losses of the paper wherever both are clipped or neither is.
 
-    Which final answers are equal is read from ``info["answer"]`` (int64 ``[B]``, equal for equal answers); without it,
-    answers are equal if written alike, token for token, which finds less agreement.
+    Which final answers are equal is read from ``info["answer"]`` (int64 ``[B]``, equal for equal answers); without
+    it, completions are equal if written alike, token for token, which finds less agreement.
 
     Args:
         rollouts: reads ``reward``, ``group``, ``info["answer"]`` or ``tokens`` and ``mask``.
@@ -27,7 +27,7 @@ def advantage(rollouts: Rollouts, *, gamma: float = 5.0, rho: float = 1.0, epsil
         epsilon: added to the standard deviations.
 
     Paper: COPO: Consistency-Aware Policy Optimization (2025), without its optional factor on m; gamma and rho from
-    the authors' training script, which also gives unrewarded answers the global part alone.
+    the authors' training script, which also gives unrewarded completions the global part alone.
     """
     same = same_group(rollouts.group)
     answer = rollouts.info["answer"] if "answer" in rollouts.info else fingerprint(rollouts)

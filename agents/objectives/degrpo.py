@@ -8,8 +8,8 @@ from torch import Tensor
 def aggregate(mask: Tensor, *, alpha: float = 0.001, over: Literal["completion", "batch"] = "completion") -> Tensor:
     """Weights ``[B, T]``: alpha / B for a completion's first token, 1 / (B * tokens after it) for each of the others.
 
-    The first token is a control token (think, or answer at once). Its weight does not hang on the completion's length,
-    so that a long completion's many tokens neither swamp nor dilute the choice.
+    The first token is a control token (think, or answer at once). Its weight does not hang on the completion's
+    length, so that a long completion's many tokens neither swamp nor dilute the choice.
 
     The row's KL penalty is averaged with these weights too, as the paper's objective has it outside both sums; the code
     averages it over all tokens of the batch alike.

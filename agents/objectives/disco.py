@@ -19,12 +19,13 @@ def loss(
     brevity: float | None = None,
     max_length: int = 128,
 ) -> tuple[Tensor, dict[str, Tensor]]:
-    """-(sum_right w s - tau log mean_wrong exp(s / tau)) + sg[kl_weight max(0, KL - kl_limit)] KL; ``[B, T]``.
+    """-(sum_correct w s - tau log mean_incorrect exp(s / tau)) + sg[kl_weight max(0, KL - kl_limit)] KL; ``[B, T]``.
 
-    s is the mean log-probability of an answer's tokens; w are equal, or with ``brevity`` proportional to
-    exp((1 - length / max_length) / brevity): a long right answer weighs less, but never less than nothing. The hardest
-    wrong answers get most of the gradient, and each question counts the same, however many of its answers are right.
-    A question with one kind of answer only is held in the trust region and teaches nothing else. Needs whole groups.
+    s is the mean log-probability of a completion's tokens; w are equal, or with ``brevity`` proportional to
+    exp((1 - length / max_length) / brevity): a long correct completion weighs less, but never less than nothing. The
+    hardest incorrect completions get most of the gradient, and each question counts the same, however many of its
+    completions are correct. A question with one kind of completion only is held in the trust region and teaches nothing
+    else. Needs whole groups.
 
     KL(pi_old || pi) is the mean of log pi_old - log pi over a group's tokens (the code: of whatever batch is at hand).
 
@@ -32,7 +33,7 @@ def loss(
         rollouts: reads ``logp_old``, ``mask``, ``group``, ``length`` and what :func:`~..answers.correct` reads.
         advantage: not read.
         policy_out: reads ``logp``.
-        tau: temperature over wrong answers; large: all weigh the same.
+        tau: temperature over incorrect completions; large: all weigh the same.
         kl_limit: radius of the trust region, delta.
         kl_weight: of the squared hinge, beta.
         brevity: lambda of DRPO; None: DisCO.

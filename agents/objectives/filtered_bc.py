@@ -13,7 +13,7 @@ def advantage(rollouts: Rollouts, *, share: float = 0.1) -> Tensor:
 
     Args:
         rollouts: reads ``reward``.
-        share: of the answers that are imitated, at least, if they earned more than the least.
+        share: of the completions that are imitated, at least, if they earned more than the least.
 
     Raises:
         ValueError: a share outside (0, 1].

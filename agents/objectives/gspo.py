@@ -16,7 +16,7 @@ def loss(
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """-min(s A, clip(s, 1 - clip_low, 1 + clip_high) A) on each token; ``[B, T]``.
 
-    s = (pi(answer) / pi_old(answer))^(1 / length) = exp(mean of logp - logp_old over the answer): a whole answer is
+    s = (pi(y) / pi_old(y))^(1 / length) = exp(mean of logp - logp_old over the completion y): a whole completion is
     kept or clipped. Its bounds are far narrower than those of a token's ratio.
 
     Args:

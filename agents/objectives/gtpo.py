@@ -10,16 +10,16 @@ from .parts.ops import group_mean, masked_mean
 def advantage(rollouts: Rollouts, *, max_entropy: float = 0.7, entropy_coef: float = 0.1, boost: float = 2.0) -> Tensor:
     """A_it = delta_it * (r_i - mean(r) - entropy_coef * H_i) / max(n_i, 1), or 0 where H_i > max_entropy; ``[B, T]``.
 
-    H_i is the mean entropy of an answer's tokens. A token is in conflict if answers above and answers below their
-    group's mean have it at the same place, counted from the start, and so is every token before it; or the same from
-    the end. There delta is ``boost`` in the answers above (its square in both runs) and 0 in those below, elsewhere 1.
-    n_i counts a completion's tokens in conflict. A group of one is its own mean: only its entropy counts.
+    H_i is the mean entropy of a completion's tokens. A token is in conflict if completions above and completions below
+    their group's mean have it at the same place, counted from the start, and so is every token before it; or the same
+    from the end. There delta is ``boost`` in the completions above (its square in both runs) and 0 in those below,
+    elsewhere 1. n_i counts a completion's tokens in conflict. A group of one is its own mean: only its entropy counts.
 
     Args:
         rollouts: reads ``tokens``, ``mask``, ``reward``, ``group`` and ``entropy``.
-        max_entropy: nats, about ln 2; answers beyond it are left out.
-        entropy_coef: how much entropy lowers an answer's advantage.
-        boost: weight of tokens in conflict in the answers above the mean.
+        max_entropy: nats, about ln 2; completions beyond it are left out.
+        entropy_coef: how much entropy lowers a completion's advantage.
+        boost: weight of tokens in conflict in the completions above the mean.
 
     Paper: GTPO: Trajectory-Based Policy Optimization in Large Language Models (2025); the division by n_i and all
     numbers from the authors' code.
@@ -41,7 +41,7 @@ def advantage(rollouts: Rollouts, *, max_entropy: float = 0.7, entropy_coef: flo
 
 
 def _conflict(tokens: Tensor, mask: Tensor, centred: Tensor, group: Tensor) -> Tensor:
-    """The unbroken run of conflicts from the first column on, ``[B, T]`` bool, of answers aligned there."""
+    """The unbroken run of conflicts from the first column on, ``[B, T]`` bool, of completions aligned there."""
     token = torch.where(mask, tokens, 0)
     row = torch.unique(group, return_inverse=True)[1][:, None]
     place = row * mask.shape[1] + torch.arange(mask.shape[1], device=mask.device)

@@ -35,9 +35,9 @@ def advantage(rollouts: Rollouts, *, length_weight: float = 0.0, threshold: floa
 def loss(
     rollouts: Rollouts, advantage: Tensor, policy_out: PolicyOut, *, tau: float = 0.1
 ) -> tuple[Tensor, dict[str, Tensor]]:
-    """-A logp + (tau / 2) (log pi(answer) / pi_old(answer))^2 / length; ``[B, T]``, to be summed over an answer.
+    """-A logp + (tau / 2) (log pi(y) / pi_old(y))^2 / length; ``[B, T]``, to be summed over a completion y.
 
-    pi_old wrote the answers and is what the policy is held to, so older answers may be learnt from too.
+    pi_old wrote the completions and is what the policy is held to, so older completions may be learnt from too.
 
     Args:
         rollouts: reads ``logp_old`` and ``mask``.

@@ -19,9 +19,9 @@ def loss(
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """PPO's clipped surrogate + preserve * max(0, log pi_old - log pi) where the turn lost likelihood; ``[B, T]``.
 
-    Only in answers of advantage 0 or more, and only in turns in which the sum of log pi_old - log pi is above 0: the
-    penalty and its gradient are exactly 0 where a turn has become likelier. The paper averages the penalty over the
-    tokens of the answers preserved, here it is averaged as the surrogate is.
+    Only in completions of advantage 0 or more, and only in turns in which the sum of log pi_old - log pi is above 0:
+    the penalty and its gradient are exactly 0 where a turn has become likelier. The paper averages the penalty over the
+    tokens of the completions preserved, here it is averaged as the surrogate is.
 
     Args:
         rollouts: reads ``logp_old``, ``mask`` and ``turn``.

@@ -7,14 +7,14 @@ from .parts.ops import group_mean, group_size, group_std
 
 
 def advantage(rollouts: Rollouts, *, max_reward: float = 1.0, epsilon: float = 1e-6) -> Tensor:
-    """A_i = (r_i - mean(r, r_max)) / std(r, r_max) over the group of row i and one answer of reward r_max; ``[B]``.
+    """A_i = (r_i - mean(r, r_max)) / std(r, r_max) over the group of row i and one completion of reward r_max; ``[B]``.
 
-    A group of G wrong answers (reward 0) gets -1 / sqrt(G + 1) each, one of right answers 0; GRPO gives 0 to both.
-    A group of one is a group like any other here (the authors' code leaves its reward as it is).
+    A group of G incorrect completions (reward 0) gets -1 / sqrt(G + 1) each, one of correct completions 0; GRPO gives 0
+    to both. A group of one is a group like any other here (the authors' code leaves its reward as it is).
 
     Args:
         rollouts: reads ``reward`` and ``group``.
-        max_reward: of the imagined answer; the reward of a right answer.
+        max_reward: of the imagined completion; the reward of a correct completion.
         epsilon: added to the standard deviation (n - 1).
 
     Paper: NGRPO: Negative-enhanced Group Relative Policy Optimization (2025), advantage calibration; the authors'

@@ -12,15 +12,15 @@ from .parts.ops import log_ratios, masked_mean, per_token
 def advantage(rollouts: Rollouts, *, right_weight: float = 1.0, wrong_weight: float = 0.5) -> Tensor:
     """A_i = (r_i - mean of the other rewards of the group) * weight * N / N_kind; ``[B]``.
 
-    N counts the batch's written tokens, N_kind those of its right or of its wrong answers: averaged over tokens, right
-    answers weigh ``right_weight`` in all and wrong ones ``wrong_weight``, however many there are. A right answer to a
-    problem of pass rate p counts 1 - p, a wrong one -p, so that both push towards the same policy. A group of one has
-    no others: r_i * weight.
+    N counts the batch's written tokens, N_kind those of its correct or of its incorrect completions: averaged over
+    tokens, correct completions weigh ``right_weight`` in all and incorrect ones ``wrong_weight``, however many there
+    are. A correct completion of a problem of pass rate p counts 1 - p, an incorrect one -p, so that both push towards
+    the same policy. A group of one has no others: r_i * weight.
 
     Args:
         rollouts: reads ``reward``, ``group``, ``mask`` and what :func:`~..answers.correct` reads.
-        right_weight: of all right answers.
-        wrong_weight: of all wrong answers.
+        right_weight: of all correct completions.
+        wrong_weight: of all incorrect completions.
 
     Paper: Exploring the Limit of Outcome Reward for Learning Mathematical Reasoning (2025); shaping by leave-one-out,
     normalisation and numbers from the authors' code.
@@ -38,13 +38,14 @@ def advantage(rollouts: Rollouts, *, right_weight: float = 1.0, wrong_weight: fl
 def loss(
     rollouts: Rollouts, advantage: Tensor, policy_out: PolicyOut, *, kl_coef: float = 0.01
 ) -> tuple[Tensor, dict[str, Tensor]]:
-    """-A log pi for right answers, -A pi / pi_old for wrong ones, + kl_coef * KL to the reference; ``[B, T]``.
+    """-A log pi where correct, -A pi / pi_old where incorrect, + kl_coef * KL to the reference; ``[B, T]``.
 
     KL is estimated by exp(d) - d - 1 with d = logp_ref - logp.
 
     The paper also weighs tokens by a reward model w of tokens, trained beside the policy on outcomes:
-    max(2 sigmoid(w) - 1, 0) in right answers, max(1 - 2 sigmoid(w), 0) in wrong ones. This is its configuration without
-    that model, all weights 1. It keeps one right and one wrong answer of each problem, here all are used.
+    max(2 sigmoid(w) - 1, 0) in correct completions, max(1 - 2 sigmoid(w), 0) in incorrect ones. This is its
+    configuration without that model, all weights 1. It keeps one correct and one incorrect completion of each problem,
+    here all are used.
 
     Args:
         rollouts: reads ``logp_old``, ``logp_ref``, ``mask`` and what :func:`~..answers.correct` reads.

@@ -12,18 +12,18 @@ from .parts.ops import log_ratios
 def loss(
     rollouts: Rollouts, advantage: Tensor, policy_out: PolicyOut, *, beta: float = 1.0, balance: bool = True
 ) -> tuple[Tensor, dict[str, Tensor]]:
-    """Cross-entropy between each answer's correctness and sigmoid(psi_i); ``[B, T]``, to be summed over an answer.
+    """Cross-entropy between each completion's correctness and sigmoid(psi_i); ``[B, T]``, to be summed over tokens.
 
     psi_i = s_i - mean of the other s_j of the group, s_i = beta * sum_t(log pi - log pi_old). While nothing has moved,
-    psi = 0 and the gradient is REINFORCE's with a leave-one-out baseline; an answer that is rated rightly already
-    counts less. Needs whole groups. The answers of a dead group cancel until their scores drift apart.
+    psi = 0 and the gradient is REINFORCE's with a leave-one-out baseline; a completion that is rated correctly already
+    counts less. Needs whole groups. The completions of a uniform reward group cancel until their scores drift apart.
 
     Args:
         rollouts: reads ``logp_old``, ``mask``, ``group`` and what :func:`~..answers.correct` reads.
         advantage: not read.
         policy_out: reads ``logp``.
         beta: scale of the scores.
-        balance: weigh the right and the wrong answers of a group so that either kind weighs as much in all.
+        balance: weigh the correct and the incorrect completions of a group so that either kind weighs as much in all.
 
     Paper: Implicit Actor Critic Coupling via a Supervised Learning Framework for RLVR (2025); score, leave-one-out and
     balance as in the authors' code.

@@ -1,4 +1,4 @@
-"""PURE: min-form credit assignment from process rewards."""
+"""PURE: min-form credit assignment from process rewards, with a leave-one-out baseline a token."""
 
 import torch
 from torch import Tensor

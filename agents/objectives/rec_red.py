@@ -12,7 +12,7 @@ from .parts.ops import group_baseline, group_mean, group_sum, log_ratios, masked
 def advantage(rollouts: Rollouts, *, drop: bool = False) -> Tensor:
     """A_i = r_i - mean(r) over the group of row i; ``[B]``. With ``drop``, over what is kept of it, and 0 for the rest.
 
-    Kept are the answers at or above the group's mean, and as many of those below. Which of them is arbitrary (the
+    Kept are the completions at or above the group's mean, and as many of those below. Which of them is arbitrary (the
     authors draw them), but hangs on what was written alone, not on the order of rows. A group of one keeps its reward,
     or with ``drop`` gets 0.
 
@@ -65,8 +65,8 @@ def loss(
         ring: where the ring ends, below and above 1.
         weight: w: "none" is 1, "ratio" importance sampling, "advantage" exp(A / temperature) (RED-Weight).
         temperature: of that exponent.
-        tau: weight of a pull to the policy that wrote the answers (OPMD's; the authors take 0.1).
-        imitation: weight of imitating all answers alike (AsymRE's; likewise).
+        tau: weight of a pull to the policy that wrote the completions (OPMD's; the authors take 0.1).
+        imitation: weight of imitating all completions alike (AsymRE's; likewise).
 
     Paper: Group-Relative REINFORCE Is Secretly an Off-Policy Algorithm (2025); the authors' ``RECPolicyLossFn``.
     """

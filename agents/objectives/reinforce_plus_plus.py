@@ -10,7 +10,8 @@ from .parts.ops import whiten
 def advantage(rollouts: Rollouts, *, reward_kl_coef: float = 0.0) -> Tensor:
     """A_t = r - k * sum over t' >= t of (logp_old - logp_ref), whitened over the batch's written tokens; ``[B, T]``.
 
-    No group and no critic: a token of a long answer counts as much as one of a short answer in mean and deviation.
+    No group and no critic: a token of a long completion counts as much as one of a short completion in mean and
+    deviation.
 
     Args:
         rollouts: reads ``reward``, ``mask`` and, for a KL penalty, ``logp_old`` and ``logp_ref``.

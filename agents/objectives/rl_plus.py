@@ -18,7 +18,8 @@ def loss(
 
     Args:
         rollouts: reads ``logp_old`` and ``mask``, and ``info["expert"]`` (bool ``[B]``: not written by the policy;
-            without it, all are its own). ``logp_old`` of an expert's answer is the policy's as it sampled the others.
+            without it, all are its own). ``logp_old`` of an expert's completion is the policy's as it sampled the
+            others.
         advantage: ``[B]`` or ``[B, T]``.
         policy_out: reads ``logp``.
         gamma: how quickly a token that the policy learns stops to count.

@@ -1,4 +1,4 @@
-"""ROVER: policy by the Q-values of the uniformly random policy."""
+"""ROVER: squared-error regression of log-ratio Q-values on those of the uniformly random policy."""
 
 import torch
 from torch import Tensor
@@ -13,7 +13,8 @@ def loss(
     """(Q_t - sg[A + Q'_t])^2; ``[B, T]``.
 
     Q_t = rho * (log pi - log pi_old) of the token; Q'_t = rho times the mean over the vocabulary of the same difference
-    one position later, the value of acting at random from there, and 0 behind an answer's last token. No clip, no KL.
+    one position later, the value of acting at random from there, and 0 behind a completion's last token. No clip, no
+    KL.
 
     At the first gradient step after sampling pi = pi_old, so that Q' = 0. Later ones read ``policy_out.logp_mean`` and
     ``rollouts.logp_mean_old``; where these are None, Q' stays 0, which departs from the paper.

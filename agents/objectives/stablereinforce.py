@@ -14,7 +14,7 @@ from .parts.ppo_clip import ppo_clip
 def advantage(rollouts: Rollouts, *, limit: float = 3.0, epsilon: float = 1e-8) -> Tensor:
     """A_i = (r_i - mean) / std over the written tokens of the batch, and 0 where that is beyond ``limit``; ``[B]``.
 
-    An answer far from all others is a sign of a broken reward more often than of a lesson. Groups do not matter.
+    A completion far from all others is a sign of a broken reward more often than of a lesson. Groups do not matter.
 
     Args:
         rollouts: reads ``reward`` and ``mask``.

@@ -8,10 +8,10 @@ from .parts.ops import log_ratios, masked_mean, masked_sum, per_token
 
 
 def loss(rollouts: Rollouts, advantage: Tensor, policy_out: PolicyOut) -> tuple[Tensor, dict[str, Tensor]]:
-    """-sg(w) A logp; ``[B, T]``, with w = 1 where A >= 0 and w = min(pi(answer) / mu(answer), 1) where A < 0.
+    """-sg(w) A logp; ``[B, T]``, with w = 1 where A >= 0 and w = min(pi(y) / mu(y), 1) where A < 0.
 
-    The ratio is that of the whole answer, mu the policy that wrote it. A wrong answer that has become unlikely is let
-    go, instead of being pushed down for ever; a right one is imitated however unlikely it is.
+    The ratio is that of the whole completion y, mu the policy that wrote it. An incorrect completion that has become
+    unlikely is let go, instead of being pushed down for ever; a correct one is imitated however unlikely it is.
 
     Args:
         rollouts: reads ``logp_old`` and ``mask``.

@@ -9,7 +9,7 @@ from torch import Tensor
 
 
 def sequence_mean(mask: Tensor) -> Tensor:
-    """Mean over the tokens of an answer, then over answers: each answer weighs the same, a long one's tokens less."""
+    """Mean over a completion's tokens, then over completions: each weighs the same, a long one's tokens less."""
     return mask / mask.sum(1, keepdim=True).clamp(min=1) / len(mask)
 
 
@@ -19,7 +19,7 @@ def token_mean(mask: Tensor) -> Tensor:
 
 
 def sequence_sum(mask: Tensor) -> Tensor:
-    """Sum over the tokens of an answer, mean over answers: the log-probability of an answer as one action."""
+    """Sum over the tokens of a completion, mean over completions: the log-probability of a completion as one action."""
     return mask / mask.new_tensor(len(mask), dtype=torch.float32)
 
 

@@ -1,4 +1,4 @@
-"""Operations on whole answers that several methods share."""
+"""Operations on whole completions that several methods share."""
 
 import torch
 from torch import Tensor
@@ -8,18 +8,18 @@ from .ops import group_size, group_sum
 
 
 def spread(values: Tensor, mask: Tensor) -> Tensor:
-    """A number ``[B]`` for each answer in equal shares on its written tokens, ``[B, T]``: they sum to it."""
+    """A number ``[B]`` for each completion in equal shares on its written tokens, ``[B, T]``: they sum to it."""
     return values[:, None].to(torch.float32) * mask / mask.sum(1, keepdim=True).clamp(min=1)
 
 
 def correct(rollouts: Rollouts) -> Tensor:
-    """Which answers are right, ``[B]`` bool: those of ``info["success"]``; without it, those of positive reward."""
+    """Which completions are correct, ``[B]`` bool: by ``info["success"]``; without it, those of positive reward."""
     success: Tensor = rollouts.info["success"] if "success" in rollouts.info else rollouts.reward > 0
     return success.bool()
 
 
 def others_mean(values: Tensor, group: Tensor) -> Tensor:
-    """The mean of the other answers to the same problem, ``[B]`` float64; 0 for a group of one."""
+    """The mean of the other completions to the same problem, ``[B]`` float64; 0 for a group of one."""
     return (group_sum(values, group) - values) / (group_size(group) - 1).clamp(min=1)
 
 
@@ -37,9 +37,9 @@ def pair_mean(values: Tensor, pairs: Tensor) -> Tensor:
 
 
 def fingerprint(rollouts: Rollouts) -> Tensor:
-    """A number ``[B]`` int64 that the written tokens alone decide: the same for equal answers, surely not for others.
+    """A number ``[B]`` int64 that the written tokens alone decide: the same for equal completions, surely no others.
 
-    It puts answers in an arbitrary order that is the same however a batch is arranged.
+    It puts completions in an arbitrary order that is the same however a batch is arranged.
     """
     place = rollouts.mask.cumsum(1)
     mixed = (rollouts.tokens * 2654435761 + place * 40503 + 12345) * 6364136223846793005  # overflow wraps around
@@ -48,7 +48,7 @@ def fingerprint(rollouts: Rollouts) -> Tensor:
 
 
 def rank_in_group(key: Tensor, rollouts: Rollouts) -> Tensor:
-    """Each answer's place, from 0, in its group by ``key`` ``[B]``; ties by :func:`fingerprint`, twins as they come."""
+    """Each completion's place, from 0, in its group by ``key`` ``[B]``; ties by :func:`fingerprint`, twins as met."""
     written = fingerprint(rollouts)
     tied = key[None, :] == key[:, None]
     before = (key[None, :] < key[:, None]) | (tied & (written[None, :] < written[:, None]))

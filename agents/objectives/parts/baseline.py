@@ -8,7 +8,7 @@ from ...language.rollouts import Rollouts
 def baseline(rollouts: Rollouts, *, whiten: bool = False, epsilon: float = 1e-8) -> Tensor:
     """A_i = r_i - b_i; ``[B]``. With ``whiten``, (A - mean(A)) / std(A) over the batch (n - 1).
 
-    ReMax's b_i is the reward of the greedy answer to row i's problem: a sampled answer as good as it teaches
+    ReMax's b_i is the reward of the greedy completion to row i's problem: a sampled completion as good as it teaches
     nothing. SPO's b_i is a running estimate of the success at that problem, read before this batch updates it.
 
     Args:

@@ -7,7 +7,7 @@ from ...language.rollouts import PolicyOut, Rollouts
 
 
 def log_likelihood(rollouts: Rollouts, advantage: Tensor, policy_out: PolicyOut) -> tuple[Tensor, dict[str, Tensor]]:
-    """-A log pi(token); ``[B, T]``. Only valid for one pass over fresh answers: nothing corrects for older ones.
+    """-A log pi(token); ``[B, T]``. Only valid for one pass over fresh completions: nothing corrects for older ones.
 
     Args:
         rollouts: reads ``mask``.

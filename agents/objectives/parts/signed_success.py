@@ -14,16 +14,16 @@ def signed_success(
     negative_weight: float = 1.0,
     baseline: float = 0.0,
 ) -> Tensor:
-    """A_i = positive_weight * (1 - c) for a right answer, -negative_weight * (1 + c) for a wrong one; ``[B]``.
+    """A_i = positive_weight * (1 - c) where correct, -negative_weight * (1 + c) where incorrect; ``[B]``.
 
-    c is ``baseline``. Unequal weights reinforce one kind more: 0 and 1 learn from wrong answers alone (NSR), 1 and 0
-    from right ones alone (PSR), 0.1 and 1 are W-REINFORCE. A baseline shifts both rewards, 1 and -1.
+    c is ``baseline``. Unequal weights reinforce one kind more: 0 and 1 learn from incorrect completions alone (NSR), 1
+    and 0 from correct ones alone (PSR), 0.1 and 1 are W-REINFORCE. A baseline shifts both rewards, 1 and -1.
 
     Args:
         rollouts: reads ``reward``.
-        threshold: an answer is right if its reward is above this.
-        positive_weight: of right answers.
-        negative_weight: of wrong answers.
+        threshold: a completion is correct if its reward is above this.
+        positive_weight: of correct completions.
+        negative_weight: of incorrect completions.
         baseline: taken from the rewards 1 and -1; -1 <= c <= 1 keeps their signs.
 
     Paper: The Surprising Effectiveness of Negative Reinforcement in LLM Reasoning (2025), W-REINFORCE; the authors'
