@@ -24,7 +24,7 @@ import numpy as np
 
 from ...wrappers.curricula.alp_gmm import ALPGMM, RandomTeacher
 from ..statistics import Floats, Interval, bootstrap_interval, mean
-from .harness import Claim, Measurement
+from .claim import Claim, Measurement
 
 CLAIM = Claim(
     handle="alp-gmm",

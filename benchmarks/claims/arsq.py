@@ -33,7 +33,7 @@ from ...agents.control.datasets import Transitions
 from ...envs.catalogue import find as find_env
 from ..evaluation import evaluate
 from ..statistics import Floats, Interval, bootstrap_interval, mean
-from .harness import Claim, Measurement
+from .claim import Claim, Measurement
 
 CLAIM = Claim(
     handle="arsq",

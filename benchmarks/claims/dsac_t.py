@@ -27,7 +27,7 @@ from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 
 from ...agents import make
 from ..statistics import Floats, Interval, bootstrap_interval, mean
-from .harness import Claim, Measurement
+from .claim import Claim, Measurement
 
 CLAIM = Claim(
     handle="dsac-t",

@@ -33,7 +33,7 @@ from ...agents import make
 from ...agents.control.datasets import Transitions
 from ...agents.control.h2o import H2O
 from ..statistics import Floats, Interval, bootstrap_interval, mean
-from .harness import Claim, Measurement
+from .claim import Claim, Measurement
 
 CLAIM = Claim(
     handle="h2o",

@@ -29,7 +29,7 @@ from torch import Tensor
 from ...agents.control.networks import Critics
 from ...agents.control.updates import Adam, polyak
 from ..statistics import Floats, Interval, bootstrap_interval, mean
-from .harness import Claim, Measurement
+from .claim import Claim, Measurement
 
 CLAIM = Claim(
     handle="hl-gauss",

@@ -28,7 +28,7 @@ from ...wrappers.curricula.s3rl import S3RL
 from ...wrappers.curricula.snapshots import Snapshots, teacher_snapshots
 from ..evaluation import evaluate
 from ..statistics import Floats, Interval, bootstrap_interval, mean
-from .harness import Claim, Measurement
+from .claim import Claim, Measurement
 
 CLAIM = Claim(
     handle="s3rl",

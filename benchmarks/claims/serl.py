@@ -30,7 +30,7 @@ from ..datasets.episodes import Episode
 from ..datasets.record import record
 from ..evaluation import evaluation_seeds
 from ..statistics import Floats, Interval, bootstrap_interval, mean
-from .harness import Claim, Measurement
+from .claim import Claim, Measurement
 
 CLAIM = Claim(
     handle="serl",

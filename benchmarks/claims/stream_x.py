@@ -30,7 +30,7 @@ from ...agents.control.stream_x import StreamAC
 from ...envs.catalogue import find
 from ...wrappers.spaces import sb3_env
 from ..statistics import Floats, Interval, bootstrap_interval, iqm
-from .harness import Claim, Measurement
+from .claim import Claim, Measurement
 
 CLAIM = Claim(
     handle="stream-x",

@@ -26,7 +26,7 @@ from ...agents import make
 from ...agents.control.datasets import Transitions
 from ...agents.control.trajectory_weighting import positive_sided_variance
 from ..statistics import Floats, Interval, bootstrap_interval, mean
-from .harness import Claim, Measurement
+from .claim import Claim, Measurement
 
 CLAIM = Claim(
     handle="trajectory-weighting",

@@ -77,5 +77,5 @@ def test_the_claim_is_measured_and_judged(monkeypatch: pytest.MonkeyPatch) -> No
     assert found.details["seeds"] == 3
     assert set(found.details["mean normalised return by task"]) == set(stream_x.AGENTS)
     claim, measure = harness.load("stream-x")
-    assert claim.threshold == 0
+    assert claim.margin == 0
     assert measure is stream_x.measure

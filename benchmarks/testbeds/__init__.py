@@ -1,0 +1,10 @@
+"""Testbeds: small tasks with exact or cheap answers on which published methods are compared.
+
+There are three, each a learner whose task is data:
+
+* :mod:`.answer_tree`, tabular: completions are the paths of a tree; success, pass@k and entropy are exact;
+* :mod:`.sequences`, longer completions and several turns: forks, modes, thoughts, preferences, proofs and a grid;
+* :mod:`.control`, agents of control on small environments and bandits.
+
+A claim (:mod:`tiltyard.benchmarks.claims`) names a testbed, its numbers and the conditions that are compared on it.
+"""
