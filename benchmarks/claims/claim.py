@@ -44,7 +44,7 @@ class Premise:
 
 
 @dataclass(frozen=True)
-class Tuning(Generic[C, R]):
+class Tuning:
     """How each condition gets its learning rate: the best mean score of a grid, on seeds that no result comes from.
 
     Attributes:
@@ -55,11 +55,11 @@ class Tuning(Generic[C, R]):
         variants: other forms of each condition, equally many, that are tried at every rate.
     """
 
-    score: Callable[[R], float]
+    score: Callable[[Any], float]
     grid: Sequence[float] = GRID
     seeds: int = 3
     alike: str | None = None
-    variants: Mapping[str, Sequence[C]] = field(default_factory=dict)
+    variants: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
     def smallest(self) -> Self:
         """One seed and one learning rate, but still every variant."""
@@ -74,7 +74,7 @@ class Outcome(Generic[C, R]):
     rate: float
     runs: list[R]
 
-    def each(self, value: Callable[[R], float]) -> Floats:
+    def each(self, value: Callable[[R], Any]) -> Floats:
         """A number of every run, ``[seeds]``."""
         return np.array([value(run) for run in self.runs])
 
@@ -90,7 +90,7 @@ class Found(Generic[C, R]):
         tried: scores of tuning, by condition, learning rate and variant, one a seed.
     """
 
-    claim: "Comparison[C, R]"
+    claim: "Comparison"
     testbed: Any
     outcomes: Mapping[str, Outcome[C, R]]
     tried: Mapping[tuple[str, float, int], list[float]]
@@ -112,7 +112,7 @@ class Found(Generic[C, R]):
         """A number of every run, ``[seeds]`` for each condition."""
         return {name: outcome.each(value) for name, outcome in self.outcomes.items()}
 
-    def leads(self, value: Callable[[R], float], over: Iterable[str] = ()) -> dict[str, Floats]:
+    def leads(self, value: Callable[[R], Any], over: Iterable[str] = ()) -> dict[str, Floats]:
         """By how much the claim's condition exceeds each baseline (or those in ``over``) in the same task."""
         ours = self[self.claim.ours].each(value)
         return {f"over {name}": ours - self[name].each(value) for name in over or self.claim.baselines}
@@ -127,7 +127,7 @@ class Found(Generic[C, R]):
 
     def rerun(self, rates: Mapping[str, float], *, most: int, testbed: Any = None) -> "Found[C, R]":
         """Some conditions once more, on at most ``most`` seeds, at other learning rates or on another testbed."""
-        bed: Testbed[C, R] = testbed or self.testbed
+        bed: Testbed = testbed or self.testbed
         some = range(min(self.seeds, most))
         conditions = {name: self[name].condition for name in rates}
         runs = {name: [bed.run(conditions[name], rate, seed) for seed in some] for name, rate in rates.items()}
@@ -159,7 +159,7 @@ class Claim:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison(Claim, Generic[C, R]):
+class Comparison(Claim):
     """A claim whose experiment is data: conditions that are compared on a testbed.
 
     Attributes:
@@ -174,21 +174,21 @@ class Comparison(Claim, Generic[C, R]):
         details: whatever a reader needs to judge it (JSON).
     """
 
-    testbed: Testbed[C, R]
-    conditions: Mapping[str, C]
+    testbed: Testbed
+    conditions: Mapping[str, Any]
     ours: str
     baselines: tuple[str, ...]
     seeds: int
     premise: Premise
-    estimate: Callable[[Found[C, R]], Interval]
-    details: Callable[[Found[C, R]], dict[str, Any]]
-    tuning: Tuning[C, R] | None = None
+    estimate: Callable[[Any], Interval]
+    details: Callable[[Any], dict[str, Any]]
+    tuning: Tuning | None = None
 
-    def compare(self, *, seeds: int, testbed: Any = None) -> Found[C, R]:
+    def compare(self, *, seeds: int, testbed: Any = None) -> Found[Any, Any]:
         """Tunes every condition and runs it on seeds 0, 1, ..., on the claim's testbed or another."""
-        bed: Testbed[C, R] = testbed or self.testbed
+        bed: Testbed = testbed or self.testbed
         tried: dict[tuple[str, float, int], list[float]] = {}
-        outcomes: dict[str, Outcome[C, R]] = {}
+        outcomes: dict[str, Outcome[Any, Any]] = {}
         chosen = {name: (condition, float("nan")) for name, condition in self.conditions.items()}
         if self.tuning is not None:
             chosen = self._tune(self.tuning, bed, min(seeds, self.tuning.seeds), tried)
@@ -197,9 +197,9 @@ class Comparison(Claim, Generic[C, R]):
         return Found(self, bed, outcomes, tried)
 
     def _tune(
-        self, tuning: Tuning[C, R], bed: Testbed[C, R], seeds: int, tried: dict[tuple[str, float, int], list[float]]
-    ) -> dict[str, tuple[C, float]]:
-        chosen: dict[str, tuple[C, float]] = {}
+        self, tuning: Tuning, bed: Testbed, seeds: int, tried: dict[tuple[str, float, int], list[float]]
+    ) -> dict[str, tuple[Any, float]]:
+        chosen: dict[str, tuple[Any, float]] = {}
         for name in [tuning.alike] if tuning.alike else self.conditions:
             forms = tuning.variants.get(name, (self.conditions[name],))
             for rate in tuning.grid:

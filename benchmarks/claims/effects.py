@@ -13,7 +13,7 @@ from ..testbeds.course import Course
 from .claim import GRID, Found, Tuning
 
 
-def held_out_success(grid: Sequence[float] = GRID, seeds: int = 3) -> Tuning[Any, Course]:
+def held_out_success(grid: Sequence[float] = GRID, seeds: int = 3) -> Tuning:
     """Tunes learning rates by success on the problems held out, mean over training."""
     return Tuning(mean_held_out, grid, seeds)
 

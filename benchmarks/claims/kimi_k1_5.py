@@ -50,10 +50,10 @@ def first_half(run: Floats) -> float:
 def parts(found: Outcomes, weight: float) -> dict[str, Floats]:
     """What must be above 0 for the claim to hold."""
     late, early, without = (found[name] for name in (f"late, {weight}", f"early, {weight}", "without"))
-    success, tokens = (tuple(of.each(lambda run, i=i: run[-1, i]) for of in (late, without)) for i in range(2))
+    (success, tokens), (plain, plain_tokens) = (of.each(lambda run: run[-1]).T for of in (late, without))
     return {
-        "share of tokens saved": 1 - tokens[0] / tokens[1],
-        "success at the end minus without, plus 0.01": success[0] - success[1] + 0.01,
+        "share of tokens saved": 1 - tokens / plain_tokens,
+        "success at the end minus without, plus 0.01": success - plain + 0.01,
         "success in the first half, without minus early": without.each(first_half) - early.each(first_half),
     }
 

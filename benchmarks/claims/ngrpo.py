@@ -37,8 +37,8 @@ def details(found: Found[Method, Course]) -> dict[str, Any]:
             n: float(np.median(s)) for n, s in until.items() if len(s)
         },
         "gain by difficulty": {
-            label: {name: float(one.mean()) for name, one in found.each(lambda c, b=b: c.gain(*b)).items()}
-            for label, b in DIFFICULTIES.items()
+            label: {name: float(np.mean([run.gain(*bounds) for run in of.runs])) for name, of in found.outcomes.items()}
+            for label, bounds in DIFFICULTIES.items()
         },
     }
 

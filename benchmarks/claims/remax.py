@@ -24,13 +24,13 @@ PPO = {f"ppo, critic's rate {rate:g}": TreeMethod("ppo", settings={"critic_rate"
 
 def details(found: Found[TreeMethod, Course]) -> dict[str, Any]:
     """Leads, variances and costs."""
-    ours, tasks = found["remax"], range(min(found.seeds, WATCHED))
-    before, after = zip(*(variances_of(found.testbed, ours.condition, ours.rate, seed) for seed in tasks), strict=True)
+    bed, ours, tasks = found.testbed, found["remax"], range(min(found.seeds, WATCHED))
+    before, after = zip(*(variances_of(bed, ours.condition, ours.rate, seed) for seed in tasks), strict=True)
     return {
         "lead of ReMax": summary(found.leads(mean_held_out) | found.leads(mean_held_out, ("reinforce",))),
         **tree_report(found),
         VARIANCE: averages({"before": before, "after": after}),
-        **costs(("remax", "ppo")),
+        **costs(("remax", "ppo"), iterations=max(1, bed.iterations // 20), problems=bed.prompts),
     }
 
 

@@ -13,6 +13,8 @@ the largest k. That negative gradients spread mass in proportion is arithmetic t
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from ..statistics import Floats
 from ..testbeds.answer_tree import AnswerTree
 from ..testbeds.course import Course
@@ -21,12 +23,12 @@ from .claim import Comparison, Found, Premise
 from .effects import held_out_success, report, summary, weakest
 
 KS = tuple(2**i for i in range(9))
-KINDS = {"little": {"trained": 64, "width": 24}, "much": {"trained": 256, "width": 6}}
+KINDS: dict[str, dict[str, Any]] = {"little": {"trained": 64, "width": 24}, "much": {"trained": 256, "width": 6}}
 
 
 def gains(found: Found[Method, Course], name: str) -> dict[int, Floats]:
     """Held-out pass@k after training minus before, ``[seeds]`` for each k."""
-    return {k: found[name].each(lambda c, k=k: c.pass_at(k) - c.pass_at(k, 0)) for k in KS}
+    return {k: np.array([run.pass_at(k) - run.pass_at(k, 0) for run in found[name].runs]) for k in KS}
 
 
 def parts(found: Found[Method, Course]) -> dict[str, Floats]:
@@ -39,7 +41,7 @@ def parts(found: Found[Method, Course]) -> dict[str, Floats]:
 def of_kind(found: Found[Method, Course]) -> dict[str, Any]:
     """What is told of problems that say little, or much, about each other."""
     gained = {name: gains(found, name) for name in found.outcomes}
-    before = {k: found["nsr"].each(lambda c, k=k: c.pass_at(k, 0)).mean() for k in KS}
+    before = {k: np.mean([run.pass_at(k, 0) for run in found["nsr"].runs]) for k in KS}
     return {
         "parts": summary(parts(found)),
         "pass@k before": {f"k = {k}": float(mean) for k, mean in before.items()},

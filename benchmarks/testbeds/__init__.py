@@ -6,5 +6,7 @@ There are three, each a learner whose task is data:
 * :mod:`.sequences`, longer completions and several turns: forks, modes, thoughts, preferences, proofs and a grid;
 * :mod:`.control`, agents of control on small environments and bandits.
 
-A claim (:mod:`tiltyard.benchmarks.claims`) names a testbed, its numbers and the conditions that are compared on it.
+Beside control stand three that train no policy by its schedule: :mod:`.stream` (one sample at a time, agents of two
+libraries), :mod:`.values` (critics of a fixed policy) and :mod:`.counter` (teachers of a parameter space). A claim
+(:mod:`tiltyard.benchmarks.claims`) names a testbed, its numbers and the conditions that are compared on it.
 """

@@ -120,7 +120,8 @@ class AnswerTree:
 
     def smallest(self) -> Self:
         """One evaluation after a few iterations, on trees of nine completions."""
-        return replace(self, depth=2, branching=3, iterations=10, every=5)
+        few = min(self.prompts, 8)
+        return replace(self, depth=2, branching=3, iterations=10, every=5, prompts=few)
 
 
 @lru_cache

@@ -14,7 +14,7 @@ objective; nothing else of a trainer is here. The tasks:
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Protocol, Self
 
 import numpy as np
 import torch as th
@@ -23,9 +23,6 @@ from torch import Tensor
 from ...agents.language.rollouts import PolicyOut, Rollouts
 from ..statistics import Floats
 from .testbed import Method
-
-R = TypeVar("R")
-R_co = TypeVar("R_co", covariant=True)
 
 
 class SequenceLearner(Protocol):
@@ -46,13 +43,13 @@ class SequenceLearner(Protocol):
         """What the policy comes to on problems held out."""
 
 
-class SequenceTask(Protocol[R_co]):
+class SequenceTask(Protocol):
     """A frozen dataclass of sizes."""
 
     def learner(self, seed: int) -> SequenceLearner:
         """A policy before training, the same for all conditions."""
 
-    def outcome(self, moments: list[Any], every: int) -> R_co:
+    def outcome(self, moments: list[Any], every: int) -> Any:
         """What training came to, from :meth:`SequenceLearner.exact` every ``every`` iterations."""
 
     def smallest(self) -> Self:
@@ -73,7 +70,7 @@ class SequenceMethod(Method):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sequences(Generic[R]):
+class Sequences:
     """The testbed.
 
     Attributes:
@@ -83,12 +80,12 @@ class Sequences(Generic[R]):
         epochs: gradient steps on a batch.
     """
 
-    task: SequenceTask[R]
+    task: SequenceTask
     iterations: int = 100
     every: int = 10
     epochs: int = 1
 
-    def run(self, condition: SequenceMethod, rate: float, seed: int) -> R:
+    def run(self, condition: SequenceMethod, rate: float, seed: int) -> Any:
         """Trains a condition on the task of ``seed``."""
         learner = self.task.learner(seed)
         optimizer = th.optim.Adam(learner.weights(), lr=rate)

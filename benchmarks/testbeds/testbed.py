@@ -2,20 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Protocol, Self
 
 from ...agents.objectives.registry import Objective, load
 
-C = TypeVar("C", contravariant=True)
-R = TypeVar("R", covariant=True)
 
-
-class Testbed(Protocol[C, R]):
+class Testbed(Protocol):
     """A frozen dataclass: its fields are the sizes of the experiment, the same for all conditions."""
 
-    __test__ = False  # it is no test of pytest's
-
-    def run(self, condition: C, rate: float, seed: int) -> R:
+    def run(self, condition: Any, rate: float, seed: int) -> Any:
         """What becomes of a condition; a testbed whose conditions bring their own rates ignores ``rate``."""
 
     def smallest(self) -> Self:

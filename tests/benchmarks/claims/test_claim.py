@@ -28,8 +28,8 @@ class Line:
         return self
 
 
-def claim(**changes: Any) -> Comparison[str, float]:
-    made = Comparison[str, float](
+def claim(**changes: Any) -> Comparison:
+    made = Comparison(
         handle="made-up",
         sentence="s",
         effect="e",
