@@ -21,7 +21,7 @@ from ..leaderboard.groups import group
 from ..leaderboard.report import episode_curves
 from ..race import race
 from ..statistics import Floats, Interval
-from .harness import Claim, Measurement
+from .claim import Claim, Measurement
 
 CLAIM = Claim(
     handle="archer",
@@ -29,7 +29,7 @@ CLAIM = Claim(
     effect="decimal logarithm of the episodes that PPO plays to get where it ends over those that ArCHer plays to get "
     "there, or all it was given where it does not, mean over two games (2 is a hundred times, 0 as many; above 1.5 a "
     "hundred is the nearest power of ten)",
-    threshold=1.5,
+    margin=1.5,
     withdrawn="the experiment could not have found the effect: even an ArCHer that is where PPO ends at its first "
     "evaluation would score 1.02, below the threshold of 1.5, and an agent that never learns scores the 0.02 that was "
     "measured",

@@ -2,43 +2,27 @@
 
 Both agents train with the same networks, learning rates, batches, budget and seeds; what differs is the method: its
 Gaussian critics with their three refinements, the slowly moving target actor and the actor's half pace. At three
-moments of the last half of training, the present stochastic policy acts from fresh starts and every visited pair gets
-
-* the agent's estimate, min over its critics of Q(s, a), which is what its actor is trained on,
-* its discounted return with the entropy bonuses both methods count, ``G_t = r_t + gamma (G_t+1 - alpha log pi_t+1)``,
-  judged where at least 150 further steps are counted (0.95^150 = 0.05%) or the episode ends by itself; time limits are
-  lifted, since the critics look past them.
-
-A bias is the mean estimate minus the mean return, in percent of the mean absolute return. The discount is 0.95, not the
-paper's 0.99, so that values can follow the policy within a small budget; where they lag, that counts as bias too, for
-either agent. Clipped double critics, which both have, are known to lean below the truth; ``details`` therefore tells
-both biases, and which is nearer to zero.
+moments of the last half of training the bias is measured: the mean estimate minus the mean return, in percent of the
+mean absolute return. The discount is 0.95, not the paper's 0.99, so that values can follow the policy within a small
+budget; where they lag, that counts as bias too, for either agent. Clipped double critics, which both have, are known to
+lean below the truth; ``details`` therefore tells both biases, and which is nearer to zero.
 """
 
-from dataclasses import asdict, dataclass
-from typing import Any, cast
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any
 
-import gymnasium
 import numpy as np
-import numpy.typing as npt
 import torch as th
-from gymnasium.vector import AutoresetMode, VectorEnv
-from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 
-from ...agents import make
-from ..statistics import Floats, Interval, bootstrap_interval, mean
-from .harness import Claim, Measurement
+from ..statistics import Floats
+from ..testbeds.bias import Bias, Judge
+from ..testbeds.control import Agent, Control, OnEach, Phase, Trained
+from .claim import Comparison, Found, Premise
+from .effects import interval
 
-CLAIM = Claim(
-    handle="dsac-t",
-    sentence="DSAC-T lessens the over-estimation of values that SAC is left with (Duan et al. 2025, abstract)",
-    effect="over-estimation of SAC minus that of DSAC-T, in percent of the mean absolute return",
-)
-
-TASKS = ("Pendulum-v1", "tiltyard/Hopper-v5")
-SEEDS = 5
-MOMENTS = (4000, 5000, 6000)
-LANES, HORIZON, TAIL = 16, 400, 150
+TASKS, STREAM = ("Pendulum-v1", "tiltyard/Hopper-v5"), 2310
+NAMES, BY_TASK = {"sac": "SAC", "dsac-t": "DSAC-T"}, "bias in percent"
 EQUAL: dict[str, Any] = {
     "learning_rate": 1e-3,
     "learning_starts": 500,
@@ -48,132 +32,73 @@ EQUAL: dict[str, Any] = {
     "buffer_size": 10_000,
     "n_envs": 4,
     "gradient_steps": -1,
-    "device": "cpu",
 }
 NETWORKS = {"net_arch": [64, 64], "activation_fn": th.nn.ReLU}
 
 
-@dataclass(frozen=True)
-class Bias:
-    """Estimates against returns at the pairs that a policy visits.
-
-    Attributes:
-        estimate: mean of min Q.
-        truth: mean discounted soft return.
-        scale: mean absolute discounted soft return.
-    """
-
-    estimate: float
-    truth: float
-    scale: float
-
-    @property
-    def percent(self) -> float:
-        """Over-estimation in percent of the scale; negative below the truth."""
-        return 100 * (self.estimate - self.truth) / self.scale
+def bed(task: str) -> Control:
+    """One task."""
+    return Control(
+        env=task,
+        settings={**EQUAL, "policy_kwargs": NETWORKS},
+        phases=(Phase("steps", 4000), Phase("steps", 1000), Phase("steps", 1000)),
+        score=Judge(task),
+        small={"score": Judge(task, 2, 12, 4)},
+    )
 
 
-def soft_returns(
-    rewards: Floats, log_probs: Floats, ended: npt.NDArray[np.bool_], gamma: float, alpha: float
-) -> Floats:
-    """Discounted soft returns of each step, each ``[T, n]``; what would follow the last step counts as nothing.
-
-    An episode that ends at step t contributes its reward and nothing after.
-    """
-    returns = np.zeros_like(rewards)
-    returns[-1] = rewards[-1]
-    for t in range(len(rewards) - 2, -1, -1):
-        returns[t] = rewards[t] + gamma * ~ended[t] * (returns[t + 1] - alpha * log_probs[t + 1])
-    return returns
+Run = Mapping[str, Trained[Bias]]
 
 
-def bias(agent: OffPolicyAlgorithm, env: VectorEnv[Any, Any, Any], *, horizon: int, tail: int, seed: int) -> Bias:
-    """Plays the stochastic policy ``horizon`` steps in every lane and compares its values with what came.
-
-    Args:
-        agent: SAC or a relative: an actor with ``action_log_prob`` and critics.
-        env: without time limit, in SAME_STEP mode.
-        horizon: steps a lane.
-        tail: the last steps, counted in returns but not judged.
-        seed: of the starts.
-    """
-    policy: Any = agent.policy
-    observation, _ = env.reset(seed=seed)
-    rewards, log_probs, values, ended = ([] for _ in range(4))
-    for _ in range(horizon):
-        with th.no_grad():
-            observed = th.as_tensor(np.asarray(observation), dtype=th.float32)
-            actions, log_prob = agent.actor.action_log_prob(observed)  # type: ignore[operator, union-attr]
-            values.append(policy.critic(observed, actions).min(dim=0).values.numpy())
-        observation, reward, terminated, _, _ = env.step(policy.unscale_action(actions.numpy()))
-        rewards.append(reward)
-        log_probs.append(log_prob.numpy())
-        ended.append(terminated)
-    alpha = float(cast(Any, agent).log_ent_coef.detach().exp())
-    returns = soft_returns(np.array(rewards), np.array(log_probs), np.array(ended), agent.gamma, alpha)[
-        : horizon - tail
-    ]
-    estimates = np.asarray(values, float)[: horizon - tail]
-    return Bias(float(estimates.mean()), float(returns.mean()), float(np.abs(returns).mean()))
+def percents(run: Run) -> list[float]:
+    """Mean over the moments, for each task."""
+    return [float(np.mean([one.percent for one in of.scores])) for of in run.values()]
 
 
-def _endless(task: str) -> VectorEnv[Any, Any, Any]:
-    """Lanes of a task without time limit."""
-    if task.startswith("tiltyard/"):
-        return gymnasium.make_vec(task, LANES, "vector_entry_point", max_episode_steps=HORIZON + 1, split="test")
-    same_step = {"autoreset_mode": AutoresetMode.SAME_STEP}
-    return gymnasium.make_vec(task, LANES, "sync", vector_kwargs=same_step, max_episode_steps=HORIZON + 1)
+def difference(found: Found[Agent, Run], value: Callable[[Any], Any] = lambda bias: bias) -> Floats:
+    """A function of SAC's bias minus that of DSAC-T's, ``[seeds, tasks]``."""
+    each = found.each(percents)
+    return np.asarray(value(each["sac"]) - value(each["dsac-t"]))
 
 
-def biases(name: str, task: str, seed: int) -> list[Bias]:
-    """Trains one agent and measures it at each of :data:`MOMENTS`."""
-    extra = {"ent_coef_learning_rate": EQUAL["learning_rate"]} if name == "dsac-t" else {}
-    agent = cast(OffPolicyAlgorithm, make(name, task, seed=seed, policy_kwargs=dict(NETWORKS), **EQUAL, **extra))
-    env = _endless(task)
-    found = []
-    for moment in MOMENTS:
-        agent.learn(moment - agent.num_timesteps, reset_num_timesteps=False)
-        found.append(bias(agent, env, horizon=HORIZON, tail=TAIL, seed=100_000 + 1000 * seed))
-    env.close()
-    return found
-
-
-def _interval(values: Floats, seed: int) -> Interval:
-    return bootstrap_interval(values, mean, rng=np.random.default_rng([2310, seed]))
-
-
-def measure(*, seeds: int | None = None) -> Measurement:
-    """Trains both agents on both tasks with ``seeds`` seeds (5 by default), on one thread: about seven minutes."""
-    count = SEEDS if seeds is None else seeds
-    found = {
-        (name, task, seed): biases(name, task, seed)
-        for seed in range(count)
-        for task in TASKS
-        for name in ("sac", "dsac-t")
-    }
-
-    def percents(name: str) -> Floats:
-        """Mean over the moments, ``[seeds, tasks]``."""
-        return np.array(
-            [[np.mean([one.percent for one in found[name, task, seed]]) for task in TASKS] for seed in range(count)]
-        )
-
-    sac, dsact = percents("sac"), percents("dsac-t")
-    details = {
-        "seeds": count,
-        "steps": MOMENTS[-1],
-        "measured after steps": MOMENTS,
-        "bias in percent": {
-            f"{name}, {task}": asdict(_interval(values[:, [i]], i))
-            for name, values in (("SAC", sac), ("DSAC-T", dsact))
-            for i, task in enumerate(TASKS)
+def details(found: Found[Agent, Run]) -> dict[str, Any]:
+    """Both biases."""
+    each, beds = found.each(percents), found.testbed.tasks
+    moments = np.cumsum([phase.amount for phase in next(iter(beds.values())).phases]).tolist()
+    means = found.each(lambda run: [of.scores[-1].truth for of in run.values()])
+    return {
+        "seeds": found.seeds,
+        "steps": moments[-1],
+        "measured after steps": moments,
+        BY_TASK: {
+            f"{told}, {task}": asdict(interval(each[name][:, i], i, stream=STREAM))
+            for name, told in NAMES.items()
+            for i, task in enumerate(beds)
         },
-        "absolute bias of SAC minus that of DSAC-T": asdict(_interval(np.abs(sac) - np.abs(dsact), 7)),
+        "absolute bias of SAC minus that of DSAC-T": asdict(interval(difference(found, np.abs), 7, stream=STREAM)),
         "mean return counted": {
-            f"{name}, {task}": round(float(np.mean([found[name, task, seed][-1].truth for seed in range(count)])), 1)
-            for name in ("sac", "dsac-t")
-            for task in TASKS
+            f"{name}, {task}": round(float(np.mean(means[name][:, i])), 1)
+            for name in NAMES
+            for i, task in enumerate(beds)
         },
-        "settings of both": {key: value for key, value in EQUAL.items() if key != "device"} | {"net_arch": [64, 64]},
+        "settings of both": {**EQUAL, "net_arch": NETWORKS["net_arch"]},
     }
-    return Measurement(_interval(sac - dsact, 0), details)
+
+
+CLAIM = Comparison(
+    handle="dsac-t",
+    sentence="DSAC-T lessens the over-estimation of values that SAC is left with (Duan et al. 2025, abstract)",
+    effect="over-estimation of SAC minus that of DSAC-T, in percent of the mean absolute return",
+    testbed=OnEach({task: bed(task) for task in TASKS}),
+    conditions={
+        "sac": Agent("sac"),
+        "dsac-t": Agent("dsac-t", {"ent_coef_learning_rate": EQUAL["learning_rate"]}),
+    },
+    ours="dsac-t",
+    baselines=("sac",),
+    seeds=5,
+    premise=Premise("SAC over-estimates", (BY_TASK,)),
+    estimate=lambda found: interval(difference(found), stream=STREAM),
+    details=details,
+)
+measure = CLAIM.measure

@@ -25,7 +25,7 @@ from ...agents import make
 from ...agents.control.datasets import Transitions
 from ...agents.control.f_dvl_recoil import chi_square_loss, total_variation_loss
 from ..statistics import Floats, Interval, bootstrap_interval, mean
-from .harness import Claim, Measurement
+from .claim import Claim, Measurement
 
 CLAIM = Claim(
     handle="f-dvl-recoil",

@@ -1,17 +1,17 @@
 """Published claims, put to the smallest honest experiment that could refute them.
 
-A claim is a file ``benchmarks/claims/<handle with _>.py`` with a :class:`Claim` named ``CLAIM`` and a function
+A claim is a file ``benchmarks/claims/<handle with _>.py`` with a :class:`.claim.Claim` named ``CLAIM`` and its
 ``measure(*, seeds=None) -> Measurement``. :func:`run_claim` measures, judges by one rule (:func:`judge`) that the
 claim's author cannot bend, and stores the verdict with its command. Nulls are stored like anything else. A verdict is
 never taken back in silence: where an experiment turns out not to show what it was to show, its claim says why in
-:attr:`Claim.withdrawn`, and what was measured stays.
+:attr:`.claim.Claim.withdrawn`, and what was measured stays.
 """
 
 import json
 import math
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -20,39 +20,13 @@ from ... import unknown
 from .. import provenance
 from ..statistics import Interval
 from ..threads import one_thread
+from .claim import Claim, Measurement
 
 Judgement = Literal["reproduced", "not reproduced at this scale", "inconclusive"]
 RESULTS = Path("docs/results/claims")
 """Where verdicts are stored, from the root of the repository."""
 
-_NOT_CLAIMS = {"__init__", "comparisons", "harness", "laboratory", "papers"}
-
-
-@dataclass(frozen=True)
-class Claim:
-    """What a paper says, and the number that will decide.
-
-    Attributes:
-        handle: of the paper table.
-        sentence: the claim in one sentence, with the place in the paper that makes it.
-        effect: what the measured number is, and which values support the claim.
-        threshold: the claim is supported above this value.
-        withdrawn: why verdicts of this experiment do not count; empty while they do.
-    """
-
-    handle: str
-    sentence: str
-    effect: str
-    threshold: float = 0.0
-    withdrawn: str = ""
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """What an experiment found: the effect with its interval, and whatever a reader needs to judge it (JSON)."""
-
-    effect: Interval
-    details: dict[str, Any] = field(default_factory=dict)
+_NOT_CLAIMS = {"__init__", "claim", "effects", "harness", "papers"}
 
 
 @dataclass(frozen=True)
@@ -72,7 +46,7 @@ class Verdict:
         hardware: processor, cores, memory.
         seconds: the experiment took.
         details: of the measurement.
-        withdrawn: why the judgement does not count, see :class:`Claim`; empty while it does.
+        withdrawn: why the judgement does not count, see :class:`.claim.Claim`; empty while it does.
     """
 
     handle: str
@@ -156,10 +130,10 @@ def run_claim(handle: str, *, seeds: int | None = None, folder: str | Path | Non
         found = measure(seeds=seeds)
     verdict = Verdict(
         handle=handle,
-        judgement=judge(found.effect, claim.threshold),
+        judgement=judge(found.effect, claim.margin),
         sentence=claim.sentence,
         effect=claim.effect,
-        threshold=claim.threshold,
+        threshold=claim.margin,
         interval=found.effect,
         command=f"tiltyard claim {handle}",
         versions=provenance.versions(),

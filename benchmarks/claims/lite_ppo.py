@@ -1,95 +1,65 @@
 """Do two switches, the batch's deviation and a mean over tokens, make plain clipped policy gradients better than GRPO?
 
-In the laboratory (:mod:`.laboratory`) answers have one to four tokens, and problems range from hopeless to nearly
-solved: feature vectors are up to six long. The whole grid of deviations (none, the group's, the batch's) and means
-(over answers, over tokens) is run, each cell by the registry's own functions, and DAPO's objective (group, tokens, a
-wider upper clip; no dynamic sampling). GRPO is the group's deviation and the mean over answers, without a KL penalty;
-Lite PPO the batch's and the mean over tokens. An iteration is 8 problems with 8 answers each and two gradient steps;
-every arm has the learning rate of :data:`.comparisons.GRID` that did best on tuning worlds.
-
-The effect is Lite PPO's lead in held-out success, mean over training, over the better of GRPO and DAPO. ``details`` has
-all cells, and by how much each deviation blows up the advantages of problems that the base policy nearly solves: the
-root mean square of their advantages over that of problems it solves about half the time, where 1 would be no
-distinction at all and rewards themselves (no deviation) give what the spread of rewards is worth.
+Completions have one to four tokens, and problems range from hopeless to nearly solved. The whole grid of deviations
+(none, the group's, the batch's) and means (over completions, over tokens) is run, each cell by the registry's own
+functions, and DAPO's objective (group, tokens, a wider upper clip; no dynamic sampling). GRPO is the group's deviation
+and the mean over completions, without a KL penalty; Lite PPO the batch's and the mean over tokens. ``details`` has by
+how much each deviation blows up the advantages of problems that the base policy nearly solves: their root mean square
+over that of problems it solves about half the time, where 1 would be no distinction at all.
 """
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import torch
 
-from ...agents.objectives.registry import Objective, load
-from .harness import Claim, Measurement
-from .laboratory import GRID, Course, Student, Tree, World, compare, draw_world, leads, learn, report, summary, weakest
+from ..testbeds.answer_tree import AnswerTree
+from ..testbeds.course import Course
+from ..testbeds.testbed import Method, method
+from ..testbeds.tree_diagnostics import inflation
+from .claim import Comparison, Found, Premise
+from .effects import held_out_success, least_lead, mean_held_out, summary, tree_report
 
-CLAIM = Claim(
+OVER_TOKENS = {"aggregate": method("lite-ppo")}
+OVER_COMPLETIONS = {"aggregate": method("grpo")}
+UNSCALED, BY_GROUP = {"scale": False, "kl_coef": 0.0}, {"kl_coef": 0.0}
+BLOWN_UP = "advantages of nearly solved problems over those of half-solved ones, by deviation"
+
+
+def details(found: Found[Method, Course]) -> dict[str, Any]:
+    """Leads, all cells, and :func:`~tiltyard.benchmarks.testbeds.tree_diagnostics.inflation`."""
+    cells = {"none": "none, tokens", "group": "group, tokens", "batch": "lite-ppo"}
+    tasks = range(min(found.seeds, 10))
+    return {
+        "lead of Lite PPO": summary(found.leads(mean_held_out)),
+        **tree_report(found),
+        BLOWN_UP: {
+            by: float(np.mean([inflation(found.testbed, found[cell].condition, seed) for seed in tasks]))
+            for by, cell in cells.items()
+        },
+    }
+
+
+CLAIM = Comparison(
     handle="lite-ppo",
     sentence="Vanilla PPO loss with advantages by the group's mean and the batch's deviation and a mean over tokens "
     "beats GRPO and DAPO (Liu et al. 2025, abstract and section 5)",
     effect="held-out success, mean over training, of Lite PPO minus that of the better of GRPO and DAPO",
+    testbed=AnswerTree(stops=True, sureness=(1.0, 6.0), batch_size=32),
+    conditions={
+        "none, answers": Method("grpo", UNSCALED, OVER_COMPLETIONS),
+        "none, tokens": Method("grpo", UNSCALED, OVER_TOKENS),
+        "grpo": method("grpo", kl_coef=0.0),
+        "group, tokens": Method("grpo", BY_GROUP, OVER_TOKENS),
+        "batch, answers": Method("lite-ppo", parts=OVER_COMPLETIONS),
+        "lite-ppo": method("lite-ppo"),
+        "dapo": method("dapo"),
+    },
+    ours="lite-ppo",
+    baselines=("grpo", "dapo"),
+    seeds=20,
+    tuning=held_out_success(),
+    premise=Premise("The group's deviation blows up the advantages of nearly solved problems", (BLOWN_UP, "group")),
+    estimate=least_lead,
+    details=details,
 )
-
-SEEDS = 20
-TREE = Tree(4, 4, stops=True)
-SURENESS = (1.0, 6.0)
-ITERATIONS = 60
-SETTINGS: dict[str, Any] = {"prompts": 8, "group": 8, "batch_size": 32}
-DEVIATIONS: dict[str, tuple[str, dict[str, Any]]] = {
-    "none": ("grpo", {"scale": False, "kl_coef": 0.0}),
-    "group": ("grpo", {"kl_coef": 0.0}),
-    "batch": ("lite-ppo", {}),
-}
-MEANS = {"answers": "grpo", "tokens": "lite-ppo"}
-NAMES = {"group, answers": "grpo", "batch, tokens": "lite-ppo"}
-ARMS = (*(NAMES.get(f"{by}, {over}", f"{by}, {over}") for by in DEVIATIONS for over in MEANS), "dapo")
-HALF, NEARLY = (0.4, 0.6), (0.8, 0.95)
-COPIES = 8
-
-
-def objective(arm: str) -> Objective:
-    """One cell of the grid, or DAPO."""
-    if arm == "dapo":
-        return load("dapo")
-    by, over = {name: cell for cell, name in NAMES.items()}.get(arm, arm).split(", ")
-    handle, params = DEVIATIONS[by]
-    return replace(load(handle, **params), aggregate=load(MEANS[over]).aggregate)
-
-
-def problems(seed: int) -> World:
-    """Of all difficulties."""
-    return draw_world(seed, TREE, sureness=SURENESS)
-
-
-def run(arm: str, rate: float, seed: int) -> Course:
-    """Trains an arm in the world of ``seed``."""
-    return learn(Student(problems(seed), objective(arm), seed=seed, learning_rate=rate, **SETTINGS), ITERATIONS)
-
-
-def inflation(by: str, seed: int) -> float:
-    """Root mean square advantage on nearly solved problems over that on half-solved ones, in the base's groups of 8."""
-    student = Student(
-        problems(seed), objective(f"{by}, tokens" if by != "batch" else "lite-ppo"), seed=seed, learning_rate=0.0
-    )
-    chance = (student.distribution() * student.world.reward).sum(1)
-    asked = torch.arange(len(chance)).repeat(COPIES)  # each problem in many groups of its own
-    rollouts = student.sample(asked.repeat_interleave(8))
-    rollouts = replace(rollouts, group=torch.arange(len(rollouts)) // 8)
-    square = student.objective.advantage(rollouts).double().square()
-    near, half = (square[((chance > low) & (chance < high))[rollouts.seed]].mean() for low, high in (NEARLY, HALF))
-    return float((near / half).sqrt())
-
-
-def measure(*, seeds: int | None = None) -> Measurement:
-    """Trains every arm in ``seeds`` worlds (20 by default): a minute of processor time."""
-    count = SEEDS if seeds is None else seeds
-    arms = compare(run, ARMS, seeds=count, tuning=3)
-    lead = leads(arms, "lite-ppo", ("grpo", "dapo"))
-    blown_up = {by: float(np.mean([inflation(by, seed) for seed in range(min(count, 10))])) for by in DEVIATIONS}
-    details = {
-        "lead of Lite PPO": summary(lead),
-        "learning rates tried": GRID,
-        **report(arms),
-        "advantages of nearly solved problems over those of half-solved ones, by deviation": blown_up,
-    }
-    return Measurement(weakest(lead), details)
+measure = CLAIM.measure

@@ -1,13 +1,9 @@
-"""Does an imagined right answer in every group help where most groups have none?
+"""Does an imagined correct completion in every group help where most groups have none?
 
-In the laboratory (:mod:`.laboratory`) the base policy solves about one problem in twenty, so that three groups of eight
-in four are all wrong, and teach GRPO nothing; NGRPO pushes their answers down. Trees of 256 answers, one of them right;
-an iteration is 8 problems with 8 answers each and two passes of one gradient step, so that clips come into play. Every
-arm has the learning rate of :data:`.comparisons.GRID` that did best on tuning worlds, and 3,840 answers. DAPO is its
-objective without dynamic sampling; no arm has a KL penalty, as NGRPO has none.
-
-The effect is NGRPO's lead in held-out success, mean over training, over the arm that comes nearest. ``details`` also
-says after how many answers a fixed success is reached, what each arm gains on problems of which difficulty, and what
+The base policy solves about one problem in twenty, so that three groups of eight in four are all incorrect, and teach
+GRPO nothing; NGRPO pushes their completions down. Two passes of one gradient step, so that clips come into play. DAPO
+is its objective without dynamic sampling; no condition has a KL penalty, as NGRPO has none. ``details`` also says after
+how many completions a fixed success is reached, what each condition gains on problems of which difficulty, and what
 becomes of entropy without the asymmetric clip.
 """
 
@@ -15,95 +11,57 @@ from typing import Any
 
 import numpy as np
 
-from ...agents.objectives.parts.ops import group_std
-from ...agents.objectives.registry import load
-from .harness import Claim, Measurement
-from .laboratory import (
-    GRID,
-    Arm,
-    Course,
-    Student,
-    Tree,
-    World,
-    compare,
-    draw_world,
-    leads,
-    learn,
-    report,
-    summary,
-    weakest,
-)
+from ..testbeds.answer_tree import AnswerTree
+from ..testbeds.course import Course
+from ..testbeds.testbed import Method, method
+from ..testbeds.tree_diagnostics import uniform_incorrect_groups
+from .claim import Comparison, Found, Premise
+from .effects import held_out_success, least_lead, mean_held_out, summary, tree_report
 
-CLAIM = Claim(
-    handle="ngrpo",
-    sentence="NGRPO, which also learns from groups of wrong answers alone, learns better than GRPO, DAPO and PSR-NSR "
-    "(Nan et al. 2025, abstract)",
-    effect="held-out success, mean over training, of NGRPO minus that of the best of GRPO, DAPO and W-REINFORCE",
-)
-
-SEEDS = 20
-TREE = Tree(4, 4)
-SKILL = 0.75
-ITERATIONS = 60
-SETTINGS = {"prompts": 8, "group": 8, "epochs": 2}
-ARMS: dict[str, tuple[str, dict[str, Any]]] = {
-    "ngrpo": ("ngrpo", {}),
-    "grpo": ("grpo", {"kl_coef": 0.0}),
-    "dapo": ("dapo", {}),
-    "w-reinforce-nsr": ("w-reinforce-nsr", {}),
-    "ngrpo, symmetric clip": ("ngrpo", {"clip_low": 0.2, "clip_high": 0.2}),
-}
-RIVALS = ("grpo", "dapo", "w-reinforce-nsr")
 GOAL = 0.1
 DIFFICULTIES = {"base below 1%": (0.0, 0.01), "1% to 10%": (0.01, 0.1), "above 10%": (0.1, 1.1)}
+ALL_WRONG = "groups all wrong before"
 
 
-def problems(seed: int) -> World:
-    """Mostly hard ones."""
-    return draw_world(seed, TREE, skill=SKILL)
-
-
-def run(arm: str, rate: float, seed: int) -> Course:
-    """Trains an arm in the world of ``seed``."""
-    handle, params = ARMS[arm]
-    return learn(Student(problems(seed), load(handle, **params), seed=seed, learning_rate=rate, **SETTINGS), ITERATIONS)
-
-
-def dead_groups(seed: int) -> float:
-    """The share of the base policy's groups whose answers are all wrong."""
-    student = Student(problems(seed), load("ngrpo"), seed=seed, learning_rate=0.0, prompts=256)
-    rollouts = student.iterate()
-    return float(((group_std(rollouts.reward, rollouts.group) == 0) & (rollouts.reward == 0)).double().mean())
-
-
-def gain(course: Course, low: float, high: float) -> float:
-    """What success rose by on the held-out problems whose base success is in ``[low, high)``."""
-    before, after = course.success[[0, -1], course.trained :]
-    return float((after - before)[(before >= low) & (before < high)].mean())
-
-
-def _details(arms: dict[str, Arm]) -> dict[str, Any]:
-    reached = {name: arm.each(lambda course: course.answers_until(GOAL)) for name, arm in arms.items()}
-    seeds = len(arms["ngrpo"].courses)
+def details(found: Found[Method, Course]) -> dict[str, Any]:
+    """Leads, completions to a goal, and gains by difficulty."""
+    until = {name: n[np.isfinite(n)] for name, n in found.each(lambda c: c.completions_until(GOAL)).items()}
+    ours = found["ngrpo"].condition
+    dead = [uniform_incorrect_groups(found.testbed, ours, seed) for seed in range(found.seeds)]
     return {
-        "groups all wrong before": float(np.mean([dead_groups(seed) for seed in range(seeds)])),
-        f"worlds where {GOAL} is reached": {name: int(np.isfinite(answers).sum()) for name, answers in reached.items()},
+        "lead of NGRPO": summary(found.leads(mean_held_out)),
+        **tree_report(found),
+        ALL_WRONG: float(np.mean(dead)),
+        f"worlds where {GOAL} is reached": {name: len(some) for name, some in until.items()},
         f"answers to reach {GOAL}, median of those that do": {
-            name: float(np.median(answers[np.isfinite(answers)]))
-            for name, answers in reached.items()
-            if np.isfinite(answers).any()
+            n: float(np.median(s)) for n, s in until.items() if len(s)
         },
         "gain by difficulty": {
-            label: {name: float(np.mean([gain(c, *bounds) for c in arm.courses])) for name, arm in arms.items()}
+            label: {name: float(np.mean([run.gain(*bounds) for run in of.runs])) for name, of in found.outcomes.items()}
             for label, bounds in DIFFICULTIES.items()
         },
     }
 
 
-def measure(*, seeds: int | None = None) -> Measurement:
-    """Trains every arm in ``seeds`` worlds (20 by default): a minute of processor time."""
-    arms = compare(run, ARMS, seeds=SEEDS if seeds is None else seeds, tuning=3)
-    lead = leads(arms, "ngrpo", RIVALS)
-    return Measurement(
-        weakest(lead), {"lead of NGRPO": summary(lead), "learning rates tried": GRID, **report(arms), **_details(arms)}
-    )
+CLAIM = Comparison(
+    handle="ngrpo",
+    sentence="NGRPO, which also learns from groups of wrong answers alone, learns better than GRPO, DAPO and PSR-NSR "
+    "(Nan et al. 2025, abstract)",
+    effect="held-out success, mean over training, of NGRPO minus that of the best of GRPO, DAPO and W-REINFORCE",
+    testbed=AnswerTree(skill=0.75, epochs=2),
+    conditions={
+        "ngrpo": method("ngrpo"),
+        "grpo": method("grpo", kl_coef=0.0),
+        "dapo": method("dapo"),
+        "w-reinforce-nsr": method("w-reinforce-nsr"),
+        "ngrpo, symmetric clip": method("ngrpo", clip_low=0.2, clip_high=0.2),
+    },
+    ours="ngrpo",
+    baselines=("grpo", "dapo", "w-reinforce-nsr"),
+    seeds=20,
+    tuning=held_out_success(),
+    premise=Premise("Most groups of the base policy are all incorrect", (ALL_WRONG,)),
+    estimate=least_lead,
+    details=details,
+)
+measure = CLAIM.measure

@@ -1,101 +1,79 @@
 """Is it the clip that keeps group-relative REINFORCE safe on old answers, and are importance weights not needed?
 
-In the laboratory (:mod:`.laboratory`) the answers that a policy learns from are written by a copy of it that is renewed
-every 20 gradient steps, or never. A gradient step takes 8 fresh answers to each of 8 problems, so that nothing but the
-writer's age differs. The arms are the catalogue's ``rec-red`` with other parameters:
-
-* ``clip``: as in its row (REC-OneSide-NoIS), bounds 0.2 and no importance weights;
-* ``neither``: REINFORCE with the group's mean as baseline;
-* ``clip and weights``: GRPO's loss, but for the division by the standard deviation;
-* ``wide clip``: bounds 0.6 and 2, with which the authors learn faster.
-
-Every arm has the learning rate that did best at its staleness on tuning worlds: a method is not safe if a smaller step
-would have done. The claim has two parts, both with a writer renewed every 20 steps, and the effect is the smaller: the
-lead of ``clip`` over ``neither``; and its lead over ``clip and weights`` plus 2 points, which it may fall behind.
-``details`` has the writer that is never renewed, both arms at one large learning rate, and how many worlds lost
-success.
+Completions to learn from are written by a copy of the policy that is renewed every 20 gradient steps, or never; a step
+takes fresh ones, so that nothing but the writer's age differs. The conditions are the catalogue's ``rec-red``: ``clip``
+as in its row (REC-OneSide-NoIS, bounds 0.2, no importance weights); ``neither``, REINFORCE with the group's mean as
+baseline; ``clip and weights``, GRPO's loss but for the standard deviation; ``wide clip``, bounds 0.6 and 2, with which
+the authors learn faster. Each has the learning rate that did best at its staleness: a method is not safe if a smaller
+step would have done. The effect is the smaller, at 20 steps, of the lead of ``clip`` over ``neither`` and of its lead
+over ``clip and weights`` plus 2 points, which it may fall behind.
 """
 
 from typing import Any
 
-import numpy as np
-import torch
+from ..statistics import Floats
+from ..testbeds.answer_tree import AnswerTree, TreeMethod
+from ..testbeds.course import Course
+from ..testbeds.tree_loops import stale
+from .claim import Comparison, Found, Premise
+from .effects import held_out_success, mean_held_out, summary, tree_report, weakest
 
-from ...agents.objectives.registry import load
-from .comparisons import Course, compare, report, summary, weakest
-from .harness import Claim, Measurement
-from .laboratory import Student, Tree, draw_world, learn
-
-CLAIM = Claim(
-    handle="rec-red",
-    sentence="Off-policy, clipping is what keeps group-relative REINFORCE stable, and importance weights are not "
-    "needed (Yao et al. 2025, section 4)",
-    effect="the smaller of: held-out success with a clip minus without, and minus with importance weights plus 0.02",
-)
-
-SEEDS, TUNING_SEEDS, SEEDS_AT_ONE_RATE = 12, 2, 6
-TREE = Tree(4, 4)
-STEPS = 80
-RATES = (0.03, 0.1, 0.3)
-AGES = {"every 20 steps": 20, "never": STEPS}
-MAIN = "every 20 steps"
+MAIN, STEPS = "every 20 steps", 80
 METHODS: dict[str, dict[str, Any]] = {
     "clip": {},
     "neither": {"clip": "none"},
     "clip and weights": {"weight": "ratio"},
     "wide clip": {"clip_low": 0.6, "clip_high": 2.0},
 }
-ARMS = {f"{method}, {MAIN}": (method, MAIN) for method in METHODS}
-ARMS |= {f"{method}, never": (method, "never") for method in ("clip", "neither")}
 
 
-def run(arm: str, rate: float, seed: int) -> Course:
-    """Trains an arm in the world of ``seed`` on what a writer of its age wrote."""
-    method, age = ARMS[arm]
-    world, objective = draw_world(seed, TREE), load("rec-red", **METHODS[method])
-    learner, writer = (Student(world, objective, seed=seed, learning_rate=rate) for _ in range(2))
-    taken = 0
-
-    def step() -> None:
-        nonlocal taken
-        if taken % AGES[age] == 0:
-            writer.weight.data.copy_(learner.weight)
-        taken += 1
-        problems = torch.from_numpy(writer.rng.choice(world.trained, writer.prompts, replace=False))
-        rollouts = writer.sample(problems.repeat_interleave(writer.group))
-        learner.improve(rollouts)
-        learner.answered += len(rollouts)
-
-    return learn(learner, STEPS, iterate=step)
+def condition(name: str, every: int) -> TreeMethod:
+    """One of :data:`METHODS` on completions of a writer renewed ``every`` steps."""
+    return TreeMethod("rec-red", METHODS[name], iteration=stale(every))
 
 
-def _at_one_rate(count: int, rate: float) -> dict[str, Any]:
-    """What becomes of the main arms when both have one learning rate."""
-    pair = ("clip", "neither")
-    courses = {method: [run(f"{method}, {MAIN}", rate, seed) for seed in range(count)] for method in pair}
+def parts(found: Found[TreeMethod, Course]) -> dict[str, Floats]:
+    """What must be above 0 for the claim to hold."""
+    plain, weighted = found.leads(mean_held_out).values()
+    return {"clip minus neither": plain, "clip minus clip and weights, plus 0.02": weighted + 0.02}
+
+
+def details(found: Found[TreeMethod, Course]) -> dict[str, Any]:
+    """Leads, the writer that is never renewed, and both main conditions at one large learning rate."""
+    each, others = found.each(mean_held_out), [name for name in METHODS if name != "clip"]
+    largest = found.claim.tuning.grid[-1] if found.claim.tuning else 0.0
+    fast = found.rerun({f"{name}, {MAIN}": largest for name in ("clip", "neither")}, most=6)
+    short = {name: name.partition(",")[0] for name in fast.outcomes}
     return {
-        "success at the end": summary({m: [course.held_out[-1] for course in of] for m, of in courses.items()}),
-        "worlds that lost success": {m: _lost(of) for m, of in courses.items()},
+        "parts": summary(parts(found)),
+        f"clip minus each, {MAIN}": summary({n: each[f"clip, {MAIN}"] - each[f"{n}, {MAIN}"] for n in others}),
+        "clip minus neither, never": summary({"": each["clip, never"] - each["neither, never"]})[""],
+        "worlds that lost success": found.count(lambda course: course.loses_success),
+        f"at the largest learning rate, {largest}": {
+            "success at the end": summary({short[n]: of for n, of in fast.each(lambda course: course.end).items()}),
+            "worlds that lost success": {short[n]: k for n, k in fast.count(lambda c: c.loses_success).items()},
+        },
+        **tree_report(found),
     }
 
 
-def _lost(courses: list[Course]) -> int:
-    return int(np.sum([course.held_out[-1] < course.held_out[0] for course in courses]))
-
-
-def measure(*, seeds: int | None = None) -> Measurement:
-    """Trains every arm in ``seeds`` worlds (12 by default): half a minute."""
-    count = SEEDS if seeds is None else seeds
-    arms = compare(run, ARMS, seeds=count, grid=RATES, tuning=TUNING_SEEDS)
-    ours, plain, weighted = (arms[f"{method}, {MAIN}"].scores for method in ("clip", "neither", "clip and weights"))
-    parts = {"clip minus neither": ours - plain, "clip minus clip and weights, plus 0.02": ours - weighted + 0.02}
-    details = {
-        "parts": summary(parts),
-        f"clip minus each, {MAIN}": summary({m: ours - arms[f"{m}, {MAIN}"].scores for m in METHODS if m != "clip"}),
-        "clip minus neither, never": summary({"": arms["clip, never"].scores - arms["neither, never"].scores})[""],
-        "worlds that lost success": {arm: _lost(of.courses) for arm, of in arms.items()},
-        f"at the largest learning rate, {RATES[-1]}": _at_one_rate(min(count, SEEDS_AT_ONE_RATE), RATES[-1]),
-        **report(arms),
-        "learning rates tried": RATES,
-    }
-    return Measurement(weakest(parts), details)
+CLAIM = Comparison(
+    handle="rec-red",
+    sentence="Off-policy, clipping is what keeps group-relative REINFORCE stable, and importance weights are not "
+    "needed (Yao et al. 2025, section 4)",
+    effect="the smaller of: held-out success with a clip minus without, and minus with importance weights plus 0.02",
+    testbed=AnswerTree(iterations=STEPS),
+    conditions={f"{name}, {MAIN}": condition(name, 20) for name in METHODS}
+    | {f"{name}, never": condition(name, STEPS) for name in ("clip", "neither")},
+    ours=f"clip, {MAIN}",
+    baselines=(f"neither, {MAIN}", f"clip and weights, {MAIN}"),
+    seeds=12,
+    tuning=held_out_success(grid=(0.03, 0.1, 0.3), seeds=2),
+    premise=Premise(
+        "Staleness harms: at a large rate, tasks lose success without the clip",
+        (f"at the largest learning rate, {0.3}",),
+    ),
+    estimate=lambda found: weakest(parts(found)),
+    details=details,
+)
+measure = CLAIM.measure

@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from ..statistics import Floats, Interval, bootstrap_interval, mean
-from .harness import Claim, Measurement
+from .claim import Claim, Measurement
 
 CLAIM = Claim(
     handle="rliable",
@@ -29,7 +29,7 @@ CLAIM = Claim(
         "(Agarwal et al. 2021, section 4.3 and the captions of figures 2 and 4)"
     ),
     effect="runs the median needs for each run the IQM needs, at equal relative width of the 95% interval",
-    threshold=1.0,
+    margin=1.0,
 )
 
 SUITES = 40

@@ -1,81 +1,69 @@
-"""Does valuing the random policy keep more right answers alive than improving one's own?
+"""Does valuing the random policy keep more correct completions alive than improving one's own?
 
-In the laboratory (:mod:`.laboratory`) every problem has four right answers among 256. The base policy finds one in some
-ten samples; what training then does to the others is what the claim is about. An iteration is 8 problems with 8 answers
-each and four gradient steps on all of them, since in the first step, where nothing has moved, the random policy's
-values are all 0 and ROVER is REINFORCE with the group's mean as baseline. Every arm has the learning rate that did best
-by held-out success over training on tuning worlds; no arm has a KL penalty, as ROVER has none.
+Every problem has four correct completions among 256. The base policy finds one in some ten samples; what training then
+does to the others is what the claim is about. Four gradient steps an iteration on all completions, since in the first
+step, where nothing has moved, the random policy's values are all 0 and ROVER is REINFORCE with the group's mean as
+baseline. No condition has a KL penalty, as ROVER has none.
 
-Success and the number of different right answers among 64 are exact, on problems that were not trained on. The claim
-has two parts and the effect is the smaller: ROVER's success at the end minus that of the best of GRPO and DAPO; and the
-share of right answers that 64 samples find, minus that of the arm that finds most. ``details`` has pass@64 and entropy.
+The claim has two parts and the effect is the smaller: ROVER's success at the end minus that of the best of GRPO and
+DAPO; and the share of correct completions that 64 samples find, minus that of the condition that finds most.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
+from ..statistics import Floats, Interval
+from ..testbeds.answer_tree import AnswerTree
+from ..testbeds.course import Course
+from ..testbeds.testbed import Method, method
+from ..testbeds.tree_diagnostics import CorrectFound
+from .claim import Comparison, Found, Premise
+from .effects import held_out_success, summary, tree_report, weakest
 
-from ...agents.objectives.registry import load
-from .comparisons import Course, compare, report, summary, weakest
-from .harness import Claim, Measurement
-from .laboratory import Student, Tree, draw_world, learn
+SAMPLES = 64
 
-CLAIM = Claim(
+
+def correct_found(course: Course) -> float:
+    """The share of correct completions among :data:`SAMPLES`."""
+    return course.at_end["found"]
+
+
+def parts(found: Found[Method, Course]) -> dict[str, Floats]:
+    """What must be above 0 for the claim to hold."""
+    best, broadest = found.best_baseline(lambda course: course.end), found.best_baseline(correct_found)
+    return {
+        f"success minus {best}'s": found.leads(lambda course: course.end, (best,))[f"over {best}"],
+        f"share of right answers found minus {broadest}'s": found.leads(correct_found, (broadest,))[f"over {broadest}"],
+    }
+
+
+def estimate(found: Found[Method, Course]) -> Interval:
+    """The weaker of :func:`parts`."""
+    return weakest(parts(found))
+
+
+def details(found: Found[Method, Course]) -> dict[str, Any]:
+    """Both parts, and pass@64."""
+    return {
+        "parts": summary(parts(found)),
+        f"share of right answers found by {SAMPLES}": summary(found.each(correct_found)),
+        f"pass@{SAMPLES}": summary(found.each(lambda course: course.pass_at(SAMPLES))),
+        **tree_report(found),
+    }
+
+
+CLAIM = Comparison(
     handle="rover",
     sentence="Acting on the values of the uniformly random policy succeeds more often and more diversely than GRPO and "
     "its kin (He et al. 2025, abstract)",
     effect="the smaller of ROVER's leads over the best of GRPO and DAPO in success and in right answers found by 64",
+    testbed=AnswerTree(correct=4, epochs=4, at_end=CorrectFound(SAMPLES)),
+    conditions={"rover": method("rover"), "grpo": method("grpo", kl_coef=0.0), "dapo": method("dapo")},
+    ours="rover",
+    baselines=("grpo", "dapo"),
+    seeds=12,
+    tuning=held_out_success(grid=(0.01, 0.03, 0.1), seeds=2),
+    premise=Premise("The base policy finds a correct completion in some ten samples", ("held-out success before",)),
+    estimate=estimate,
+    details=details,
 )
-
-SEEDS = 12
-TREE = Tree(4, 4)
-RIGHT, SAMPLES = 4, 64
-ITERATIONS = 60
-RATES = (0.01, 0.03, 0.1)
-SETTINGS: dict[str, Any] = {"prompts": 8, "group": 8, "epochs": 4}
-ARMS: dict[str, tuple[str, dict[str, Any]]] = {
-    "rover": ("rover", {}),
-    "grpo": ("grpo", {"kl_coef": 0.0}),
-    "dapo": ("dapo", {}),
-}
-RIVALS = ("grpo", "dapo")
-
-
-@dataclass(frozen=True)
-class Spread(Course):
-    """A course, and the share of right answers that :data:`SAMPLES` answers to a held-out problem find in the end."""
-
-    found: float
-
-
-def run(arm: str, rate: float, seed: int) -> Spread:
-    """Trains an arm in the world of ``seed``."""
-    handle, params = ARMS[arm]
-    world = draw_world(seed, TREE, right=RIGHT)
-    student = Student(world, load(handle, **params), seed=seed, learning_rate=rate, **SETTINGS)
-    course = learn(student, ITERATIONS)
-    chance = student.distribution()[world.trained :]
-    found = ((1 - (1 - chance) ** SAMPLES) * (world.reward[world.trained :] > 0)).sum(1) / RIGHT
-    return Spread(**vars(course), found=float(found.mean()))
-
-
-def measure(*, seeds: int | None = None) -> Measurement:
-    """Trains every arm in ``seeds`` worlds (12 by default): half a minute."""
-    arms = compare(run, ARMS, seeds=SEEDS if seeds is None else seeds, grid=RATES, tuning=2)
-    success = {arm: of.each(lambda course: course.held_out[-1]) for arm, of in arms.items()}
-    found = {arm: np.array([c.found for c in of.courses if isinstance(c, Spread)]) for arm, of in arms.items()}
-    pass_at = {arm: of.each(lambda course: course.pass_at(SAMPLES)) for arm, of in arms.items()}
-    best, broadest = (max(RIVALS, key=lambda arm: float(of[arm].mean())) for of in (success, found))
-    parts = {
-        f"success minus {best}'s": success["rover"] - success[best],
-        f"share of right answers found minus {broadest}'s": found["rover"] - found[broadest],
-    }
-    details = {
-        "parts": summary(parts),
-        f"share of right answers found by {SAMPLES}": summary(found),
-        f"pass@{SAMPLES}": summary(pass_at),
-        **report(arms),
-        "learning rates tried": RATES,
-    }
-    return Measurement(weakest(parts), details)
+measure = CLAIM.measure

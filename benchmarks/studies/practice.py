@@ -71,8 +71,8 @@ def scene(arm: str) -> Any:
 
 def demonstrations(seed: int) -> Any:
     """:data:`DEMONSTRATIONS` episodes of the scripted expert in either direction, on training problems."""
-    from tiltyard.benchmarks.claims.serl import as_transitions
     from tiltyard.benchmarks.datasets.record import record
+    from tiltyard.benchmarks.testbeds.peg import as_transitions
 
     first = 1000 * seed
     seeds = range(first, first + DEMONSTRATIONS)

@@ -8,16 +8,18 @@ from gymnasium.spaces import Box
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from tiltyard.agents import DSACT, SAC
-from tiltyard.benchmarks.claims import dsac_t
+from tiltyard.benchmarks.claims.dsac_t import CLAIM, TASKS
+from tiltyard.benchmarks.testbeds.bias import bias as bias_of
+from tiltyard.benchmarks.testbeds.bias import soft_returns
 
 
 def test_soft_returns_by_hand() -> None:
-    # gamma 0.5, alpha 2; two lanes of three steps; the second lane's episode ends at its first step.
+    # gamma 0.5, alpha 2; two environments of three steps; the second's episode ends at its first step.
     rewards = np.array([[1.0, 1.0], [2.0, 4.0], [3.0, 8.0]])
     log_probs = np.array([[9.0, 9.0], [0.5, 0.5], [1.0, -1.0]])
     ended = np.array([[False, True], [False, False], [False, False]])
-    returns = dsac_t.soft_returns(rewards, log_probs, ended, 0.5, 2.0)
-    # lane 0: 3; 2 + (3 - 2) / 2 = 2.5; 1 + (2.5 - 1) / 2 = 1.75. Lane 1: 8; 4 + (8 + 2) / 2 = 9; 1.
+    returns = soft_returns(rewards, log_probs, ended, 0.5, 2.0)
+    # the first: 3; 2 + (3 - 2) / 2 = 2.5; 1 + (2.5 - 1) / 2 = 1.75. The second: 8; 4 + (8 + 2) / 2 = 9; 1.
     assert returns.tolist() == [[1.75, 1.0], [2.5, 9.0], [3.0, 8.0]]
 
 
@@ -42,18 +44,14 @@ def test_bias_of_a_known_value_is_found(agent_class: Any) -> None:
         weight.zero_()
         bias[:, 0, 0] = th.tensor([12.0, 13.0])
     env = SyncVectorEnv([Constant] * 2, autoreset_mode=AutoresetMode.SAME_STEP)
-    found = dsac_t.bias(agent, env, horizon=210, tail=200, seed=0)
+    found = bias_of(agent, env, horizon=210, tail=200, seed=0)
     assert found.estimate == pytest.approx(12.0)
     assert found.truth == pytest.approx(10.0)  # 1 / (1 - 0.9)
     assert found.percent == pytest.approx(20.0)
 
 
-def test_both_agents_are_measured_alike(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"MOMENTS": (16, 24), "LANES": 2, "HORIZON": 12, "TAIL": 4}.items():
-        monkeypatch.setattr(dsac_t, name, value)
-    monkeypatch.setitem(dsac_t.EQUAL, "learning_starts", 8)
-    found = dsac_t.measure(seeds=3)
-    assert np.isfinite([found.effect.low, found.effect.estimate, found.effect.high]).all()
+def test_the_effect_is_a_mean_over_tasks() -> None:
+    found = CLAIM.smallest().measure()
     bias = found.details["bias in percent"]
-    gap = np.mean([bias[f"SAC, {task}"]["estimate"] - bias[f"DSAC-T, {task}"]["estimate"] for task in dsac_t.TASKS])
+    gap = np.mean([bias[f"SAC, {task}"]["estimate"] - bias[f"DSAC-T, {task}"]["estimate"] for task in TASKS])
     assert found.effect.estimate == pytest.approx(gap)

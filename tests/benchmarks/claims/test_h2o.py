@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from tiltyard.agents.control.h2o import H2O
-from tiltyard.benchmarks.claims import h2o
+from tiltyard.benchmarks.claims.h2o import CLAIM, EQUAL
+from tiltyard.benchmarks.testbeds import pendulum_gap as h2o
 
 
 def test_true_errors_by_hand() -> None:
@@ -30,41 +31,25 @@ def test_rank_correlation_by_hand() -> None:
     assert h2o.rank_correlation(np.array([1.0, 2, 5, 9]), np.array([4.0, 3, 50, 60])) == pytest.approx(0.8)
 
 
-def test_data_are_what_was_seen_in_reality(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(h2o, "DATA_STEPS", 450)
-    data = h2o.real_data(0)
+def test_data_are_what_was_seen_in_reality() -> None:
+    data = h2o.real_data(0, 450, EQUAL)
     assert data.lengths.tolist() == [200, 200, 50]
     assert data.episode_returns.sum() == pytest.approx(data.rewards.sum(), rel=1e-4)
     errors = h2o.true_errors(data.observations, data.actions, data.next_observations)
     assert errors.max() < 1e-3  # so the actions are in the task's units
 
 
-def test_all_arms_are_measured_alike(monkeypatch: pytest.MonkeyPatch) -> None:
-    small = {"DATA_STEPS": 210, "EVALUATIONS": (16, 24), "EPISODES": 2, "EPISODE_STEPS": 5, "JUDGED": 10}
-    for name, value in small.items():
-        monkeypatch.setattr(h2o, name, value)
-    monkeypatch.setitem(h2o.EQUAL, "learning_starts", 8)
-    judged: list[int] = []
-
-    def correlations(agent: H2O) -> dict[str, float]:
-        judged.append(agent.num_timesteps)
-        return {"u(s, a)": 0.5}
-
-    monkeypatch.setattr(h2o, "correlations", correlations)
-    found = h2o.measure(seeds=3)
-    assert judged == [24, 24, 24]
+def test_the_effect_is_over_the_best_baseline() -> None:
+    found = CLAIM.smallest().measure()
     returns = found.details["return in reality, by seed"]
-    assert list(returns) == list(h2o.ARMS)
+    assert list(returns) == list(CLAIM.conditions)
     best = found.details["best baseline"]
-    assert np.mean(returns[best]) == max(np.mean(returns[arm]) for arm in returns if arm != "H2O")
-    gap = np.subtract(returns["H2O"], returns[best])
-    assert found.effect.estimate == pytest.approx(gap.mean(), abs=0.2)
-    assert found.effect.low <= found.effect.estimate <= found.effect.high
+    assert np.mean(returns[best]) == max(np.mean(returns[name]) for name in CLAIM.baselines)
+    assert found.effect.estimate == pytest.approx(np.subtract(returns["H2O"], returns[best]).mean(), abs=0.2)
 
 
-def test_correlations_are_of_what_the_simulator_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(h2o, "DATA_STEPS", 210)
-    data = h2o.real_data(0)
+def test_correlations_are_of_what_the_simulator_made() -> None:
+    data = h2o.real_data(0, 210, EQUAL)
     settings: Any = {
         "learning_starts": 8,
         "batch_size": 16,
@@ -72,6 +57,6 @@ def test_correlations_are_of_what_the_simulator_made(monkeypatch: pytest.MonkeyP
         "policy_kwargs": {"net_arch": [8]},
     }
     agent = H2O("MlpPolicy", h2o.pendulum(h2o.SIMULATED_GRAVITY), seed=0, **settings).learn_offline(data, 0).learn(40)
-    found = h2o.correlations(agent)
+    found = h2o.GapCorrelations(1000)(agent)
     assert found.keys() == {"u(s, a)", "-log ratio(s'|s, a)"}
     assert all(-1 <= value <= 1 for value in found.values())

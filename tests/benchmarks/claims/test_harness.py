@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from tiltyard.benchmarks.claims import harness
-from tiltyard.benchmarks.claims.harness import Claim, Measurement, judge, run_claim
+from tiltyard.benchmarks.claims.claim import Claim, Measurement
+from tiltyard.benchmarks.claims.harness import judge, run_claim
 from tiltyard.benchmarks.statistics import Interval
+from tiltyard.papers import find
 
 
 @pytest.mark.parametrize(
@@ -33,7 +35,7 @@ def a_claim(monkeypatch: pytest.MonkeyPatch) -> type:
     """A claim file of our own beside the real ones, with an experiment that is done at once."""
 
     class Module:
-        CLAIM = Claim("made-up", "Two is more than one.", "two minus one")
+        CLAIM = Claim(handle="made-up", sentence="Two is more than one.", effect="two minus one")
 
         @staticmethod
         def measure(*, seeds: int | None = None) -> Measurement:
@@ -60,7 +62,7 @@ def test_a_verdict_is_stored_and_read_back_with_its_command(a_claim: type, tmp_p
 
 
 def test_a_withdrawn_claim_stays_withdrawn_however_often_it_is_run(a_claim: type, tmp_path: Path) -> None:
-    a_claim.CLAIM = Claim("made-up", "s", "e", withdrawn="it shows nothing")  # type: ignore[attr-defined]
+    a_claim.CLAIM = Claim(handle="made-up", sentence="s", effect="e", withdrawn="it shows nothing")  # type: ignore[attr-defined]
     verdict = run_claim("made-up", folder=tmp_path)
     read = harness.stored(tmp_path)["made-up"]
     assert (read.judgement, read.standing, read.withdrawn) == ("reproduced", "withdrawn", "it shows nothing")
@@ -86,7 +88,7 @@ def test_results_go_to_docs_unless_told_otherwise(
 
 
 def test_a_claim_under_another_handle_is_refused(a_claim: type, tmp_path: Path) -> None:
-    a_claim.CLAIM = Claim("other", "s", "e")  # type: ignore[attr-defined]
+    a_claim.CLAIM = Claim(handle="other", sentence="s", effect="e")  # type: ignore[attr-defined]
     a_claim.__file__ = "made_up.py"  # type: ignore[attr-defined]
     with pytest.raises(ValueError, match="named after its claim's handle 'other'"):
         run_claim("made-up", folder=tmp_path)
@@ -106,12 +108,10 @@ def test_unknown_claims_get_the_nearest() -> None:
 
 
 def test_every_claim_in_the_folder_loads_and_belongs_to_a_paper() -> None:
-    from tiltyard.benchmarks.claims import papers
-
     assert "rliable" in harness.claims()
     for handle in harness.claims():
         claim, measure = harness.load(handle)
         assert claim.sentence
         assert claim.effect
         assert callable(measure)
-        assert papers.find(handle).handle == handle
+        assert find(handle).handle == handle

@@ -1,9 +1,12 @@
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tiltyard.benchmarks.claims import serl
+from tiltyard.benchmarks.claims.serl import CLAIM, DEMONSTRATIONS, ENVS
+from tiltyard.benchmarks.testbeds.control import Control, Phase
+from tiltyard.benchmarks.testbeds.peg import Success, demonstrations
 
 
 class Still:
@@ -25,7 +28,7 @@ class Aligner:
 
 @pytest.fixture(scope="module")
 def data() -> Any:
-    return serl.demonstrations(3, 7)
+    return demonstrations(3, 7)
 
 
 def test_demonstrations_end_with_their_only_reward(data: Any) -> None:
@@ -38,52 +41,53 @@ def test_demonstrations_end_with_their_only_reward(data: Any) -> None:
 
 
 def test_demonstrations_hang_on_the_seed(data: Any) -> None:
-    np.testing.assert_array_equal(serl.demonstrations(3, 7).actions, data.actions)
-    assert not np.array_equal(serl.demonstrations(3, 8).observations[0], data.observations[0])
+    np.testing.assert_array_equal(demonstrations(3, 7).actions, data.actions)
+    assert not np.array_equal(demonstrations(3, 8).observations[0], data.observations[0])
 
 
 def test_success_is_of_those_who_insert() -> None:
-    assert serl.success(Still(), 0) == 0
-    assert serl.success(Aligner(), 0) == 1
+    assert Success()(Still(), 0) == 0
+    assert Success()(Aligner(), 0) == 1
 
 
-def test_all_arms_are_measured_alike(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"MOMENTS": (16, 32), "EPISODES": 4, "LIMIT": 3, "DEMONSTRATIONS": 2, "CLONED": 2}.items():
-        monkeypatch.setattr(serl, name, value)
-    monkeypatch.setattr(serl, "CLONING_UPDATES", 2)
-    monkeypatch.setitem(serl.EQUAL, "learning_starts", 8)
-    told: list[tuple[str, int, int, int]] = []
+def test_conditions_share_steps_and_differ_in_updates_and_demonstrations() -> None:
+    told = {}
 
-    def success(agent: Any, seed: int) -> float:
+    def look(agent: Any, seed: int) -> float:
         share = 0 if agent.demonstrations is None else len(agent.demonstrations) and 1
-        told.append((type(agent).__name__, agent.num_timesteps, agent._n_updates, share))
-        return 0.25 * share * agent.num_timesteps / 16
+        told.setdefault(agent.seed_name, []).append((agent.num_timesteps, agent._n_updates, share))
+        return 0.0
 
-    monkeypatch.setattr(serl, "success", success)
-    found = serl.measure(seeds=3)
-    # After 8 steps at random, updates follow every 4 steps (one a lane): twice by step 16, 6 times by step 32.
-    assert told[:9] == [
-        ("SAC", 16, 32, 1),
-        ("SAC", 32, 96, 1),
-        ("SAC", 16, 8, 1),
-        ("SAC", 32, 24, 1),
-        ("SAC", 16, 32, 1),
-        ("SAC", 32, 96, 1),
-        ("SAC", 16, 8, 0),
-        ("SAC", 32, 24, 0),
-        ("BC", 0, 2, 1),
+    bed: Any = CLAIM.testbed
+    for name, condition in CLAIM.conditions.items():
+
+        def seen(agent: Any, seed: int, name: str = name) -> float:
+            agent.seed_name = name
+            return look(agent, seed)
+
+        small = replace(
+            bed,
+            settings={**bed.settings, "learning_starts": 8},
+            phases=(Phase("steps", 16),) * 2,
+            data=lambda seed: demonstrations(2, seed),
+            score=seen,
+        )
+        small.run(condition, 0.0, 0)
+    # After 8 steps at random, updates follow every 4 steps (one an environment): twice by step 16, 6 times by step 32.
+    assert list(told.values()) == [
+        [(16, 32, 1), (32, 96, 1)],
+        [(16, 8, 1), (32, 24, 1)],
+        [(16, 32, 1), (32, 96, 1)],
+        [(16, 8, 0), (32, 24, 0)],
     ]
-    # Of curves 0.25, 0.5 the area is 0.375; all arms with demonstrations are told the same, so that nothing is gained.
-    areas = found.details["area under the curve"]
-    assert [one["estimate"] for one in areas.values()] == [0.375, 0.375, 0.375, 0]
-    assert found.details["best baseline"] == "SAC, demonstrations preloaded"
-    assert found.details["RLPD minus each"]["SAC from scratch"]["low"] == 0.375
-    assert (found.effect.low, found.effect.estimate, found.effect.high) == (0, 0, 0)
+    assert DEMONSTRATIONS == 20
 
 
 def test_the_actor_of_rlpd_moves_once_a_step() -> None:
-    agent = serl.make("serl", serl.TASK, n_envs=serl.LANES, **(serl.EQUAL | serl.ARMS[serl.SERL][1]))
-    assert agent.gradient_steps / agent.policy_delay == serl.LANES
+    bed = CLAIM.testbed
+    assert isinstance(bed, Control)
+    agent = bed.agent(CLAIM.conditions["RLPD"], 0)
+    assert agent.gradient_steps / agent.policy_delay == ENVS
     assert (agent.critic.net.n, agent.critic_subset, agent.offline_ratio) == (10, 2, 0.5)
     assert agent.policy_kwargs["critic_layer_norm"]
     assert not agent.backup_entropy

@@ -1,0 +1,72 @@
+"""Other things to repeat on the answer tree than sampling and improving on-policy: stale, offline, prioritised."""
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ...agents.language.rollouts import Rollouts
+from ..statistics import Floats
+from .tree_learner import Learner
+
+
+def stale(every: int) -> Callable[[Learner], Callable[[], None]]:
+    """One gradient step an iteration on completions of a copy that is renewed every ``every`` iterations."""
+
+    def begin(learner: Learner) -> Callable[[], None]:
+        writer, taken = learner.twin(), 0
+
+        def iterate() -> None:
+            nonlocal taken
+            if taken % every == 0:
+                writer.weight.data.copy_(learner.weight)
+            taken += 1
+            rollouts = writer.sample(writer.draw().repeat_interleave(writer.group))
+            learner.improve(rollouts)
+            learner.completed += len(rollouts)
+
+        return iterate
+
+    return begin
+
+
+def written_by_base(learner: Learner, copies: int) -> Rollouts:
+    """``copies`` completions by the policy as it is of every problem to learn from."""
+    return learner.sample(torch.arange(learner.task.trained).repeat_interleave(copies))
+
+
+def offline(copies: int, batch: int) -> Callable[[Learner], Callable[[], None]]:
+    """One gradient step an iteration on ``batch`` of the completions that the base policy wrote once."""
+
+    def begin(learner: Learner) -> Callable[[], None]:
+        data = written_by_base(learner, copies)
+
+        def iterate() -> None:
+            rows = torch.from_numpy(learner.rng.choice(len(data), batch, replace=False))
+            learner.improve(data.take(rows))
+            learner.completed += batch
+
+        return iterate
+
+    return begin
+
+
+def estimates(learner: Learner) -> Floats:
+    """The tracker's estimate of the success at every problem to learn from."""
+    known = learner.tracker.records
+    records = [known.get(problem) for problem in range(learner.task.trained)]
+    return np.array([learner.tracker.typical if one is None else one.alpha / (one.alpha + one.beta) for one in records])
+
+
+def uncertain(learner: Learner) -> Tensor:
+    """Problems drawn without replacement, by sqrt(v (1 - v)) + 0.05 with the tracker's estimates v."""
+    v = estimates(learner)
+    weight = np.sqrt(v * (1 - v)) + 0.05
+    drawn = learner.rng.choice(len(v), learner.prompts, replace=False, p=weight / weight.sum())
+    return torch.from_numpy(drawn)
+
+
+def prioritised(learner: Learner) -> Callable[[], Rollouts]:
+    """Iterations on the problems of :func:`uncertain`."""
+    return lambda: learner.iterate(uncertain(learner))
