@@ -4,12 +4,11 @@ A user's mistake is one sentence on stderr and exit code 2; a race with failed r
 """
 
 import re
+import shlex
 import sys
 import warnings
 from collections.abc import Sequence
-from contextlib import redirect_stderr
-from dataclasses import dataclass, fields
-from io import StringIO
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -18,6 +17,7 @@ from gymnasium.error import DependencyNotInstalled
 
 from .. import MissingExtra, __version__, unknown
 from . import commands
+from .arguments import check, check_names, flags, spread_sets
 from .dataset_commands import Dataset
 from .list_command import List
 from .options import Whole, evaluation_size
@@ -328,48 +328,23 @@ def _parsed(arguments: list[str], known: dict[str, type[Any]] = COMMANDS, progra
     if name is not None and (inner := getattr(known[name], "commands", None)):
         arguments.remove(name)
         return _parsed(arguments or ["--help"], inner, where)
-    arguments = _spread_sets(arguments)
-    own = ["version"] if name is None else _flags(known[name])
-    valid = ["--help", "-h", *(f"--{flag}" for flag in own)]
-    for word in arguments:
-        if word.startswith("--") and word.partition("=")[0].replace("_", "-") not in valid:
-            raise ValueError(unknown(f"option of {where.removeprefix('tiltyard ')}", word.partition("=")[0], valid))
-    said = StringIO()
+    arguments = spread_sets(arguments)
+    check_names(arguments, ["version"] if name is None else list(flags(known[name])), where)
+    if name is not None:
+        check([word for i, word in enumerate(arguments) if i != arguments.index(name)], known[name], where)
     try:
-        with redirect_stderr(said):
-            return tyro.extras.subcommand_cli_from_dict(
-                cast(dict[str, Any], known),
-                args=arguments,
-                prog=program,
-                description=DESCRIPTION if known is COMMANDS else None,
-                config=(tyro.conf.UseAppendAction,),
-            )
+        return tyro.extras.subcommand_cli_from_dict(
+            cast(dict[str, Any], known),
+            args=arguments,
+            prog=program,
+            description=DESCRIPTION if known is COMMANDS else None,
+            config=(tyro.conf.UseAppendAction,),
+            console_outputs=bool({"--help", "-h"} & set(arguments)),
+        )
     except SystemExit as stop:
         if stop.code:
-            raise ValueError(f"{_flat(said.getvalue()).rstrip('.')}; see {where} --help") from None
+            raise ValueError(f"{shlex.join([program, *arguments])} cannot be read; see {where} --help") from None
         raise
-
-
-def _flags(command: type[Any]) -> list[str]:
-    names = [field.name.replace("_", "-") for field in fields(command)]
-    return ["set" if flag == "settings" else flag for flag in names]
-
-
-def _spread_sets(arguments: list[str]) -> list[str]:
-    """``--set a=1 b=2`` as ``--set a=1 --set b=2``; both are understood."""
-    spread: list[str] = []
-    for word in arguments:
-        follows = len(spread) > 1 and spread[-2] == "--set" and not word.startswith("-")
-        spread += ["--set", word] if follows else [word]
-    return spread
-
-
-def _flat(box: str) -> str:
-    """What tyro's message says, as one line: the text up to its rule, without frame (if it has one) and title."""
-    framed = box.startswith(("╭", "+"))
-    lines = [line.strip("│| ") for line in box.splitlines() if not line.startswith(("╭", "╰", "+"))]
-    parts = re.split(r"\n[─-]{3,}\n", "\n".join(lines))
-    return re.sub(r"\s+", " ", parts[0 if framed or len(parts) == 1 else 1]).strip()
 
 
 def _is_mistake(error: BaseException) -> bool:

@@ -2,6 +2,8 @@
 
 A process a run costs a few seconds of imports, and buys that a run that dies, leaks or is killed takes no other with
 it, that every run starts from the same state as ``tiltyard train`` does, and that scripts need no ``__main__`` guard.
+No library's pool keeps all of that: ``concurrent.futures`` and loky fail every pending job when one worker is killed,
+joblib's reuse their processes, and none ends what a worker had started (a browser) when the worker or the race dies.
 """
 
 import json

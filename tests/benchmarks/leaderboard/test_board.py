@@ -227,8 +227,12 @@ def named(runs: list[FinishedRun]) -> dict[str, list[str]]:
     return {section.name: [standing.agent for standing in section.standings] for section in board_of(runs).sections}
 
 
-def test_a_method_and_a_control_agent_of_one_name_are_never_pooled(make_run: MakeRun) -> None:
-    both = [make_run(env, "ppo", seed, 0.5) for env in ("tiltyard/ChainSum-v0", HIGHWAY) for seed in range(3)]
+@pytest.mark.parametrize(("agent", "params"), [("ppo", {}), ("grpo", {"method": "ppo"})])
+def test_a_method_and_a_control_agent_of_one_name_are_never_pooled(
+    make_run: MakeRun, agent: str, params: dict[str, str]
+) -> None:
+    both = [make_run("tiltyard/ChainSum-v0", agent, seed, 0.5, params=params) for seed in range(3)]
+    both += [make_run(HIGHWAY, "ppo", seed, 0.5) for seed in range(3)]
     assert named(both) == {"text": ["language:ppo"], "driving": ["control:ppo"]}  # and nobody ranked in all domains
     assert named([*both, *(make_run(HIGHWAY, "dqn", seed, 0.9) for seed in range(3))])["driving"] == [
         "dqn",
