@@ -130,7 +130,7 @@ def test_an_error_of_the_environments_own_stays_its_own():
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        (lambda r: r.reward[:, None], "answers, got the shape"),
+        (lambda r: r.reward[:, None], "answers, or for each of their tokens, got the shape"),
         (lambda r: r.reward * np.nan, "reward of answer 0 is nan"),
     ],
 )
@@ -160,7 +160,9 @@ def test_a_curriculum_that_names_no_problems_or_too_many(seeds):
 
 @pytest.mark.parametrize("kept", [lambda r: r.reward[:3] == 0, lambda r: r.reward], ids=["shape", "type"])
 def test_a_curriculum_that_keeps_something_else_than_answers(kept):
-    assert_refused(agent(curriculum=Chooses(kept=kept)), "of each of the 8 answers whether to learn from it")
+    assert_refused(
+        agent(curriculum=Chooses(kept=kept)), "of each of the 8 answers, or of each token, whether to learn from it"
+    )
 
 
 def test_a_group_that_nothing_is_kept_of_is_left_out():

@@ -127,7 +127,8 @@ def test_evaluations_on_the_way_change_nothing_of_what_is_learnt(deterministic):
 )
 def test_an_interrupted_agent_ends_where_it_would_have_ended(tmp_path, game, method):
     env = lambda: sb3_env(game, 8, strings=True)  # noqa: E731
-    settings = {"warm_start_steps": 1, "warm_start_batch_size": 2} if method == "spo" else {}
+    pool = {"name": "spo", "size": 4, "offline": int(game == ONE_TURN)}  # else it is saved while it is measured
+    settings = {"warm_start_steps": 1, "warm_start_batch_size": 2, "curriculum": pool} if method == "spo" else {}
     trained = agent(env(), method=method, **settings)
     start = trained.policy.network.embedding.weight.detach().clone()
     total = 4 * 11 if method == "sft" else 48
@@ -317,10 +318,11 @@ def test_another_method_goes_on_from_the_policy_as_it_is_loaded(tmp_path):
     trained = agent(method="sft").learn(12)
     trained.save(tmp_path / "agent", exclude=["rewards"])
     for method in ("reinforce-plus-plus", "ppo", "spo"):
-        loaded = PolicyGradient.load(tmp_path / "agent", env=ONE_TURN, method=method, rewards=Digest(), device="cpu")
+        changes = {"method": method, "rewards": Digest(), "curriculum": "uniform"}
+        loaded = PolicyGradient.load(tmp_path / "agent", env=ONE_TURN, device="cpu", **changes)
         learnt = trained.policy.network.state_dict()
         for begins in {"reinforce-plus-plus": ["reference"], "ppo": ["critic.body"], "spo": []}[method]:
-            begun = loaded.get_parameters()[begins.split(".")[0]]
+            begun = loaded.get_parameters()["networks." + begins.split(".")[0]]
             assert all(torch.equal(begun["body." * ("." in begins) + name], learnt[name]) for name in learnt)
         assert loaded.learn(8, reset_num_timesteps=False).num_timesteps == 20
         loaded.save(tmp_path / "critic", exclude=["rewards"])
@@ -332,6 +334,20 @@ def test_a_seam_that_is_exchanged_begins_with_nothing(tmp_path):
     agent(rewards=None).learn(8).save(tmp_path / "agent")
     loaded = PolicyGradient.load(tmp_path / "agent", env=ONE_TURN, curriculum=Rising(), device="cpu")
     assert loaded.curriculum.asked.tolist() == []
+
+
+def test_checkpoints_that_kept_networks_beside_the_policy_can_be_loaded():
+    trained, other = agent(method="ppo").learn(8), agent(method="ppo")
+    old = {name.removeprefix("networks."): part for name, part in trained.get_parameters().items()}
+    assert "critic.optimizer" in old
+    other._fill_networks(old, "cpu")
+    assert_networks(trained, other)
+
+
+def assert_networks(first, second):
+    mine, theirs = state(first), state(second)
+    assert mine.keys() == theirs.keys()
+    assert all(torch.equal(mine[name], theirs[name]) for name in mine)
 
 
 def test_a_copy_of_a_copy_is_a_copy(tmp_path):

@@ -59,6 +59,7 @@ def weights(trained: PolicyGradient) -> torch.Tensor:
 def test_methods_learn_what_is_rewarded(method):
     """Direction only, as for GRPO: answers that begin with a 7, 8 or 9 become common within seconds."""
     small = {"max_answer_tokens": 2, "learning_rate": 3e-3, "group_size": 16}
+    small |= {"curriculum": "uniform"} if method == "spo" else {}  # its pool would be measured first
     trained = agent(high(), method=method, **small)
     questions = ["Make 57 from 8 4 25."] * 200
 
@@ -112,7 +113,7 @@ def test_a_critic_is_fitted_and_comes_back_with_the_agent(tmp_path):
 
 
 def test_a_tracker_reads_the_past_and_comes_back_with_the_agent(tmp_path):
-    trained = agent(method="spo")
+    trained = agent(method="spo", curriculum="uniform")
     trained.learn(16)
     assert len(trained.networks.tracker.records) == 4
     trained.save(tmp_path / "agent")

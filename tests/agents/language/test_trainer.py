@@ -154,9 +154,9 @@ def test_a_checkpoint_brings_back_the_agent(tmp_path):
     assert loaded.predict("Make 1 from 2 3 4.", deterministic=True) == trained.predict(
         "Make 1 from 2 3 4.", deterministic=True
     )
-    assert loaded.rewards.target == 20
+    assert loaded.rewards[0].target == 20
     assert (loaded.num_timesteps, loaded.warm_started) == (64, True)  # no answer is right: three rounds of hints
-    for kept, now in zip(trained.reference.parameters(), loaded.reference.parameters(), strict=True):
+    for kept, now in zip(trained.networks.reference.parameters(), loaded.networks.reference.parameters(), strict=True):
         assert torch.equal(kept, now)
     loaded.set_env(env())
     assert loaded.warm_start() == []  # it has been done
