@@ -130,6 +130,7 @@ def join(parts: list[Rollouts]) -> Rollouts:
     """Several batches as one; their group numbers must not clash."""
     if len(parts) == 1:
         return parts[0]
+    parts = _with_all_columns(parts)
     longest = max(part.tokens.shape[1] for part in parts)
 
     def joined(name: str) -> Any:
@@ -149,6 +150,20 @@ def join(parts: list[Rollouts]) -> Rollouts:
         for part, start in zip(parts, starts, strict=True)
     ]
     return replace(parts[0], **{name: joined(name) for name in (*_WIDE, *_TALL)}, **texts, info=info)
+
+
+def _with_all_columns(parts: list[Rollouts]) -> list[Rollouts]:
+    """What only some batches say of their sampling, said of the others: drawn as trained, and branched off no row."""
+    if any(part.behaviour_logp is not None for part in parts):
+        parts = [replace(p, behaviour_logp=p.logp_old) if p.behaviour_logp is None else p for p in parts]
+    if any(part.parent is not None for part in parts):
+        parts = [
+            replace(p, parent=torch.full_like(p.group, -1), branch_at=torch.zeros_like(p.group))
+            if p.parent is None
+            else p
+            for p in parts
+        ]
+    return parts
 
 
 @dataclass(frozen=True)

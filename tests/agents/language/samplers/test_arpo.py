@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from tiltyard.agents.language.context import ignore
-from tiltyard.agents.language.rollouts import Rollouts
+from tiltyard.agents.language.rollouts import Rollouts, join
 from tiltyard.agents.language.samplers.arpo import ARPO, advantage, owners
 from tiltyard.agents.language.trainer import PolicyGradient
 from tiltyard.agents.objectives.parts.group_relative import group_relative
@@ -56,6 +56,14 @@ def test_a_branch_whose_parent_was_left_out_keeps_its_own():
     assert rollouts.parent.tolist() == [-1, 0, -1]
     plain = group_relative(rollouts, scale=False)
     assert advantage(rollouts, scale=False)[:2, 2].tolist() == pytest.approx([float(plain[:2].mean())] * 2)
+
+
+def test_batches_with_and_without_links_and_hints_are_joined_whole():
+    plain, drawn = four([0.0] * 4), torch.full((4, 5), -2.0)
+    both = join([plain, replace(tree(), behaviour_logp=drawn)])
+    assert both.parent.tolist() == [-1] * 4 + [-1, 4, 5, -1]
+    assert both.branch_at.tolist() == [0] * 4 + [0, 2, 3, 0]
+    assert torch.equal(both.behaviour_logp, torch.cat([plain.logp_old, drawn]))
 
 
 def test_without_branches_it_is_grpo():
