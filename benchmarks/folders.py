@@ -1,17 +1,20 @@
-"""Folders that one process at a time may fill, and that get their name when they are whole."""
+"""Folders that one process at a time may fill, and that get their name when they are whole.
 
-import fcntl
+A claim is a lock on the file ``NAME.lock`` beside the folder ``NAME.partial``. The system ends it with the process,
+however that ends. Who holds the lock may remove its file: FileLock sees that one has no name any more, and tries again.
+"""
+
 import os
 import shutil
-import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
 
-LOCK, ERROR = "lock", "error.txt"
-TRIES, PAUSE = 20, 0.05  # whoever only asks whether a folder is claimed holds the lock for an instant
+from filelock import FileLock, Timeout
+
+ERROR = "error.txt"
+PATIENCE, PAUSE = 1.0, 0.05  # whoever only asks whether a folder is claimed holds the lock for an instant
 
 
 class Busy(RuntimeError):
@@ -27,30 +30,40 @@ def claimed(partial: Path) -> Iterator[Path]:
     Raises:
         Busy: another process holds it.
     """
-    with _locked(partial) as lock:
-        try:
-            for leftover in partial.iterdir():
-                if leftover.name != LOCK:
-                    remove(leftover)
-            with _traceback_in(partial / ERROR):
-                yield partial
-        finally:
-            if _is_at(lock, partial / LOCK):  # else it was published
-                (partial / LOCK).unlink()
-                with suppress(OSError):  # it holds what was done so far
-                    partial.rmdir()
+    partial.parent.mkdir(parents=True, exist_ok=True)
+    lock = _lock(partial)
+    try:
+        lock.acquire(timeout=PATIENCE, poll_interval=PAUSE)
+    except Timeout as error:
+        raise Busy(f"{partial.stem} is being run by another process") from error
+    try:
+        partial.mkdir(exist_ok=True)
+        for leftover in partial.iterdir():
+            remove(leftover)
+        with _traceback_in(partial / ERROR):
+            yield partial
+    finally:
+        with suppress(OSError):  # it holds what was done so far, or it was published
+            partial.rmdir()
+        Path(lock.lock_file).unlink(missing_ok=True)
+        lock.release()
 
 
 def is_claimed(partial: Path) -> bool:
     """Whether some process holds ``partial``."""
-    try:
-        with (partial / LOCK).open() as lock:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except FileNotFoundError:
+    lock = _lock(partial)
+    if not Path(lock.lock_file).exists():
         return False
+    try:
+        with lock.acquire(timeout=0):
+            Path(lock.lock_file).unlink(missing_ok=True)
+    except Timeout:
+        return True
     return False
+
+
+def _lock(partial: Path) -> FileLock:
+    return FileLock(partial.with_suffix(".lock"), is_singleton=False)
 
 
 def publish(partial: Path, folder: Path) -> None:
@@ -61,7 +74,6 @@ def publish(partial: Path, folder: Path) -> None:
         remove(folder)
     os.replace(partial, folder)
     _sync(folder.parent)
-    (folder / LOCK).unlink()
 
 
 def remove(path: Path) -> None:
@@ -70,33 +82,6 @@ def remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink()
-
-
-def _locked(partial: Path) -> IO[str]:
-    """The open, locked lock file of ``partial``, both made where missing."""
-    for _ in range(TRIES):
-        partial.mkdir(parents=True, exist_ok=True)
-        try:
-            lock = (partial / LOCK).open("a")
-        except FileNotFoundError:  # published, or cleared away, since the line above
-            continue
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            lock.close()
-            time.sleep(PAUSE)
-            continue
-        if _is_at(lock, partial / LOCK):
-            return lock
-        lock.close()  # of a folder that was published meanwhile
-    raise Busy(f"{partial.stem} is being run by another process")
-
-
-def _is_at(lock: IO[str], path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(lock.fileno()), path.stat())
-    except FileNotFoundError:
-        return False
 
 
 @contextmanager

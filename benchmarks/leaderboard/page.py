@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
 
 from ...envs.catalogue import find
 from ..runs import FinishedRun
@@ -49,7 +48,7 @@ def render(board: Board) -> str:
         board=board,
         colours=colours,
         counts=_counts(board),
-        css=Markup(folder.joinpath("page.css").read_text(encoding="utf-8")),
+        css=folder.joinpath("page.css").read_text(encoding="utf-8"),
         level=f"{board.level:.0%}",
         results_of=lambda section: _results(section, board),
         figures_of=lambda section, results: _figures(section, results, colours),
@@ -110,7 +109,7 @@ class _Figure(NamedTuple):
     title: str
     caption: str
     series: Sequence[Series]
-    chart: Markup
+    chart: str
 
 
 def _figures(section: Section, results: Sequence[Result], colours: Colours) -> list[_Figure]:
@@ -134,7 +133,7 @@ def _profile(section: Section, colours: Colours) -> _Figure:
         y_label="share of runs above τ",
         y_range=(0.0, 1.0),
     )
-    return _Figure("Performance profile", "share of all runs × tasks that score above τ", series, Markup(chart))
+    return _Figure("Performance profile", "share of all runs × tasks that score above τ", series, chart)
 
 
 def _curve(task: str, results: Sequence[Result], colours: Colours) -> _Figure:
@@ -150,7 +149,7 @@ def _curve(task: str, results: Sequence[Result], colours: Colours) -> _Figure:
         y_label="normalised return" if scored else "return",
     )
     caption = "held-out problems, mean over runs" + "; 0 random, 1 expert" * scored
-    return _Figure(f"Learning curves, {short(task)}", caption, series, Markup(chart))
+    return _Figure(f"Learning curves, {short(task)}", caption, series, chart)
 
 
 class _Proofs(NamedTuple):

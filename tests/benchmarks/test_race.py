@@ -174,7 +174,8 @@ def test_a_race_takes_over_from_another_that_is_killed(tmp_path, capsys):
     ) as holder:
         assert holder.stdout.readline() == "held\n"
         assert attempt(run, tmp_path) == BUSY
-        assert {path.name for path in run.partial(tmp_path).iterdir()} == {"lock"}
+        assert {path.name for path in tmp_path.iterdir()} == {f"{run.name}.partial", f"{run.name}.lock"}
+        assert not list(run.partial(tmp_path).iterdir())
         found = []
         thread = Thread(target=lambda: found.extend(race(suite(), seeds=[0], root=tmp_path, workers=1)))
         thread.start()

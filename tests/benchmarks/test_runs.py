@@ -137,9 +137,7 @@ def test_a_half_written_folder_is_run_again_from_the_start(finished, copy):
 
 
 def test_another_process_at_the_same_run_is_refused(tmp_path):
-    partial = RUN.partial(tmp_path)
-    partial.mkdir()
-    with (partial / "lock").open("w") as lock:
+    with RUN.folder(tmp_path).with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with pytest.raises(RuntimeError, match=f"{RUN.name} is being run by another process"):
             RUN.execute(tmp_path)
