@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUNS ?= runs/smoke
 SITE ?= site
-MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: race test test-slow check format docs speed clean

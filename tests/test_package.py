@@ -87,7 +87,7 @@ def test_every_extra_holds_what_some_code_asks_for() -> None:
     files = [path for room in ("envs", "agents", "benchmarks") for path in (ROOT / room).rglob("*.py")]
     code = "".join(path.read_text() for path in files)
     unused = [extra for extra in extras if f', "{extra}")' not in code and f'extra="{extra}")' not in code]
-    assert set(unused) - set(TRACKERS) == {"dev"}
+    assert set(unused) - set(TRACKERS) == {"dev", "docs"}  # what the Makefile asks for
 
 
 def test_missing_extra_names_the_install_line_of_this_clone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

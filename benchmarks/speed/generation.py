@@ -2,10 +2,10 @@
 
 The peer is a ``LlamaForCausalLM`` with the same weights, and it is checked that both compute the same logits. It
 answers the same prompts batch after batch; ours takes them as one queue, with as many lanes as the peer's batch (at
-most its default, 128). Answers end where the network writes END, or after 128 tokens (57 on average in the million's
-network); useful tokens are those up to END. The limit is the time of the matrix products of these tokens alone
-(PyTorch's, of the lanes' size, without any reading of prompts), in tokens a second. In groups of 8, as in training, a
-prompt is read once by ours and 8 times by the peer.
+most its default, 128). Answers end where the network writes END, or after 128 tokens; useful tokens are those up to
+END. The limit is the time of the matrix products of these tokens alone (PyTorch's, of the lanes' size, without any
+reading of prompts), in tokens a second. In groups of 8, as in training, a prompt is read once by ours and 8 times by
+the peer.
 
 One thread, and its CPU time: what else the machine does is not counted. Repeats are interleaved, and a ratio is the
 median over repeats of the ratio within one. The peer needs transformers; where it is not installed the script says how

@@ -4,7 +4,7 @@ The peer that can be run in the same breath is android-env's FakeSimulator: not 
 AndroidEnv step (time step, action, pixel copy) around a stand-in that shows random pixels. It conflicts with our
 pygame, so it lives in a virtual environment of its own (``pip install android-env==1.3.0 immutabledict``), whose
 interpreter is given by ``--peer-python``; without one the script says so. MiniWoB++ needs a Chromium; the figures
-printed for it (click 13 to 37 ms, empty step 50 ms, miniwob 1.1.0) were measured on a machine of this class.
+printed for it (``MINIWOB_MS``: its fastest click and an empty step, of miniwob 1.1.0) were measured before, elsewhere.
 """
 
 import argparse

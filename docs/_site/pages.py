@@ -1,8 +1,9 @@
-"""What the documentation site generates while MkDocs builds it: the API reference, and links to it.
+r"""What the documentation site generates while MkDocs builds it: the API reference, and links to it.
 
 As a hook of MkDocs: a page for each module, sections of the navigation for them and for the pages of results, and links
 from file names such as ``agents/control/sac.py`` to the module's page. As an extension of griffe: Sphinx's roles in
-docstrings (``:class:`~tiltyard.agents.PolicyGradient```) become links or code.
+docstrings become links (``:class:`~tiltyard.benchmarks.runs.Run```) or MathML (``:math:`\gamma```), which browsers
+show without a script.
 """
 
 import re
@@ -11,26 +12,31 @@ from pathlib import Path
 from typing import Any
 
 import griffe
+from latex2mathml.converter import convert
 from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.plugins import get_plugin_logger
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from mkdocs.utils import get_relative_url
 
+LOG = get_plugin_logger(__name__)
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("envs", "agents", "wrappers", "benchmarks")
-NOT_API = ("benchmarks/proofs", "benchmarks/studies", "benchmarks/speed", "benchmarks/claims")
-"""Scripts and experiments, which are run and not imported."""
+NOT_API = ("benchmarks/proofs", "benchmarks/studies", "benchmarks/speed", "benchmarks/claims", "envs/gui/apps")
+"""Scripts and experiments, which are run and not imported, and the phone's apps."""
+MATH = re.compile(r":math:`([^`]+)`|^( *)\.\. math::\n\n?((?:\2 +\S.*(?:\n|\Z))+)", re.MULTILINE)
 ROLE = re.compile(r":(?:class|func|meth|mod|data|attr|exc|obj|ref):`~?([^`]+)`")
-SOURCE = re.compile(rf"(?<!\[)`((?:{'|'.join(ROOMS)})/[\w/]+\.py)`")
+SOURCE = re.compile(rf"(?<!\[)`((?:{'|'.join(ROOMS)}|tests)/[\w/]+\.py)`")
 
 
 def modules() -> Iterator[Path]:
-    """Source files with a page of the reference, from the root of the repository; packages first."""
+    """Source files with a page of the reference, from the root of the repository."""
     for room in ROOMS:
-        for path in sorted((ROOT / room).rglob("*.py"), key=lambda path: (path.parent, path.name != "__init__.py")):
+        for path in sorted((ROOT / room).rglob("*.py")):
             source = path.relative_to(ROOT)
             private = path.stem.startswith("_") and path.stem != "__init__"
-            if not private and not str(source).startswith(NOT_API) and path.read_text(encoding="utf-8").strip():
+            data = "rows" in (path.stem, path.parent.name) or str(source).startswith(NOT_API)
+            if not private and not data and path.read_text(encoding="utf-8").strip():
                 yield source
 
 
@@ -74,9 +80,11 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Links each source file that is named as code to its page of the reference."""
+    """Links each source file that is named as code to its page of the reference; warns of one that is not there."""
 
     def link(match: re.Match[str]) -> str:
+        if not (ROOT / match[1]).is_file() and not page.file.src_uri.startswith("results/"):  # those tell what was
+            LOG.warning("%s names %s, which is not there", page.file.src_uri, match[1])
         target = files.get_file_from_path(page_of(Path(match[1])))
         if target is None or target is page.file:
             return match[0]
@@ -86,12 +94,12 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 class Roles(griffe.Extension):
-    """Sphinx's roles, as links of mkdocstrings where the whole path is given, otherwise as code."""
+    """Sphinx's roles and formulas in docstrings, as HTML."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         """Rewrites an object's docstring."""
         if obj.docstring is not None:
-            obj.docstring.value = ROLE.sub(_role, obj.docstring.value)
+            obj.docstring.value = ROLE.sub(_role, MATH.sub(_formula, obj.docstring.value))
 
 
 def _role(match: re.Match[str]) -> str:
@@ -99,3 +107,13 @@ def _role(match: re.Match[str]) -> str:
     path = match[1]
     name = f"<code>{path.rpartition('.')[2]}</code>"
     return f'<autoref identifier="{path}" optional>{name}</autoref>' if path.startswith("tiltyard.") else name
+
+
+def _formula(match: re.Match[str]) -> str:
+    """A formula as MathML, in which nothing is left that Markdown would read as emphasis."""
+    inline, _, block = match.groups()
+    latex = " ".join((inline or block).split())
+    if "&" in latex:
+        latex = rf"\begin{{aligned}} {latex} \end{{aligned}}"
+    html = convert(latex, display="inline" if inline else "block").replace("*", "&#42;").replace("_", "&#95;")
+    return html if inline else f"\n<div>{html}</div>\n\n"

@@ -7,10 +7,9 @@ Learning (2023). The grasp is taken as firm, as in :mod:`.peg_insertion`.
 
 The cable is a chain of capsules with two springy hinges a link, stiff in twist: bending stiffness 1e-3 N m^2, 60 g a
 metre, like a thin network cable. MuJoCo's own, ``composite`` with the elasticity plugin of its wheel, has ball joints:
-half as many degrees of freedom more, for a twist that nothing here asks for. Alone and tied at both ends, the same
-cable of 13 links took 27 us a physics step with it and 14 us with hinges, both at rest at 4 ms a step; with a hinge's
-armature of 1e-5 kg m^2, that is: without it the links, of less than a gram, tremble, and contacts throw them about. The
-armature is more than their own inertia, but at the speed of a hand little beside the springs.
+half as many degrees of freedom more, for a twist that nothing here asks for, and slower physics steps. Hinges have an
+armature of 1e-5 kg m^2: without it the links, of less than a gram, tremble, and contacts throw them about. It is more
+than their own inertia, but at the speed of a hand little beside the springs.
 """
 
 from typing import Any

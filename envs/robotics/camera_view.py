@@ -17,7 +17,7 @@ ENDLESS = 1e6  # metres
 class CameraView:
     """Looks through a camera of the model, with all geoms, in their own colours, and the shadows of one light.
 
-    A ray a pixel: about 0.1 s for 480 x 480, 8 ms for 128 x 128.
+    A ray a pixel: the time of a frame grows with their number.
 
     Args:
         model: the model; planes are drawn as tables of 10 cm tiles.

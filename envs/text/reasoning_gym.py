@@ -7,8 +7,8 @@
 * A problem belongs to one split by a hash of its question's words in any order, and of its answer: the splits share no
   question, nor one with its operands, options or sentences in another order, however few there are. (Other names in the
   same puzzle are not looked through: the library does not say which words are names.)
-* Some data sets have few answers, or one that is right more often than others (always "Yes" wins 71% of syllogism,
-  always "0" wins 62% of circuit_logic): what such a constant wins stands in :data:`.faults.CONSTANT`.
+* Some data sets have few answers, or one that is correct more often than others (always "Yes" for syllogism, always
+  "0" for circuit_logic): what such a constant wins stands in :data:`.faults.CONSTANT`.
 * Data sets that cannot be graded honestly are refused by name; bad scorers are replaced: see :mod:`.faults`.
 
 Source: Stojanovski et al., Reasoning Gym: Reasoning Environments for Reinforcement Learning with Verifiable Rewards
@@ -262,7 +262,7 @@ class ReasoningGym(TextLanes[Problem]):
                 return Problem(self._built(seed)[0], seed)
         if self.dataset in REBUILT:
             return Problem(self._built(seed)[0], seed)
-        self._source.seed = seed  # the item's whole randomness; building a data set anew can take 0.2 s
+        self._source.seed = seed  # the item's whole randomness; building a data set anew is slow
         return Problem(self._source[0], seed)
 
     def _built(self, seed: int) -> Any:
