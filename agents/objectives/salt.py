@@ -31,8 +31,8 @@ def advantage(rollouts: Rollouts, *, history: int = 1, scale: bool = True, epsil
 
     Paper: SALT: Step-level Advantage Assignment for Long-horizon Agents via Trajectory Graph (2025), its trajectory
     graph and advantage assignment as the registry of papers words them: neither equations nor code of the authors' were
-    at hand. Departures: observations are compared as the
-    environment numbers its states, where the paper compares their texts, and the default of ``history`` is ours.
+    at hand. Departures: observations are compared as the environment numbers its states, and the default of ``history``
+    is ours.
     """
     if history < 0:
         raise ValueError(f"history is a number of states, 0 or more, got {history}")
