@@ -61,7 +61,8 @@ class ARPO(Sampler):
         window: tokens whose entropies count.
 
     Paper: Agentic Reinforced Policy Optimization (2025), as in the authors'
-    ``vllm_rollout_with_tools.py``, with the numbers of their scripts (8 of 16 episodes begin at the prompt, 0.5, 0.2, beam of 2, 20 tokens).
+    ``vllm_rollout_with_tools.py``, with the numbers of their scripts (8 of 16 episodes begin at the prompt, 0.5,
+    0.2, beam of 2, 20 tokens).
     """
 
     def __init__(
