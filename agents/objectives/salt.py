@@ -30,8 +30,9 @@ def advantage(rollouts: Rollouts, *, history: int = 1, scale: bool = True, epsil
         ValueError: ``rollouts.state`` is None, or a negative ``history``.
 
     Paper: SALT: Step-level Advantage Assignment for Long-horizon Agents via Trajectory Graph (2025), its trajectory
-    graph and advantage assignment; there is no code of the authors'. Departures: observations are compared as the
-    environment numbers its states, where the paper compares their texts, and the default of ``history`` is ours.
+    graph and advantage assignment as the registry of papers words them: neither equations nor code of the authors' were
+    at hand. Departures: observations are compared as the environment numbers its states, and the default of ``history``
+    is ours.
     """
     if history < 0:
         raise ValueError(f"history is a number of states, 0 or more, got {history}")

@@ -24,7 +24,8 @@ class Guide(Guidance):
         share: of the worked solution, without its answer, that is the hint.
         phrase: how the hint is put into the question.
 
-    Paper: Adaptive Guidance Accelerates Reinforcement Learning of Reasoning Models (2025), Guide-GRPO.
+    Paper: Adaptive Guidance Accelerates Reinforcement Learning of Reasoning Models (2025), Guide-GRPO, by its
+    abstract and the registry of papers: its equations were not at hand.
     """
 
     def __init__(self, *, share: float = 0.75, phrase: str = "{question} Hint: {hint}") -> None:

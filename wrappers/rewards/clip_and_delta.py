@@ -58,8 +58,8 @@ class ClipAndDelta(Reward):
         alpha: weight of the refined rewards.
         separator: text with which a step ends (nothing: each turn is one).
 
-    Paper: On Designing Effective RL Reward at Training Time for LLM Reasoning (2024), sec. 5, the Clip and the Delta
-    mechanism; both together as in its experiments.
+    Paper: On Designing Effective RL Reward at Training Time for LLM Reasoning (2024), the Clip and the Delta mechanism,
+    as the registry of papers words them: its equations were not at hand.
     """
 
     def __init__(

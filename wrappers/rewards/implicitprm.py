@@ -51,8 +51,8 @@ class ImplicitPRM(Reward):
         n_epochs: passes over an iteration's completions.
         batch_size: completions a gradient step.
 
-    Paper: Free Process Rewards without Process Labels (2024), proposition 3.1 and eq. 5, the cross-entropy loss; beta
-    and batch size as in the authors' ``run_ce.sh``.
+    Paper: Free Process Rewards without Process Labels (2024), its proposition and cross-entropy loss, as in the
+    authors' ``ce_trainer.py``; beta and batch size as in their ``run_ce.sh``.
     """
 
     needs: ClassVar[tuple[str, ...]] = ("logp_ref",)

@@ -108,15 +108,15 @@ class ToolRL(Reward):
 
     Departures: the authors' code takes any exception for an unreadable call; here a call is readable if it is an object
     with a name and an object of parameters. Left out are the paper's length reward and its schedules of the two scales
-    over training, which it found to be no better.
+    over training.
 
     Args:
         low: R_correct of a completion in which nothing is correct.
         high: R_correct of the calls of the reference.
         grain: "fine", or the coarser "intermediate" and "coarse" of the paper's ablation (see :func:`match`).
 
-    Paper: ToolRL: Reward is All Tool Learning Needs (2025), sec. 3.3, eqs. 6 to 9; the order of matching, the tags and
-    references without calls as in the authors' ``rlla.py``.
+    Paper: ToolRL: Reward is All Tool Learning Needs (2025); numbers, the order of matching, the tags and references
+    without calls as in the authors' ``rlla.py``, with which it was compared.
     """
 
     def __init__(self, *, low: float = -3.0, high: float = 3.0, grain: str = "fine") -> None:

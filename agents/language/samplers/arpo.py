@@ -60,8 +60,9 @@ class ARPO(Sampler):
         branches: at most so many from one episode after one reply.
         window: tokens whose entropies count.
 
-    Paper: Agentic Reinforced Policy Optimization (2025), sec. 3.1, eqs. 3 and 4, with the numbers of the authors'
-    scripts (8 of 16 episodes begin at the prompt, 0.5, 0.2, beam of 2, 20 tokens).
+    Paper: Agentic Reinforced Policy Optimization (2025), as in the authors'
+    ``vllm_rollout_with_tools.py``, with the numbers of their scripts (8 of 16 episodes begin at the prompt, 0.5,
+    0.2, beam of 2, 20 tokens).
     """
 
     def __init__(
@@ -169,7 +170,7 @@ def advantage(rollouts: Rollouts, *, scale: bool = True, epsilon: float = 1e-6) 
         scale: divide by the group's standard deviation.
         epsilon: added to it.
 
-    Paper: Agentic Reinforced Policy Optimization (2025), sec. 3.2, hard advantage estimation.
+    Paper: Agentic Reinforced Policy Optimization (2025), hard advantage estimation.
     """
     own = group_relative(rollouts, scale=scale, epsilon=epsilon).double()
     shape = rollouts.mask.shape
