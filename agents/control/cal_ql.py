@@ -126,7 +126,6 @@ class CalQL(ActorCritic):
         super()._setup_model()
         if isinstance(self.replay_buffer, EpisodicReplay):
             self.replay_buffer.gamma = self.gamma
-
         self.learned = Conservative(self, self.settings)
         self.log_ent_coef, self.ent_coef_optimizer = self.learned.temperature.log, self.learned.temperature.optimizer
         self.log_multiplier, self.multiplier_optimizer = self.learned.log_multiplier, self.learned.optimizer

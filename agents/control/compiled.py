@@ -184,7 +184,7 @@ class CompiledUpdate:
         grads, (actor_loss, log_prob) = grad_and_value(loss, has_aux=True)(actor.params)
         adam(actor, grads, others)
         if temperature is not None:
-            adam(temperature, [-(log_prob + self._agent.temperature.entropy_target).view(1)], others)
+            adam(temperature, [-(log_prob + self._agent._temperature.entropy_target).view(1)], others)
         return found, q, actor_loss, ent_coef
 
 

@@ -126,16 +126,16 @@ class DSACT(ActorCritic):
         self.head = self.critic.head
         self.boundary_tau = self.tau if asked.boundary_tau is None else asked.boundary_tau
         rate = asked.ent_coef_learning_rate
-        self.temperature = Temperature(
+        self._temperature = Temperature(
             asked.ent_coef, asked.target_entropy, self.action_space, rate=rate, device=self.device
         )
-        self.log_ent_coef, self.ent_coef_optimizer = self.temperature.log, self.temperature.optimizer
+        self.log_ent_coef, self.ent_coef_optimizer = self._temperature.log, self._temperature.optimizer
 
     def update(self, batch: Batch) -> Metrics:
         """See the class; actor, temperature and targets move every ``policy_delay``-th time."""
         metrics = self._update_critics(batch)
         if (self._n_updates + 1) % self.settings.policy_delay == 0:
-            metrics |= improve(self.actor, self.critic, batch, self.temperature, self.settings.actor_objective)
+            metrics |= improve(self.actor, self.critic, batch, self._temperature, self.settings.actor_objective)
             self.update_targets()
         return metrics
 
@@ -164,7 +164,7 @@ class DSACT(ActorCritic):
         out = self.critic_target.outputs(batch.next_observations, actions)
         q, smaller = self.head.value(out).min(dim=0)
         sigma = self.head.deviation(out).gather(0, smaller[None])[0]
-        target_mean = batch.rewards + batch.discounts * (q - self.temperature.value * log_prob)
+        target_mean = batch.rewards + batch.discounts * (q - self._temperature.value * log_prob)
         # The authors' code draws within three deviations.
         return target_mean, target_mean + batch.discounts * sigma * th.randn_like(sigma).clamp(-3, 3)
 

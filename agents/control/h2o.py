@@ -149,10 +149,10 @@ class H2O(ActorCritic):
         super()._setup_model()
         asked, rate = self.settings, self.lr_schedule(1)
         check_subset(asked.critic_subset, self.critic.net.n)
-        self.temperature = Temperature(
+        self._temperature = Temperature(
             asked.ent_coef, asked.target_entropy, self.action_space, rate=rate, device=self.device
         )
-        self.log_ent_coef, self.ent_coef_optimizer = self.temperature.log, self.temperature.optimizer
+        self.log_ent_coef, self.ent_coef_optimizer = self._temperature.log, self._temperature.optimizer
         features, actions = self.critic.features_extractor.features_dim, self.critic.net.n_in
         self.discriminators = Discriminators(features, actions - features, asked.discriminator_width).to(self.device)
         self.discriminator_optimizer = Adam(self.discriminators.parameters(), lr=rate)
@@ -190,7 +190,7 @@ class H2O(ActorCritic):
         metrics = self._update_critics(batch)
         self.update_targets()
         if (self._n_updates + 1) % asked.policy_delay == 0:
-            metrics |= improve(self.actor, self.critic, batch, self.temperature, asked.actor_objective)
+            metrics |= improve(self.actor, self.critic, batch, self._temperature, asked.actor_objective)
         return metrics
 
     def _update_critics(self, batch: Batch) -> Metrics:
@@ -213,7 +213,7 @@ class H2O(ActorCritic):
 
     def _target(self, batch: Batch) -> Tensor:
         """SAC's targets ``[B]``."""
-        alpha = self.temperature.value if self.settings.backup_entropy else None
+        alpha = self._temperature.value if self.settings.backup_entropy else None
         return soft_target(self.actor, self.critic_target, batch, alpha, self.settings.critic_subset)
 
     def _update_discriminators(self, transitions: tuple[Tensor, Tensor, Tensor], real: Tensor) -> Tensor:

@@ -84,10 +84,10 @@ class SAC(ActorCritic):
         super()._setup_model()
         asked = self.settings
         check_subset(asked.critic_subset, self.critic.net.n)
-        self.temperature = Temperature(
+        self._temperature = Temperature(
             asked.ent_coef, asked.target_entropy, self.action_space, rate=self.lr_schedule(1), device=self.device
         )
-        self.log_ent_coef, self.ent_coef_optimizer = self.temperature.log, self.temperature.optimizer
+        self.log_ent_coef, self.ent_coef_optimizer = self._temperature.log, self._temperature.optimizer
         self._compiled = self._compile() if asked.compiled else None
 
     def _compile(self) -> CompiledUpdate:
@@ -101,12 +101,12 @@ class SAC(ActorCritic):
         with_actor = (self._n_updates + 1) % asked.policy_delay == 0
         if self._compiled is not None:
             return self._compiled(batch, with_actor)
-        alpha = self.temperature.value if asked.backup_entropy else None
+        alpha = self._temperature.value if asked.backup_entropy else None
         target = soft_target(self.actor, self.critic_target, batch, alpha, asked.critic_subset)
         metrics = regress(self.critic, batch, target)
         self.update_targets()
         if with_actor:
-            metrics |= improve(self.actor, self.critic, batch, self.temperature, asked.actor_objective)
+            metrics |= improve(self.actor, self.critic, batch, self._temperature, asked.actor_objective)
         return metrics
 
     def _optimizers(self) -> list[th.optim.Optimizer]:
