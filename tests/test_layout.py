@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 ROOMS = ("envs", "wrappers", "agents", "benchmarks")  # in import order: each may import those before it
 FILES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
-BY_HAND = ("benchmarks/speed/", "benchmarks/proofs/", "benchmarks/picture.py")
+BY_HAND = ("benchmarks/speed/", "benchmarks/studies/", "benchmarks/picture.py")
 """Scripts behind pages of results, which are run by hand; those of them that a test imports are tested."""
 
 
