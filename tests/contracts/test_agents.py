@@ -337,7 +337,9 @@ class Mad(gymnasium.Wrapper[Any, Any, Any, Any]):
     ids=lambda row: row.name,
 )
 def test_a_reward_of_1e30_stops_training_before_it_is_stored(row: Row) -> None:
-    fitting = {key: SMALL[key] for key in ("batch_size", "buffer_size", "seed")}
+    fitting: dict[str, Any] = {key: SMALL[key] for key in ("batch_size", "buffer_size", "seed")}
+    if row.name == "hl-gauss":  # of an environment that is not ours nobody knows the range of returns
+        fitting["policy_kwargs"] = {"critic_head_kwargs": {"v_min": -20.0, "v_max": 20.0}}
     agent = tiltyard.agents.make(row.name, Mad(gymnasium.make("Pendulum-v1")), **fitting, learning_starts=100)
     if getattr(agent, "needs_data", False):
         agent.learn_offline(random_data(agent.env), 0)
