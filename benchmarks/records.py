@@ -186,3 +186,11 @@ def _array(archive: ZipFile, name: str, kind: Any, *shape: int) -> Any:
     if kind is np.bool_ and any(byte > 1 for byte in bytes(body)):
         raise ValueError(f"{name} holds bytes that are neither true nor false")
     return np.frombuffer(body, kind).reshape(found)
+
+
+def seconds_of(final: Mapping[str, Any]) -> float:
+    """How long a run took by the clock; ``ValueError`` if that is no time."""
+    seconds: float = part(final, "wall_seconds", float)
+    if seconds < 0:
+        raise ValueError(f"'wall_seconds' cannot be {seconds}")
+    return seconds

@@ -35,7 +35,7 @@ from ..envs.catalogue import resolve
 from . import provenance
 from .evaluation import SEED_LIMIT
 from .folders import claimed, publish
-from .records import Points, episodes_of, part, printable, read_points, read_record, words
+from .records import Points, episodes_of, part, printable, read_points, read_record, seconds_of, words
 
 if TYPE_CHECKING:
     from .session import Session
@@ -320,7 +320,7 @@ def _checked(folder: Path) -> FinishedRun:
         normalised=find_env(run.env_id).normalise(sum(scores) / len(scores)),
         curve=points.curve,
         versions={printable(name): words(versions, name) for name in versions},
-        wall_seconds=_seconds(final),
+        wall_seconds=seconds_of(final),
         commit=words(record, "commit"),
         hardware=words(record, "hardware"),
         folder=folder,
@@ -346,13 +346,6 @@ def _check_steps(run: Run, trained: int, points: Points) -> None:
     last, updates = points.timesteps[-1], run.params.get("offline_steps", 0)
     if trained < run.budget or last != (trained if run.budget else updates):
         raise ValueError(f"it was evaluated last after {last} steps, and trained for {trained} of {run.length}")
-
-
-def _seconds(final: Mapping[str, Any]) -> float:
-    seconds: float = part(final, "wall_seconds", float)
-    if seconds < 0:
-        raise ValueError(f"'wall_seconds' cannot be {seconds}")
-    return seconds
 
 
 def load_runs(root: str | Path) -> list[FinishedRun]:

@@ -23,10 +23,10 @@ def test_show_prints_formula_files_test_claim_and_link(capsys: pytest.CaptureFix
 
 
 def test_show_of_what_is_not_built_says_so_and_what_it_would_take(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["show", "toolrl"]) == 0
+    assert main(["show", "otc-po"]) == 0
     shown = capsys.readouterr().out
     assert "not built yet" in shown
-    assert "GRPO with fine-grained reward hits 80% exact match" in shown
+    assert "productivity at least doubles" in shown
 
 
 def test_show_of_an_unknown_handle_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:

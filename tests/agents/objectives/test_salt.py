@@ -47,7 +47,7 @@ def test_other_words_other_problems_and_another_past_are_other_steps(answers):
     tokens[0, 1] = 12
     assert torch.allclose(salt(replace(rollouts, tokens=tokens), scale=False), plain)
     apart = salt(replace(rollouts, group=torch.tensor([0, 1, 1])), scale=False)
-    assert apart.abs().max() == 0  # a group of one, and one of equal rewards
+    assert apart.abs().sum(1).tolist() == [3, 0, 0]  # a group of one keeps its reward of 1; one of equal rewards
     past = replace(
         rollouts,
         turn=torch.tensor([[0, 0, 1, 2]] * 3),
