@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from tiltyard.agents.language.data.catalogue import load_all
+from tiltyard.agents.language.data.demonstrations import Demonstrations
 from tiltyard.agents.language.data.stored import Stored, groups_of
 from tiltyard.agents.language.tokenizer import END
 from tiltyard.agents.language.trainer import PolicyGradient
@@ -122,3 +123,17 @@ def test_what_is_no_data_is_refused():
         agent(data="storred")
     with pytest.raises(TypeError, match="unknown parameter 'wieght'"):
         agent(data={"name": "stored", "wieght": 2})
+
+
+def test_demonstrations_are_the_experts_solutions():
+    trained = agent(method="rloo", max_answer_tokens=48)
+    trained._callback = trained._setup_learn(1)[1]
+    context = trained.context()
+    batch = Demonstrations(batch_size=4, weight=1.0).batch(context)
+    assert batch.reward.tolist() == [1.0] * 4
+    assert len(set(batch.group.tolist())) == 4
+    written = [
+        context.policy.tokenizer.decode(row[mask].tolist()) for row, mask in zip(batch.tokens, batch.mask, strict=True)
+    ]
+    assert all("<answer>" in text for text in written)
+    assert torch.allclose(batch.logp_old, context.score(batch.tokens, batch.mask))
