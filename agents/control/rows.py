@@ -45,14 +45,14 @@ ROWS: tuple[Row, ...] = (
         "sb3-sac",
         "tiltyard.agents.control.stock:SB3SAC",
         ("driving", "robotics"),
-        "Stable-Baselines3's SAC, to race against",
+        "Stable-Baselines3's SAC, the baseline of ours",
         paper="sac",
     ),
     Row(
         "sb3-td3",
         "tiltyard.agents.control.stock:SB3TD3",
         ("driving", "robotics"),
-        "Stable-Baselines3's TD3, to race against",
+        "Stable-Baselines3's TD3, the baseline of ours",
         settings={"*": {"action_noise": 0.1}},  # the paper's: by itself it explores not at all
         paper="td3",
     ),
@@ -60,7 +60,7 @@ ROWS: tuple[Row, ...] = (
         "tqc",
         "tiltyard.agents.control.stock:TQC",
         ("driving", "robotics"),
-        "sb3-contrib's truncated quantile critics, to race against",
+        "sb3-contrib's truncated quantile critics, a baseline",
     ),
     Row(
         "dqn",

@@ -1,6 +1,6 @@
 """Stable-Baselines3's own algorithms, with checkpoints that hold no code and any environment of ours as input.
 
-Those that Tiltyard has itself (SAC, TD3) stay here under another name, as the peers that ours race against.
+Those that Tiltyard has itself (SAC, TD3) stay here under another name, as the baselines of ours.
 """
 
 import sb3_contrib

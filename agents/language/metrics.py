@@ -15,7 +15,7 @@ def answer_metrics(rollouts: Rollouts) -> dict[str, float]:
     ``entropy``          nats, mean over these tokens
     ``pass@1``           share of answers that are right
     ``pass@<k>``         share of problems with a right answer among their k, where each has k > 1
-    ``dead_groups``      share of problems whose k answers all earned the same, likewise
+    ``uniform_groups``   share of problems whose k answers all earned the same, likewise
     ===================  ==========================================================================
     """
     success = rollouts.info["success"].double()
@@ -29,7 +29,7 @@ def answer_metrics(rollouts: Rollouts) -> dict[str, float]:
     if len(sizes) < len(rollouts):
         share = 1 / sizes[torch.unique(rollouts.group, return_inverse=True)[1]] / len(sizes)  # of a row in its problem
         best, worst = (sign * group_max(sign * rollouts.reward, rollouts.group) for sign in (1, -1))
-        found["dead_groups"] = (share * (best == worst)).sum()
+        found["uniform_groups"] = (share * (best == worst)).sum()
         if (sizes == sizes[0]).all():
             found[f"pass@{int(sizes[0])}"] = (share * group_max(success, rollouts.group)).sum()
     return {name: float(value) for name, value in found.items()}

@@ -36,14 +36,14 @@ ROWS: tuple[Row, ...] = (
         advantage=".parts.batch_mean:batch_mean",
         loss=".parts.log_likelihood:log_likelihood",
         aggregate=".parts.aggregates:sequence_sum",
-        dead_groups="learns",  # the baseline is the batch's
+        uniform_groups="learns",  # the baseline is the batch's
     ),
     Row(
         "ppo",
         advantage=".parts.gae:gae",
         aggregate=".parts.aggregates:token_mean",
         params={"gamma": 1.0, "gae_lambda": 0.95},
-        dead_groups="learns",  # the baseline is a critic's
+        uniform_groups="learns",  # the baseline is a critic's
         needs=("values",),
     ),
     Row(
@@ -61,7 +61,7 @@ ROWS: tuple[Row, ...] = (
         advantage=".reinforce_plus_plus:advantage",
         aggregate=".parts.aggregates:token_mean",
         params={"reward_kl_coef": 0.01},
-        dead_groups="learns",  # mean and deviation are the batch's
+        uniform_groups="learns",  # mean and deviation are the batch's
         needs=("logp_ref",),
     ),
     Row(
@@ -71,14 +71,14 @@ ROWS: tuple[Row, ...] = (
         loss=".parts.log_likelihood:log_likelihood",
         aggregate=".parts.aggregates:token_mean",
         params={"share": 0.1},
-        dead_groups="learns",  # what is imitated is the batch's best
+        uniform_groups="learns",  # what is imitated is the batch's best
     ),
     Row(
         "ngrpo",  # its dropping of all-correct groups is a curriculum's business; they are silent here
         advantage=".ngrpo:advantage",
         aggregate=".parts.aggregates:token_mean",
         params={"max_reward": 1.0, "clip_low": 0.16, "clip_high": 0.24},
-        dead_groups="failures",
+        uniform_groups="failures",
     ),
     Row(
         "lite-ppo",
@@ -90,14 +90,14 @@ ROWS: tuple[Row, ...] = (
         advantage=".parts.signed_success:signed_success",
         aggregate=".parts.aggregates:token_mean",
         params={"positive_weight": 0.1, "negative_weight": 1.0},
-        dead_groups="learns",
+        uniform_groups="learns",
     ),
     Row(
         "remax",
         advantage=".parts.baseline:baseline",
         loss=".parts.log_likelihood:log_likelihood",
         aggregate=".parts.aggregates:sequence_sum",
-        dead_groups="learns",  # the baseline is the greedy answer's
+        uniform_groups="learns",  # the baseline is the greedy answer's
         needs=("greedy",),
     ),
     Row(
@@ -106,7 +106,7 @@ ROWS: tuple[Row, ...] = (
         loss=".topr:loss",
         aggregate=".parts.aggregates:sequence_sum",
         params={"baseline": 0.0},
-        dead_groups="learns",
+        uniform_groups="learns",
     ),
     Row(
         "sapo",
@@ -117,7 +117,7 @@ ROWS: tuple[Row, ...] = (
         advantage=".parts.baseline:baseline",
         aggregate=".parts.aggregates:token_mean",
         params={"whiten": True, "clip_low": 0.2, "clip_high": 0.28},
-        dead_groups="learns",  # the baseline is the problem's past
+        uniform_groups="learns",  # the baseline is the problem's past
         needs=("tracker",),
         components={"curriculum": "spo"},  # a pool, whose problems are met again
     ),
@@ -148,7 +148,7 @@ ROWS: tuple[Row, ...] = (
         advantage=".pure:advantage",
         aggregate=".parts.aggregates:token_mean",
         params={"temperature": 0.1, "reward_kl_coef": 0.001, "mask_separators": True},
-        dead_groups="learns",  # rewards are compared a token, so that equal ones differ where lengths do
+        uniform_groups="learns",  # rewards are compared a token, so that equal ones differ where lengths do
         needs=("steps",),
     ),
     Row(
@@ -235,7 +235,7 @@ ROWS: tuple[Row, ...] = (
         advantage=".stablereinforce:advantage",
         loss=".stablereinforce:loss",
         params={"limit": 3.0, "ratio_limit": 1000.0},
-        dead_groups="learns",  # the baseline is the batch's
+        uniform_groups="learns",  # the baseline is the batch's
     ),
     Row(
         "steer",
@@ -250,7 +250,7 @@ ROWS: tuple[Row, ...] = (
         aggregate=".parts.aggregates:sequence_sum",
         params={"beta": 0.1, "anisotropy": 2.5, "kl_old_coef": 0.001},
         silent_at_zero=False,
-        dead_groups="learns",
+        uniform_groups="learns",
         needs=("groups", "logp_ref"),
     ),
     Row(
@@ -258,13 +258,13 @@ ROWS: tuple[Row, ...] = (
         advantage=".gtpo:advantage",
         loss=".parts.log_likelihood:log_likelihood",
         params={"max_entropy": 0.7, "entropy_coef": 0.1, "boost": 2.0},
-        dead_groups="learns",  # but only to be of less entropy
+        uniform_groups="learns",  # but only to be of less entropy
     ),
     Row(
         "copo",
         advantage=".copo:advantage",
         params={"gamma": 5.0, "rho": 1.0},
-        dead_groups="learns",
+        uniform_groups="learns",
     ),
     Row(
         "reg-grpo",

@@ -17,8 +17,8 @@ class Row:
         aggregate: ``"module:function"``, ``(mask, **params) -> weights [B, T]``.
         params: the paper's values; each goes to whichever of the three functions takes it.
         silent_at_zero: an answer of advantage 0 has no gradient (but for a KL penalty), and so need not be computed.
-        dead_groups: what the paper says of a group whose answers all earned the same: its gradient is 0 ("silent"), or
-            it teaches something ("learns"), or only where all failed ("failures").
+        uniform_groups: what the paper says of a group whose completions all earned the same: its gradient is 0
+            ("silent"), or it teaches something ("learns"), or only where all failed ("failures").
         needs: what it reads besides completions and rewards, names of
             :data:`tiltyard.agents.language.providers.catalogue.PROVIDERS`.
         components: of a paper that acts through several, keywords of
@@ -32,7 +32,7 @@ class Row:
     aggregate: str = ".parts.aggregates:sequence_mean"
     params: Mapping[str, Any] = field(default_factory=dict)
     silent_at_zero: bool = True
-    dead_groups: Literal["silent", "learns", "failures"] = "silent"
+    uniform_groups: Literal["silent", "learns", "failures"] = "silent"
     needs: tuple[str, ...] = ()
     components: Mapping[str, Any] = field(default_factory=dict)
     paper: str = ""

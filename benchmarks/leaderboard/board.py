@@ -282,7 +282,7 @@ def _metrics(values: Floats, names: tuple[str, str], boot: _Bootstrap) -> dict[s
 
 
 def _thresholds(matrices: Sequence[Floats]) -> Floats:
-    """From a random policy's score (or the lowest) to just above the highest, so that weak agents can be told apart."""
+    """From a random policy's score (or the lowest) to just above the highest, so that weak agents differ visibly."""
     cells = np.concatenate([values.ravel() for values in matrices])
     top = float(cells.max())
     return np.linspace(min(0.0, float(cells.min())), max(top, min(1.0, 1.2 * top), 0.05), THRESHOLDS)

@@ -87,8 +87,8 @@ def _head(suite: Suite, runs: Sequence[FinishedRun], board: Board, command: str)
         "",
         f"Scores are normalised: 0 is a random policy, 1 the scripted expert. Brackets are {board.level:.0%} "
         "stratified bootstrap intervals over runs. P is the probability that a run of the agent outscores one of the "
-        "reference on the same task; an interval with 0.5 in it does not tell them apart. Where every run of one beats "
-        "every run of the other a bootstrap has nothing to resample, and P has no interval. There is "
+        "reference on the same task; an interval with 0.5 in it is no significant difference. Where every run of one "
+        "beats every run of the other a bootstrap has nothing to resample, and P has no interval. There is "
         f"{NO_VERDICT}: of three against three, chance alone sets all runs apart one time in ten. At step 0: success "
         "after the updates on data alone.",
         "",
@@ -237,7 +237,7 @@ def _judged(mine: Scores, theirs: Scores, level: float) -> tuple[str, str]:
     if apart:
         always = {0.0: "worse in every run", 1.0: "better in every run"}
         return shown, always.get(odds.estimate, "all alike")
-    return shown, "better" if odds.low > 0.5 else "worse" if odds.high < 0.5 else "not told apart"
+    return shown, "better" if odds.low > 0.5 else "worse" if odds.high < 0.5 else "no significant difference"
 
 
 def _scores(board: Board, agent: str, tasks: Sequence[str]) -> Scores | None:

@@ -78,7 +78,7 @@ def verdict(chance: Sequence[float], seeds: int) -> str:
     """What an interval of the probability of improvement says, of so many seeds a side."""
     if seeds < VERDICT_RUNS:
         return NO_VERDICT
-    return "ours better" if chance[1] > 0.5 else "theirs better" if chance[2] < 0.5 else "not told apart"
+    return "ours better" if chance[1] > 0.5 else "theirs better" if chance[2] < 0.5 else "no significant difference"
 
 
 def shown(values: Sequence[float], form: str = ".3f") -> str:

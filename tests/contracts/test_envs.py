@@ -320,7 +320,7 @@ def test_step_after_the_end_asks_for_a_reset(row: Row) -> None:
     assert row.domain == "robotics", "only the endless gaits of robotics reach the time limit without an end"
 
 
-# Gymnasium's own rewards, kept number for number: they charge noise for its torques until nothing looks good beside it.
+# Gymnasium's own rewards, kept bit for bit: they charge noise for its torques until nothing looks good beside it.
 COSTLY_NOISE = ("tiltyard/Reacher-v5", "tiltyard/Pusher-v5")
 
 

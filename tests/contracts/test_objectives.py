@@ -141,7 +141,7 @@ def test_a_group_of_equal_rewards_teaches_what_the_paper_says(handle):
         rollouts = batch([reward] * 4 + [0.0, 0.0, 1.0, 0.0])
         fresh = PolicyOut(rollouts.logp_old.clone().requires_grad_(), rollouts.entropy)
         taught[reward] = bool((loss_and_gradient(handle, rollouts, fresh, **params)[1][:4] != 0).any())
-    says = find(handle).dead_groups
+    says = find(handle).uniform_groups
     assert any(taught.values()) == (says != "silent")
     assert taught[1.0] == (says == "learns")
 

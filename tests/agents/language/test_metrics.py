@@ -51,7 +51,7 @@ def test_answers_in_groups_by_hand():
         )
     )
     assert found == pytest.approx(
-        {"reward": 2.8 / 6, "answer_tokens": 3, "entropy": 0.5, "pass@1": 0.5, "pass@2": 2 / 3, "dead_groups": 2 / 3}
+        {"reward": 2.8 / 6, "answer_tokens": 3, "entropy": 0.5, "pass@1": 0.5, "pass@2": 2 / 3, "uniform_groups": 2 / 3}
     )
 
 
@@ -62,7 +62,7 @@ def test_answers_without_groups_by_hand():
 
 def test_groups_of_several_sizes_have_no_common_k():
     found = answer_metrics(answers([1] * 3, [1.0, 1.0, 0.0], [True, True, False], [0, 0, 1]))
-    assert found["dead_groups"] == 1  # one answer equals itself
+    assert found["uniform_groups"] == 1  # one answer equals itself
     assert [name for name in found if name.startswith("pass")] == ["pass@1"]
 
 
@@ -132,9 +132,9 @@ def test_what_is_logged_is_what_happened(tmp_path, method, game, group_size):
     assert line["rollout/pass@1"] == line["rollout/success_rate"] == rollouts.info["success"].float().mean()
     assert line["time/episodes"] == len(rollouts)
     assert line["rollout/ep_len_mean"] == rollouts.turn.amax(1).float().mean() + 1
-    assert ("rollout/dead_groups" in line) == ("rollout/pass@4" in line) == (group_size == 4)
+    assert ("rollout/uniform_groups" in line) == ("rollout/pass@4" in line) == (group_size == 4)
     if group_size == 4:
-        assert line["rollout/dead_groups"] == (np.ptp(rewards, 1) == 0).mean() < 1
+        assert line["rollout/uniform_groups"] == (np.ptp(rewards, 1) == 0).mean() < 1
     assert 0 <= line["train/clip_fraction"] <= 1
     assert 0 < line["train/approx_kl"] < 0.1
     assert line["train/entropy"] > 0
@@ -161,4 +161,4 @@ def test_archer_logs_the_same(tmp_path):
     names = {"reward", "answer_tokens", "entropy", "pass@1", "ep_rew_mean", "success_rate"}
     assert {f"rollout/{name}" for name in names} <= line.keys()
     assert line["rollout/reward"] == pytest.approx(line["rollout/ep_rew_mean"], abs=1e-6)
-    assert "rollout/dead_groups" not in line
+    assert "rollout/uniform_groups" not in line

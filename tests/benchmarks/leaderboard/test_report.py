@@ -47,7 +47,7 @@ def test_odds_and_verdicts_stand_in_the_tables(runs: list[FinishedRun], tmp_path
     assert {row[0]: row[5] for row in by_task}["HalfCheetah-v5"] == "better in every run"
     verdict = overall[4]
     assert f"\nOver all tasks, against td3: {verdict}: sac.\n" in page.read_text()
-    assert verdict in ("better", "not told apart")
+    assert verdict in ("better", "no significant difference")
     assert not rows_of(page, "bc")  # it ran one of the two tasks
     assert "`tiltyard race mine`" in page.read_text()
     assert "Not finished" not in page.read_text()
@@ -74,7 +74,7 @@ def test_odds_whose_interval_ends_at_one_half_tell_nothing_apart(make_run: MakeR
         suite = replace(SUITE, comparisons=(Comparison("One", (HOPPER,), reference),))
         for row in rows_of(write_report(suite, runs, tmp_path, command=""), other):
             assert odds in row
-            assert "not told apart" in row
+            assert "no significant difference" in row
 
 
 def test_agents_whose_mechanism_cannot_act_get_no_verdict(runs: list[FinishedRun], tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_agents_keep_their_names_in_every_comparison(make_run: MakeRun, tmp_path
     suite = replace(SUITE, comparisons=(Comparison("One", (CHEETAH,), "sac, tau=0.2", ("sac", "sac, tau=0.2")),))
     page = write_report(suite, runs, tmp_path, command="")
     assert {row[0] for row in rows_of(page, "sac, tau=0.2")} == {"sac, tau=0.2", "HalfCheetah-v5"}
-    assert all("told apart" in " ".join(row) for row in rows_of(page, "sac"))
+    assert all("no significant difference" in " ".join(row) for row in rows_of(page, "sac"))
 
     alike = [make_run(CHEETAH, "sac", seed, 0.5, params={"tau": 0.2}) for seed in range(4)]
     suite = replace(suite, comparisons=(suite.comparisons[0], Comparison("Alone", (HOPPER,), "sac, tau=0.1")))

@@ -94,7 +94,11 @@ def test_too_few_seeds_have_no_interval():
 
 @pytest.mark.parametrize(
     ("interval", "said"),
-    [([0.9, 0.6, 1.0], "ours better"), ([0.1, 0.0, 0.4], "theirs better"), ([0.6, 0.5, 0.8], "not told apart")],
+    [
+        ([0.9, 0.6, 1.0], "ours better"),
+        ([0.1, 0.0, 0.4], "theirs better"),
+        ([0.6, 0.5, 0.8], "no significant difference"),
+    ],
 )
 def test_a_verdict_needs_the_whole_interval_on_one_side(interval, said):
     assert report.verdict(interval, 4) == said

@@ -1,4 +1,4 @@
-"""Humanoid is Gymnasium's own, number for number; its expert sees one step and its mirror image."""
+"""Humanoid is Gymnasium's own, bit for bit; its expert sees one step and its mirror image."""
 
 import inspect
 import json

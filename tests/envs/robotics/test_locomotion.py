@@ -1,4 +1,4 @@
-"""The batched runners are Gymnasium's own, number for number, alone and in any company."""
+"""The batched runners are Gymnasium's own, bit for bit, alone and in any company."""
 
 import inspect
 import threading

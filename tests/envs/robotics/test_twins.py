@@ -1,4 +1,4 @@
-"""Swimmer, Reacher, Pusher and the pendulums are Gymnasium's own, number for number, alone and in any company."""
+"""Swimmer, Reacher, Pusher and the pendulums are Gymnasium's own, bit for bit, alone and in any company."""
 
 import inspect
 from typing import Any
