@@ -330,10 +330,5 @@ def test_help_starts_fast_and_light():
         assert name in done.stdout
 
 
-def test_the_readme_has_its_marks_and_tables_render():
-    text = docs.filled(docs.README.read_text())
-    assert docs.filled(text) == text
-    assert "| `tiltyard/Hopper-v5` | robotics |" in text
-    with pytest.raises(ValueError, match="has no marks"):
-        docs.filled("nothing here")
+def test_tables_render():
     assert docs.markdown(("name", "n#"), [("a", "1|2")]) == "| name | n |\n| --- | --: |\n| `a` | 1\\|2 |"
