@@ -264,7 +264,13 @@ def test_every_method_is_an_agent_with_the_settings_of_grpo(method: str) -> None
 def settings_of(agent: Any) -> dict[str, Any]:
     """What an agent was built with, but for objects that are equal only to themselves."""
     plain = (int, float, str, bool, type(None), dict, tuple, list)
-    return {name: value for name, value in vars(agent).items() if isinstance(value, plain) and name != "start_time"}
+    found = {name: value for name, value in vars(agent).items() if isinstance(value, plain) and name != "start_time"}
+    parts = {name: [type(part) for part in _listed(found.pop(name))] for name in ("providers", "rewards", "data")}
+    return found | parts
+
+
+def _listed(parts: Any) -> list[Any]:
+    return list(parts.values() if isinstance(parts, dict) else parts)
 
 
 @pytest.mark.parametrize(
