@@ -13,6 +13,7 @@ from gymnasium.utils.env_checker import data_equivalence
 from tiltyard.agents import make
 from tiltyard.benchmarks import docs
 from tiltyard.benchmarks.claims import papers
+from tiltyard.papers import find
 from tiltyard.wrappers import ALPGMM, S3RL, TaughtEnv, teacher_snapshots
 from tiltyard.wrappers.curricula.catalogue import CONTROL, load_control
 
@@ -60,7 +61,7 @@ def test_a_row_loads_names_its_settings_and_is_listed(handle: str) -> None:
     assert settings
     assert all(setting.kind is setting.KEYWORD_ONLY for setting in settings)
     assert papers.built()[handle] == (f"curriculum `{handle}`",)
-    assert papers.find(handle).cited.endswith(")")
+    assert find(handle).cited.endswith(")")
     assert handle in {row[0] for row in docs.wrappers()[2]}
 
 

@@ -49,7 +49,7 @@ class ToolCalls(TextLanes[Problem]):
         call = {"name": problem.tool, "parameters": {"a": problem.a, "b": problem.b}}
         return f"<think></think>\n<tool_call>\n{json.dumps(call)}\n</tool_call>"
 
-    def mislead(self, problem: Problem, rng: np.random.Generator) -> str:
+    def corrupt(self, problem: Problem, rng: np.random.Generator) -> str:
         return self.solve(problem._replace(a=(problem.a + 1 + int(rng.integers(9))) % 10))
 
     def grade(self, texts: Sequence[str], problems: Sequence[Problem]):
