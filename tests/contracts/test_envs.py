@@ -21,6 +21,7 @@ from tiltyard.envs.catalogue import PROMISES, ROWS, Row, register_all
 from tiltyard.envs.text.chain_sum import ChainSumEnv
 
 EPISODES = {"text": 100, "gui": 40, "driving": 40, "robotics": 10}
+LONG = 600  # steps, beyond which three episodes of a policy that does not react have to do
 
 
 class LiveSum(ChainSumEnv):
@@ -325,15 +326,26 @@ COSTLY_NOISE = ("tiltyard/Reacher-v5", "tiltyard/Pusher-v5")
 
 
 @each_row
-@pytest.mark.parametrize("policy", ["noop", "random"])
-def test_audit_nothing_and_noise_fail(row: Row, policy: str) -> None:
-    returns, success = play(row, policy, EPISODES[row.domain])
+def test_audit_nothing_fails(row: Row) -> None:
+    returns, success = play(row, "noop", 3 if row.max_episode_steps > LONG else EPISODES[row.domain])
+    assert success.mean() == 0
+    if row.promises("scored"):
+        most = 0.95 if row.id in COSTLY_NOISE else 0.5
+        assert row.normalise(float(returns.mean())) < most, "what earns nothing pays half of what solving does"
+
+
+@each_row
+def test_audit_noise_fails_and_scores_as_published(row: Row) -> None:
+    n = EPISODES[row.domain]
+    returns, success = play(row, "random", n)
     # A random hand on a phone does flip the one switch that was asked for and say so, about once in 200 episodes.
-    assert success.mean() <= (0.05 if row.domain == "gui" and policy == "random" else 0)
+    assert success.mean() <= (0.05 if row.domain == "gui" else 0)
     if not row.promises("scored"):
         return
-    most = 0.95 if policy == "noop" and row.id in COSTLY_NOISE else 0.5
-    assert row.normalise(float(returns.mean())) < most, "what earns nothing pays half of what solving does"
+    assert row.normalise(float(returns.mean())) < 0.5, "noise pays half of what solving does"
+    standard_error = returns.std(ddof=1) / np.sqrt(n)
+    scale = abs(row.expert_score - row.random_score)
+    assert abs(returns.mean() - row.random_score) <= 5 * standard_error + 0.01 * scale
 
 
 @each("scored")
@@ -347,17 +359,7 @@ def test_audit_expert_succeeds_at_the_stated_rate_and_scores_are_as_published(ro
     assert abs(returns.mean() - row.expert_score) <= 5 * standard_error + 0.01 * abs(row.expert_score)
 
 
-@each("scored")
-def test_audit_random_score_is_as_published(row: Row) -> None:
-    n = EPISODES[row.domain]
-    returns, _ = play(row, "random", n)
-    standard_error = returns.std(ddof=1) / np.sqrt(n)
-    scale = abs(row.expert_score - row.random_score)
-    assert abs(returns.mean() - row.random_score) <= 5 * standard_error + 0.01 * scale
-
-
 BLIND_EPISODES = {"text": 40, "gui": 10, "driving": 30, "robotics": 8}
-LONG = 600  # steps, beyond which three episodes have to do
 
 
 @each("scored")
@@ -415,7 +417,6 @@ EXCUSED = {
     "test_native_vector_equals_gymnasiums_sync_vector",
     "test_bad_batch_is_refused_by_name_and_changes_no_lane",
     "test_audit_expert_succeeds_at_the_stated_rate_and_scores_are_as_published",
-    "test_audit_random_score_is_as_published",
     "test_audit_blind_policies_earn_no_more_than_stated",
 }
 """What a live row does not promise."""

@@ -85,7 +85,13 @@ def test_conditions_are_tuned_with_equal_budgets(handle: str) -> None:
     assert tuning.alike is None or tuning.alike in COMPARISONS[handle].baselines
 
 
-@each_comparison
+TAKE_LONG = {"arsq", "h2o", "remax", "sapo", "spo"}
+"""Eight to twenty seconds each, even in their smallest size."""
+
+
+@pytest.mark.parametrize(
+    "handle", [pytest.param(one, marks=[pytest.mark.slow] if one in TAKE_LONG else []) for one in COMPARISONS]
+)
 def test_a_claim_runs_in_its_smallest_size(handle: str) -> None:
     claim = COMPARISONS[handle].smallest()
     found = claim.measure()
