@@ -49,13 +49,9 @@ class ArCHer(LanguageAgent):
 
     ``total_timesteps`` counts turns that the environment answered.
 
-    Success on GuessMyCity after 1,536 games, each setting changed alone (``archer-settings-v1``): its row's settings
-    26%, from about 11% at first; a first policy that does not know the game 0%; one actor step in place of four 17%,
-    eight 21%; a learning rate of 1e-4 in place of 2.5e-4 20%; a quarter of the batch or of the critics' steps 26%; a
-    tenth of their learning rate 28%; the token baseline 27%; no warm-up 32%. These are means of three seeds, hints
-    where to look and no verdicts: of two settings that are alike, three runs come out apart from three one time in ten.
-    After 2,560 games it comes out behind PPO on whole games (``dialogues-v1``). Others, too, find that the published
-    settings do not raise the reward (issue 20 of the authors' code).
+    Its settings, each changed alone, are compared in ``docs/results/archer-settings-v1``, and the agent with others in
+    ``docs/results/dialogues-v1``. Others, too, find that the published settings do not raise the reward (issue 20 of
+    the authors' code).
 
     Departures: turns are drawn by whole episodes, so that a single pass reads all turns of one. u' is said once an
     iteration and not for each step, because the policy does not change while the critics learn. One causal encoder
