@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def ignore(infos: list[dict[str, Any]]) -> bool:
-    """Environment steps that nobody counts."""
+    """Does not count environment steps."""
     return True
 
 
@@ -77,7 +77,7 @@ class Context:
         """The same under the policy as it was when training began.
 
         Raises:
-            ValueError: no component has ``needs = ("logp_ref",)``, so that nobody kept it.
+            ValueError: no component has ``needs = ("logp_ref",)``, so that no reference was kept.
         """
         if "logp_ref" not in self.providers:
             raise ValueError('no reference is kept: a component that scores by it has needs = ("logp_ref",)')

@@ -52,7 +52,7 @@ class Tracker:
         self.typical = 0.5
 
     def measure(self, seeds: Sequence[int], successes: np.ndarray, count: int) -> None:
-        """Begins each problem with what came of ``count`` completions, ``successes`` ``[n]`` of them correct.
+        """Initialises each problem from ``count`` completions, ``successes`` ``[n]`` of them correct.
 
         alpha = N (s + 1/2) / (n + 1) and beta = N (n - s + 1/2) / (n + 1), N = 1 / (1 - floor); without any
         completions both are 1/2. As in the authors' code.

@@ -71,7 +71,7 @@ CLAIM = Comparison(
     ours="stream-x",
     baselines=("A2C, batch 1", "stream-x without ObGD"),
     seeds=5,
-    premise=Premise("The tasks can be learnt in so few steps, by somebody", (BY_TASK,)),
+    premise=Premise("At least one condition learns the tasks in so few steps", (BY_TASK,)),
     estimate=estimate,
     details=details,
 )

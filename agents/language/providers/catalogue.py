@@ -42,7 +42,7 @@ SUPPLIES = {
 
 
 def check_needs(needs: Collection[str], *, of: str) -> None:
-    """Raises ``ValueError`` if ``of`` (such as ``"method 'grpo'"``) needs what nobody supplies."""
+    """Raises ``ValueError`` if ``of`` (such as ``"method 'grpo'"``) needs what no provider supplies."""
     for need in sorted(set(needs) - set(PROVIDERS)):
         raise ValueError(
             f"{of} needs {need!r}, which PolicyGradient does not supply: {unknown('need', need, PROVIDERS)}"
@@ -53,7 +53,7 @@ def load(needs: Collection[str]) -> "dict[str, Provider]":
     """A provider for each of ``needs``, by name, in the order in which they supply; names of one class share an object.
 
     Raises:
-        ValueError: a name that nobody supplies.
+        ValueError: a name that no provider supplies.
     """
     check_needs(needs, of="a component")
     made: dict[str, Provider] = {}
