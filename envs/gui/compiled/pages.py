@@ -1,0 +1,160 @@
+"""What is on the screen: the page is built, laid out and scrolled, and the nodes that can be seen are listed."""
+
+from ...driving.compiled import compiled
+from ..ui import HEIGHT, KEYBOARD, LEAST_VISIBLE, STATUS, WIDTH
+from . import memory as w
+from . import nodes as nd
+from . import roles as r
+from .acting import APP, BODY, BUTTONS, FOCUS, TITLE, VIEW, top
+from .machine import run
+from .memory import size
+from .nodes import node
+from .pool import APP_COUNT, APP_SIZE, APPS, EMPTY, ICON_SPINNER, KEYS, LOADING_TEXT, VIEWS
+from .widgets import line
+
+
+@compiled
+def refresh(m, f, code, pool):  # type: ignore[no-untyped-def]
+    """Builds what is on the screen now."""
+    m[w.NODE_COUNT] = m[w.PAGE_SHOWN] = m[w.DIALOG_SHOWN] = m[w.FIELD_COUNT] = m[w.ENTER_UNIT] = 0
+    m[w.SWIPE_LEFT] = m[w.SWIPE_RIGHT] = 0
+    m[w.TITLE] = pool[EMPTY]
+    if m[w.LOADING]:
+        place = node(m, f, r.SPINNER, pool[LOADING_TEXT], 42.0, 84.0, 66.0, 108.0)
+        m[place + nd.ICON] = pool[ICON_SPINNER]
+        m[w.SHOWN], m[w.PAGE_SHOWN] = place, 1
+        return
+    f[w.Y], f[w.PAGE_TOP], f[w.PAGE_BOTTOM] = 3.0, STATUS, HEIGHT
+    if m[w.STACKED]:
+        _app_page(m, f, code, pool)
+    else:
+        _home(m, f, pool)
+    lay_out(m, f)
+    if m[w.STACKED] and m[top(m) + FOCUS] >> 3:
+        keyboard(m, f, pool)
+    if m[w.HAS_DIALOG]:
+        _dialog(m, f, pool)
+
+
+@compiled
+def _app_page(m, f, code, pool):  # type: ignore[no-untyped-def]
+    screen = top(m)
+    m[w.PAGE_COLOUR] = pool[pool[APPS] + APP_SIZE * m[screen + APP] + 1]
+    m[w.SP] = 0
+    run(m, f, code, pool, pool[pool[VIEWS] + m[screen + VIEW]])
+    focus, found = (m[screen + FOCUS] >> 3) - 1, False
+    for k in range(m[w.FIELD_COUNT]):
+        found = found or m[w.FIELDS + k] == focus
+    if not found:
+        m[screen + FOCUS] = w.INT
+
+
+@compiled
+def _home(m, f, pool):  # type: ignore[no-untyped-def]
+    """App icons, three a line."""
+    n = 0
+    for app in range(pool[APP_COUNT]):
+        entry = pool[APPS] + APP_SIZE * app
+        if pool[entry + 3]:
+            x, y = 6.0 + 34.0 * (n % 3), 62.0 + 40.0 * (n // 3)
+            place = node(m, f, r.APP, pool[entry], x, y, x + 28.0, y + 36.0)
+            m[place + nd.COLOUR], m[place + nd.ICON] = pool[entry + 1], pool[entry + 2]
+            m[place + nd.TAP], m[place + nd.CAPTURED], m[place + nd.FIXED] = nd.LAUNCH, app, 1
+            n += 1
+
+
+@compiled
+def longest_scroll(f):  # type: ignore[no-untyped-def]
+    """How far the column can be scrolled."""
+    return max(0.0, f[w.Y] + 4.0 - (f[w.PAGE_BOTTOM] - f[w.PAGE_TOP]))
+
+
+@compiled
+def lay_out(m, f):  # type: ignore[no-untyped-def]
+    """Scrolls the column, keeping a focused field in view, and lists the visible nodes, clipped."""
+    s = max(m[w.STACKED] - 1, 0)
+    scroll = f[s] if m[w.STACKED] else 0.0
+    if m[w.STACKED] and m[top(m) + FOCUS] >> 3:
+        f[w.PAGE_BOTTOM] = HEIGHT - KEYBOARD
+        for i in range(m[w.NODE_COUNT]):
+            if m[w.NODES + w.NODE_SIZE * i + nd.FOCUSED]:
+                box = w.BOXES + 6 * i
+                lowest = f[box + 3] + 4.0 - (f[w.PAGE_BOTTOM] - f[w.PAGE_TOP])
+                scroll = min(max(scroll, lowest), f[box + 1])
+    scroll = min(max(scroll, 0.0), longest_scroll(f))
+    f[s] = scroll
+    shift = f[w.PAGE_TOP] - scroll
+    n = 0
+    for i in range(m[w.NODE_COUNT]):
+        if m[w.NODES + w.NODE_SIZE * i + nd.FIXED] == 1:
+            m[w.SHOWN + n] = w.NODES + w.NODE_SIZE * i
+            n += 1
+    for i in range(m[w.NODE_COUNT]):
+        place, box = w.NODES + w.NODE_SIZE * i, w.BOXES + 6 * i
+        if m[place + nd.FIXED] == 0:
+            f[box + 1] += shift
+            f[box + 3] += shift
+            f[box + 4], f[box + 5] = max(f[box + 1], f[w.PAGE_TOP]), min(f[box + 3], f[w.PAGE_BOTTOM])
+            if f[box + 5] - f[box + 4] >= min(LEAST_VISIBLE, f[box + 3] - f[box + 1]):
+                m[w.SHOWN + n] = place
+                n += 1
+    m[w.PAGE_SHOWN] = n
+
+
+@compiled
+def _shown(m, place):  # type: ignore[no-untyped-def]
+    """One more node that can be seen: of the page, or of the dialog over it."""
+    m[w.SHOWN + m[w.PAGE_SHOWN] + m[w.DIALOG_SHOWN]] = place
+    if m[w.DIALOG_SHOWN] or m[place + nd.ROLE] == r.DIALOG:
+        m[w.DIALOG_SHOWN] += 1
+    else:
+        m[w.PAGE_SHOWN] += 1
+
+
+@compiled
+def _dialog(m, f, pool):  # type: ignore[no-untyped-def]
+    body = m[w.DIALOG + BODY]
+    i, n, lines = 0, size(m, pool, body), 0
+    first = m[w.NODE_COUNT]
+    box_node = node(m, f, r.DIALOG, m[w.DIALOG + TITLE], 5.0, 0.0, WIDTH - 5.0, 0.0)
+    _shown(m, box_node)
+    while i < n:
+        i = line(m, pool, body, i, 23)
+        if m[w.SCRATCH_LENGTH]:
+            _shown(m, node(m, f, r.TEXT, w.take_text(m), 10.0, 0.0, WIDTH - 10.0, 0.0))
+            lines += 1
+    height = 40.0 + 9.5 * lines
+    y = (HEIGHT - height) / 2
+    _vertical(f, first, y, y + height)
+    for k in range(lines):
+        _vertical(f, first + 1 + k, y + 16.0 + 9.5 * k, y + 25.5 + 9.5 * k)
+    buttons = 0
+    while buttons < 4 and m[w.DIALOG + BUTTONS + buttons] != w.NONE:
+        buttons += 1
+    width = (WIDTH - 16.0) / buttons
+    for k in range(buttons):
+        x = 8.0 + k * width
+        text = m[w.DIALOG + BUTTONS + k]
+        place = node(m, f, r.BUTTON, text, x + 1.0, y + height - 19.0, x + width - 1.0, y + height - 4.0)
+        m[place + nd.LOOK] = r.PLAIN if k == 0 and buttons > 1 else r.PRIMARY
+        m[place + nd.TAP], m[place + nd.CAPTURED] = nd.ANSWER, k
+        _shown(m, place)
+
+
+@compiled
+def _vertical(f, i, y0, y1):  # type: ignore[no-untyped-def]
+    box = w.BOXES + 6 * i
+    f[box + 1], f[box + 3], f[box + 4], f[box + 5] = y0, y1, y0, y1
+
+
+@compiled
+def keyboard(m, f, pool):  # type: ignore[no-untyped-def]
+    """The keys under a page whose field is focused."""
+    _shown(m, node(m, f, r.KEYBOARD, pool[EMPTY], 0.0, HEIGHT - KEYBOARD, WIDTH, HEIGHT))
+    keys = pool[KEYS]
+    for k in range(pool[keys]):
+        start = keys + 1 + 6 * k
+        place = node(m, f, r.KEY, pool[start], pool[start + 2] / 1e6, pool[start + 3] / 1e6, pool[start + 4] / 1e6,
+                     pool[start + 5] / 1e6)  # fmt: skip
+        m[place + nd.TAP], m[place + nd.CAPTURED] = nd.KEY, pool[start + 1]
+        _shown(m, place)
