@@ -1,6 +1,6 @@
 """Operations of declarations: what they change in the phone's state, its screens and its dialog."""
 
-from ...driving.compiled import compiled
+from .jit import compiled, inlined
 from . import memory as w
 from .pool import EMPTY, TABLES
 from . import opcodes as op
@@ -14,7 +14,7 @@ TITLE, BODY, BUTTONS, UNITS, INTERRUPT, ENV = 0, 1, 2, 6, 10, 16
 """Words of a dialog: two texts, up to four buttons (texts, and the numbers of their units), the locals."""
 
 
-@compiled
+@inlined
 def top(m):  # type: ignore[no-untyped-def]
     """Where the topmost screen stands in memory."""
     return w.SCREENS + w.SCREEN_SIZE * (m[w.STACKED] - 1)
@@ -25,7 +25,7 @@ def _set(m, pool, app, k, value):  # type: ignore[no-untyped-def]
     m[w.ROOTS + app] = changed(m, pool, m[w.ROOTS + app], k, value)
 
 
-@compiled
+@inlined
 def _field(m, pool, app, k):  # type: ignore[no-untyped-def]
     return at(m, pool, m[w.ROOTS + app] >> 3, 1 + k)
 
@@ -39,7 +39,7 @@ def _set_table(m, pool, table, rows):  # type: ignore[no-untyped-def]
     _set(m, pool, pool[start], pool[start + 1], rows)
 
 
-@compiled
+@inlined
 def _rows(m, pool, table):  # type: ignore[no-untyped-def]
     start = pool[TABLES] + 3 * table
     return _field(m, pool, pool[start], pool[start + 1])

@@ -3,7 +3,7 @@
 Cheney's copying collector (1970), but depth first, since headers do not say whether a text, a list or a record follows.
 """
 
-from ...driving.compiled import compiled
+from .jit import compiled
 from . import memory as w
 from .memory import fields
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...driving.compiled import compiled
+from .jit import compiled, inlined
 from . import memory as w
 from .pool import FIRST_NAMES, LAST_NAMES, STREET_KINDS, STREET_NAMES
 from . import opcodes as op
@@ -15,7 +15,7 @@ _MIX_2 = np.uint64(0x94D049BB133111EB)
 CENTS = (0, 49, 50, 95, 99)
 
 
-@compiled
+@inlined
 def mixed(x):  # type: ignore[no-untyped-def]
     """SplitMix64's finaliser."""
     x = (x ^ (x >> np.uint64(30))) * _MIX_1
@@ -29,7 +29,7 @@ def child(key, number):  # type: ignore[no-untyped-def]
     return np.int64(mixed(np.uint64(key) ^ mixed(np.uint64(number + 1) * _GAMMA)))
 
 
-@compiled
+@inlined
 def word(m):  # type: ignore[no-untyped-def]
     """The next 64 bits."""
     x = np.uint64(m[w.KEY]) + _GAMMA
@@ -37,7 +37,7 @@ def word(m):  # type: ignore[no-untyped-def]
     return mixed(x)
 
 
-@compiled
+@inlined
 def below(m, n):  # type: ignore[no-untyped-def]
     """An integer from 0 to ``n - 1``."""
     return np.int64((word(m) >> np.uint64(32)) * np.uint64(n) >> np.uint64(32))

@@ -300,11 +300,18 @@ class Expressions:
         made, kind = known.scope.records[name]
         given = {str(one.arg): one.value for one in node.keywords}
         fields = made.__dataclass_fields__  # type: ignore[attr-defined]
+        in_order = list(given) == [one for one in fields if one in given]
+        if not in_order:  # what is given is drawn in the order in which it is given
+            for i, value in enumerate(given.values()):
+                self.tree(value, known.reserving(i))
+                self.to.emit(op.STORE, known.next + i)
         for one, declared in fields.items():
-            if one in given:
+            if one not in given:
+                self.to.emit(op.CONST, self.to.value(declared.default))
+            elif in_order:
                 self.tree(given[one], known)
             else:
-                self.to.emit(op.CONST, self.to.value(declared.default))
+                self.to.emit(op.LOAD, known.next + list(given).index(one))
         self.to.emit(op.TAKE_RECORD, self.to.type(f"{kind.app}.{name}", fields), len(fields))
 
     def _own_function(self, node: ast.Call, name: str, known: Known) -> None:

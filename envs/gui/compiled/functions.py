@@ -1,6 +1,6 @@
 """The functions of expressions; what each does stands in :mod:`tiltyard.envs.gui.declare.functions`."""
 
-from ...driving.compiled import compiled
+from .jit import compiled, inlined
 from . import memory as w
 from . import opcodes as op
 from .memory import at, character, column, compare, equal, item, new_list, part, put, put_int, put_text, size, sort, truth
@@ -8,7 +8,7 @@ from .operators import contains
 from .stack import pop, push, push_bool
 
 
-@compiled
+@inlined
 def space(c):  # type: ignore[no-untyped-def]
     """Whether a character is white space."""
     return c == 32 or 9 <= c <= 13

@@ -1,6 +1,6 @@
 """The machine that runs bytecode: a stack of values, 64 locals, and one function a group of instructions."""
 
-from ...driving.compiled import compiled
+from .jit import compiled
 from . import memory as w
 from .pool import EMPTY
 from . import opcodes as op

@@ -9,7 +9,7 @@ phones share. Values are never changed in place, so that states may share parts 
     record  [type, values ...]     (``pool[TYPES + type]`` says how many)
 """
 
-from ...driving.compiled import compiled  # one way of compiling for all
+from .jit import compiled, inlined
 from .pool import TYPES
 
 NONE, INT, BOOL, TEXT, LIST, RECORD, UNSET = range(7)
@@ -50,32 +50,32 @@ _FNV_START = -3750763034362895579  # 14695981039346656037 as a signed word
 _FNV_PRIME = 1099511628211
 
 
-@compiled
+@inlined
 def at(m, pool, p, k):  # type: ignore[no-untyped-def]
     """The ``k``-th word of what stands at address ``p``."""
     return m[p + k] if p >= 0 else pool[~p + k]
 
 
-@compiled
+@inlined
 def size(m, pool, value):  # type: ignore[no-untyped-def]
     """Characters of a text, values of a list."""
     p = value >> 3
     return m[p] if p >= 0 else pool[~p]
 
 
-@compiled
+@inlined
 def character(m, pool, p, i):  # type: ignore[no-untyped-def]
     """A character of the text at an address."""
     return (at(m, pool, p, TEXT_HEADER + (i >> 3)) >> ((i & 7) << 3)) & 255
 
 
-@compiled
+@inlined
 def item(m, pool, value, i):  # type: ignore[no-untyped-def]
     """A value of a list."""
     return at(m, pool, value >> 3, 1 + i)
 
 
-@compiled
+@inlined
 def alloc(m, n):  # type: ignore[no-untyped-def]
     """Room for ``n`` words; a full heap is a fault, and what is written then goes nowhere that counts."""
     p = m[TOP]
@@ -86,7 +86,7 @@ def alloc(m, n):  # type: ignore[no-untyped-def]
     return p
 
 
-@compiled
+@inlined
 def truth(m, pool, value):  # type: ignore[no-untyped-def]
     """Whether a value counts as true, as in Python."""
     tag = value & 7
@@ -141,7 +141,7 @@ def equal(m, pool, a, b):  # type: ignore[no-untyped-def]
     return True
 
 
-@compiled
+@inlined
 def fields(pool, kind):  # type: ignore[no-untyped-def]
     """How many fields records of a type have."""
     return pool[pool[TYPES] + 2 * kind]
@@ -164,7 +164,7 @@ def compare(m, pool, a, b):  # type: ignore[no-untyped-def]
 # -- texts ---------------------------------------------------------------------------------------------------------------
 
 
-@compiled
+@inlined
 def put(m, c):  # type: ignore[no-untyped-def]
     """A character more on the scratch pad."""
     n = m[SCRATCH_LENGTH]

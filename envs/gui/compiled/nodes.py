@@ -1,6 +1,6 @@
 """The table of what is on a page: one row of words and one box an element."""
 
-from ...driving.compiled import compiled
+from .jit import compiled, inlined
 from . import memory as w
 from .pool import UNIT_SIZE, UNITS
 
@@ -29,7 +29,7 @@ def node(m, f, role, text, x0, y0, x1, y1):  # type: ignore[no-untyped-def]
     return place
 
 
-@compiled
+@inlined
 def box_of(place):  # type: ignore[no-untyped-def]
     """Where the box of a node stands: x0, y0, x1, y1, and the upper and lower end of what can be seen."""
     return w.BOXES + 6 * ((place - w.NODES) // w.NODE_SIZE)

@@ -1,6 +1,6 @@
 """Operators of expressions on values."""
 
-from ...driving.compiled import compiled
+from .jit import compiled
 from . import memory as w
 from .pool import FIELD_NAMES, TYPES
 from . import opcodes as op

@@ -1,6 +1,6 @@
 """What is on the screen: the page is built, laid out and scrolled, and the nodes that can be seen are listed."""
 
-from ...driving.compiled import compiled
+from .jit import compiled, inlined
 from ..ui import HEIGHT, KEYBOARD, LEAST_VISIBLE, STATUS, WIDTH
 from . import memory as w
 from . import nodes as nd
@@ -63,7 +63,7 @@ def _home(m, f, pool):  # type: ignore[no-untyped-def]
             n += 1
 
 
-@compiled
+@inlined
 def longest_scroll(f):  # type: ignore[no-untyped-def]
     """How far the column can be scrolled."""
     return max(0.0, f[w.Y] + 4.0 - (f[w.PAGE_BOTTOM] - f[w.PAGE_TOP]))
@@ -141,7 +141,7 @@ def _dialog(m, f, pool):  # type: ignore[no-untyped-def]
         _shown(m, place)
 
 
-@compiled
+@inlined
 def _vertical(f, i, y0, y1):  # type: ignore[no-untyped-def]
     box = w.BOXES + 6 * i
     f[box + 1], f[box + 3], f[box + 4], f[box + 5] = y0, y1, y0, y1

@@ -1,10 +1,10 @@
 """The machine's stack of values."""
 
-from ...driving.compiled import compiled
+from .jit import inlined
 from . import memory as w
 
 
-@compiled
+@inlined
 def push(m, value):  # type: ignore[no-untyped-def]
     """A value more."""
     n = m[w.SP]
@@ -15,14 +15,14 @@ def push(m, value):  # type: ignore[no-untyped-def]
     m[w.SP] = n + 1
 
 
-@compiled
+@inlined
 def pop(m):  # type: ignore[no-untyped-def]
     """The last value."""
     m[w.SP] -= 1
     return m[w.STACK + m[w.SP]]
 
 
-@compiled
+@inlined
 def push_bool(m, yes):  # type: ignore[no-untyped-def]
     """True or false."""
     push(m, w.TRUE if yes else w.FALSE)

@@ -1,6 +1,6 @@
 """Elements of a page: the instructions that declared widgets become; boxes as :mod:`tiltyard.envs.gui.ui` lays them out."""
 
-from ...driving.compiled import compiled
+from .jit import compiled, inlined
 from ..ui import BAR, LINE_CHARS, MARGIN, STATUS, WIDTH
 from . import memory as w
 from .pool import BACK_TEXT, CLEAR_TEXT, EMPTY, ICON_BACK, ICON_CLOSE, ICON_MINUS, ICON_PLUS, LESS_TEXT, MORE_TEXT, ROWS
@@ -13,7 +13,7 @@ from .nodes import captures, node
 from .stack import pop
 
 
-@compiled
+@inlined
 def icon_of(m, pool, text):  # type: ignore[no-untyped-def]
     """The number of the icon that a text names, 1 added."""
     return at(m, pool, text >> 3, 2) if text & 7 == w.TEXT else 0
@@ -257,6 +257,6 @@ def line(m, pool, text, i, width):  # type: ignore[no-untyped-def]
     return i
 
 
-@compiled
+@inlined
 def _blank(c):  # type: ignore[no-untyped-def]
     return c == 32 or 9 <= c <= 13

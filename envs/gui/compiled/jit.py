@@ -1,0 +1,44 @@
+"""How the compiled phone is compiled: as :mod:`tiltyard.envs.driving.compiled`, without counting references to arrays.
+
+No function of the phone makes or keeps an array, so nothing has to be counted, which would cost more than the work.
+"""
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar, cast
+
+from numba import config, njit
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _stamp() -> str:
+    """A digest of all sources that end up in compiled code."""
+    digest = hashlib.sha256()
+    here = Path(__file__).parent
+    for path in sorted([*here.glob("*.py"), *here.parent.glob("*.py")]):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+_STAMP = _stamp()
+
+
+def _made(function: Any, **options: Any) -> Any:
+    if config.DISABLE_JIT:
+        return function
+    dispatcher: Any = njit(cache=True, nogil=True, error_model="numpy", _nrt=False, **options)(function)
+    dispatcher._cache._cache_file._source_stamp = _STAMP
+    return dispatcher
+
+
+def compiled(function: Callable[P, T]) -> Callable[P, T]:
+    """Compiles a function at its first call; the disk cache is stamped with all sources, not with its own alone."""
+    return cast(Callable[P, T], _made(function))
+
+
+def inlined(function: Callable[P, T]) -> Callable[P, T]:
+    """The same for a small function, which becomes part of those that call it."""
+    return cast(Callable[P, T], _made(function, forceinline=True))
