@@ -57,14 +57,15 @@ class Template:
         name: unique, lower case with underscores.
         level: 1, 2 or 3.
         apps: keys of the apps it needs.
-        make: ``(rng, state) -> Goal``; it may first prepare ``state`` (the initial state) in place.
+        make: ``(rng, state, wordings="all") -> Goal``; it may first prepare ``state`` (the initial state) in place.
+            Of the wordings all may be drawn, or the "first" (all but the last), or the "last".
         weight: how often it is drawn, relative to the others of its level.
     """
 
     name: str
     level: int
     apps: tuple[str, ...]
-    make: Callable[[np.random.Generator, State], Goal]
+    make: Callable[..., Goal]
     weight: float = 1.0
 
 
