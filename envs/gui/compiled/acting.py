@@ -4,11 +4,12 @@ from .jit import compiled, inlined
 from . import memory as w
 from .pool import EMPTY, TABLES
 from . import opcodes as op
+from .drawing import below
 from .memory import at, changed, column, item, new_list, size, sort, swapped
 from .operators import field_number, number_of
-from .stack import pop
+from .stack import pop, push
 
-APP, VIEW, ARG, ERROR, FOCUS, DRAFTS = range(6)
+APP, VIEW, ARG, ERROR, FOCUS, FAILED, DRAFTS = range(7)
 """Words of a screen; the rest are its drafts."""
 TITLE, BODY, BUTTONS, UNITS, INTERRUPT, ENV = 0, 1, 2, 6, 10, 16
 """Words of a dialog: two texts, up to four buttons (texts, and the numbers of their units), the locals."""
@@ -61,7 +62,9 @@ def push_screen(m, f, pool, app, view, arg):  # type: ignore[no-untyped-def]
     for k in range(w.SCREEN_SIZE):
         m[place + k] = w.UNSET
     m[place + APP], m[place + VIEW], m[place + ARG] = app, view, arg
-    m[place + ERROR], m[place + FOCUS] = pool[EMPTY], w.INT
+    m[place + ERROR], m[place + FOCUS], m[place + FAILED] = pool[EMPTY], w.INT, w.FALSE
+    if m[w.FAILING] == view + 1:
+        m[place + FAILED], m[w.FAILING] = w.TRUE, 0
     f[m[w.STACKED] - 1] = 0.0
     m[w.LOADING] = delay(m, view)
 
@@ -116,6 +119,8 @@ def operate(m, f, pool, kind, a, b):  # type: ignore[no-untyped-def]
                 m[w.FIRST_STATE + k] = m[w.ROOTS + k]
             else:
                 m[w.WANTED + k], m[w.ROOTS + k] = m[w.ROOTS + k], m[w.FIRST_STATE + k]
+    elif kind == op.WORDING:
+        push(m, (a - 1 if m[w.LAST_WORDING] else below(m, a - 1)) << 3 | w.INT)
     elif kind == op.REGISTER:
         m[a] = pop(m)
     else:

@@ -3,10 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+import numpy.typing as npt
+
 from .. import words
+from ..apps.system import ADVERTS, BANNER, CORRECTIONS, FAILED, NOTICES, POPUPS, RETRY, SPONSORED
+from ..commands import VERBS, parse
 from ..declare.app import App, Tasks
 from ..declare.functions import TEXT
 from ..declare.interpreter import Program
+from ..declare.operations import Ask
+from ..keyboards import ENTER, FULL, Key
 from ..render import ICON_INDEX
 from . import memory as w
 from . import opcodes as op
@@ -23,11 +30,12 @@ TEXTS = {
 }  # fmt: skip
 ICONS = {
     p.ICON_BACK: "back", p.ICON_CLOSE: "close", p.ICON_MINUS: "minus", p.ICON_PLUS: "plus",
-    p.ICON_SPINNER: "spinner", p.ICON_ENTER: "enter",
+    p.ICON_SPINNER: "spinner", p.ICON_ENTER: "enter", p.ICON_INFO: "info",
 }  # fmt: skip
 TABLES = {
     p.FIRST_NAMES: words.FIRST, p.LAST_NAMES: words.LAST, p.STREET_NAMES: words.STREETS, p.STREET_KINDS: words.KINDS,
 }  # fmt: skip
+_ENTER = Key("enter", "", ENTER, "", "enter")
 _OF_APP = (op.FIELD_OF, op.ROOT, op.SET, op.SET_NAMED, op.CLEAR)
 _OF_TABLE = (op.INSERT, op.DELETE_ROW)
 
@@ -39,6 +47,7 @@ class TaskCode:
     start: int
     needs: int
     tasks: Tasks
+    apps: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -68,6 +77,11 @@ def image(programs: Mapping[str, Program], tasks: Sequence[tuple[str, Tasks]]) -
     return _Maker(programs, declared).image(tasks)
 
 
+def key_boxes() -> npt.NDArray[np.float64]:
+    """Boxes of all keys of the keyboard's pages ``[4 n]``, the enter key last on each."""
+    return np.array([side for page in FULL.values() for key in (*page, _ENTER) for side in key.box])
+
+
 class _Maker:
     def __init__(self, programs: Mapping[str, Program], declared: Mapping[str, App]) -> None:
         self.to = Assembly()
@@ -91,7 +105,9 @@ class _Maker:
             needs.append(self.needs(start))
         pool[p.VIEWS], pool[p.NEEDS] = self.to.table(codes), self.to.table(needs)
         pool[p.DATA] = self.to.table([self._data(key) for key in self.declared])
+        self._dialogs()
         made = tuple(self._task(key, one) for key, one in tasks)
+        pool[p.TASKS] = self.to.table(word for one in made for word in self._task_words(one))
         code, words_ = self.to.finished()
         return Image(code, words_, made, tuple(self.declared), dict(self.views.views), dict(self.to.types))
 
@@ -99,8 +115,57 @@ class _Maker:
         return Known(self.programs[key].place)
 
     def _app(self, app: App) -> list[int]:
-        hidden = bool(getattr(app, "hidden", False))
-        return [self.to.value(app.name), app.colour, ICON_INDEX.get(app.icon, -1) + 1, int(not hidden)]
+        return [self.to.value(app.name), app.colour, ICON_INDEX.get(app.icon, -1) + 1, int(not app.hidden)]
+
+    def _dialogs(self) -> None:
+        """What comes by itself: dialogs, banners, notifications, corrected words; and the keyboard."""
+        pool, known = self.to.pool, self._known("system")
+        pool[p.POPUPS] = self.to.table([self._asking(ask, known) for ask in POPUPS.values()])
+        pool[p.POPUP_COUNT] = len(POPUPS)
+        entries = []
+        for name, icon in ADVERTS.items():
+            titled = replace(BANNER, title=name)
+            entries += [self._asking(titled, known), self.to.value(name), ICON_INDEX[icon] + 1]
+        pool[p.ADVERTS], pool[p.ADVERT_COUNT] = self.to.table(entries), len(ADVERTS)
+        texts = known.scope.texts
+        for place, text in ((p.FAILED_TEXT, FAILED), (p.RETRY_TEXT, RETRY), (p.SPONSORED_TEXT, SPONSORED)):
+            pool[place] = self.to.value(texts.get(text, text))
+        pool[p.NOTICES] = self.to.table([self.to.value(texts.get(one, one)) for one in NOTICES])
+        pool[p.NOTICE_COUNT] = len(NOTICES)
+        pool[p.CORRECTIONS] = self.to.table(self.to.value(one) for pair in CORRECTIONS.items() for one in pair)
+        pool[p.CORRECTION_COUNT] = len(CORRECTIONS)
+        pool[p.UNREADABLE_TEXT] = self.to.value(parse("", VERBS).text)
+        pool[p.KEYS] = self.to.table(self._keyboard())
+        views = [app for app, _ in self.views.views]
+        apps = list(self.declared)
+        pool[p.FIRST_VIEWS] = self.to.table(views.index(app) for app in apps)
+        pool[p.VIEW_COUNTS] = self.to.table(views.count(app) for app in apps)
+        shown = [i for i, app in enumerate(self.declared.values()) if not app.hidden]
+        pool[p.SHOWN_APPS], pool[p.SHOWN_COUNT] = self.to.table(shown), len(shown)
+
+    def _asking(self, ask: Ask, known: Known) -> int:
+        start = self.to.here
+        self.views.operations(ask, known)
+        self.to.emit(op.HALT, 1)
+        return start
+
+    def _keyboard(self) -> list[int]:
+        """For each page the number of its first key and how many it has, then all keys."""
+        pages = [[self._key(key) for key in (*page, _ENTER)] for page in FULL.values()]
+        ends = np.cumsum([len(page) for page in pages]).tolist()
+        starts = [word for page, end in zip(pages, ends, strict=True) for word in (end - len(page), len(page))]
+        return [*starts, *(word for page in pages for key in page for word in key)]
+
+    def _key(self, key: Key) -> list[int]:
+        types = 0 if not key.types else ord(key.types) + 1
+        page = list(FULL).index(key.page) + 1 if key.page else 0
+        icon = ICON_INDEX[key.icon] + 1 if key.icon else 0
+        return [self.to.value(key.text), types if key is not _ENTER else -1, page, icon]
+
+    def _task_words(self, one: TaskCode) -> list[int]:
+        apps = list(self.declared)
+        needed = [apps.index(app) for app in one.apps]
+        return [one.start, one.needs, int(one.tasks.infeasible), *needed, *[-1] * (p.TASK_SIZE - 3 - len(needed))]
 
     def needs(self, start: int) -> int:
         """The apps whose state is read or changed by the code from here on, a bit each."""
@@ -149,14 +214,15 @@ class _Maker:
             self.to.emit(op.STORE, known.next)
             known = known.binding(name, kind)
         self.views.operations(tasks.prepare, known)
-        self._one_of(tasks.wordings, known)
+        self.to.emit(op.WORDING, len(tasks.wordings))
+        self._by_number(tasks.wordings, known)
         self.to.emit(op.REGISTER, w.GOAL)
         self._asked(tasks, known)
         self.to.emit(op.BRANCH, 0)
         self.views.operations(tasks.wanted, known)
         self.to.emit(op.BRANCH, 1)
         self.to.emit(op.HALT, 1)
-        return TaskCode(start, self.needs(start), tasks)
+        return TaskCode(start, self.needs(start), tasks, tasks.apps or (key,))
 
     def _asked(self, tasks: Tasks, known: Known) -> None:
         for text in tasks.asked:
@@ -164,14 +230,17 @@ class _Maker:
             self.to.emit(op.TO_TEXT)
         self.to.emit(op.TAKE_LIST, len(tasks.asked))
         self.to.emit(op.REGISTER, w.ASKED)
-        answer = str(getattr(tasks, "answer", ""))
-        self.views.text(f"text({answer})" if answer else "''", known)
+        self.views.text(f"text({tasks.answer})" if tasks.answer else "''", known)
         self.to.emit(op.REGISTER, w.WANTED_ANSWER)
 
     def _one_of(self, texts: Sequence[str], known: Known) -> None:
         """One of several texts: which is drawn first, then it is filled in."""
         self.to.emit(op.CONST, self.to.value(tuple(range(len(texts)))))
         self.to.emit(op.PICK)
+        self._by_number(texts, known)
+
+    def _by_number(self, texts: Sequence[str], known: Known) -> None:
+        """The text whose number is on the stack."""
         self.to.emit(op.STORE, known.next)
         inner = known.reserving(1)
         ends = []

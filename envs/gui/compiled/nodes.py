@@ -7,8 +7,8 @@ from .pool import UNIT_SIZE, UNITS
 ROLE, TEXT, DETAIL, CHECKED, FOCUSED, DISABLED, ICON, LOOK, COLOUR, TAP, HOLD, DROP, TARGET, FIXED = range(14)
 """Words of a node; those after them are locals that its operations need."""
 CAPTURED = 14
-NOTHING, BACK, FOCUS_ON, CLEAR_FIELD, LAUNCH, KEY, ENTER, ANSWER = range(-1, -9, -1)
-"""What a tap does where it does not run a unit; ``DETAIL_ARGUMENT`` of it stands in ``HOLD``."""
+NOTHING, BACK, FOCUS_ON, CLEAR_FIELD, LAUNCH, KEY, ANSWER, FOLLOW, TEMPT, RETRY = range(-1, -11, -1)
+"""What a tap does where it does not run a unit; on what stands in the first captured word."""
 
 
 @compiled

@@ -34,8 +34,8 @@ GROUP = 32
 # 5: operations on the phone (acting.operate).
 (
     SET, SET_NAMED, SET_ROW, SET_DRAFT, INSERT, DELETE_ROW, CLEAR, ERROR, PUSH, POP_SCREENS, POP_TO, ASK, REWIND, SET_ROOT,
-    REGISTER, BRANCH,
-) = range(5 * GROUP, 5 * GROUP + 16)  # fmt: skip
+    REGISTER, BRANCH, WORDING,
+) = range(5 * GROUP, 5 * GROUP + 17)  # fmt: skip
 
 # 6: elements of a page (widgets.show).
 (

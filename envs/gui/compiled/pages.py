@@ -1,16 +1,34 @@
 """What is on the screen: the page is built, laid out and scrolled, and the nodes that can be seen are listed."""
 
 from .jit import compiled, inlined
-from ..ui import HEIGHT, KEYBOARD, LEAST_VISIBLE, STATUS, WIDTH
+from ..ui import BAR, HEIGHT, KEYBOARD, LEAST_VISIBLE, MARGIN, STATUS, WIDTH
 from . import memory as w
 from . import nodes as nd
 from . import roles as r
-from .acting import APP, BODY, BUTTONS, FOCUS, TITLE, VIEW, top
+from .acting import APP, BODY, BUTTONS, FAILED, FOCUS, TITLE, VIEW, top
 from .machine import run
 from .memory import size
 from .nodes import node
-from .pool import APP_COUNT, APP_SIZE, APPS, EMPTY, ICON_SPINNER, KEYS, LOADING_TEXT, VIEWS
-from .widgets import line
+from .phones import draw_apps
+from .pool import (
+    ADVERTS,
+    APP_SIZE,
+    APPS,
+    EMPTY,
+    FAILED_TEXT,
+    ICON_INFO,
+    ICON_SPINNER,
+    KEY_SIZE,
+    KEYS,
+    LOADING_TEXT,
+    NEEDS,
+    NOTICES,
+    RETRY_TEXT,
+    SHOWN_COUNT,
+    SPONSORED_TEXT,
+    VIEWS,
+)
+from .widgets import add, bar, empty, line
 
 
 @compiled
@@ -34,14 +52,33 @@ def refresh(m, f, code, pool):  # type: ignore[no-untyped-def]
         keyboard(m, f, pool)
     if m[w.HAS_DIALOG]:
         _dialog(m, f, pool)
+    elif m[w.NOTICED]:
+        _notification(m, f, pool)
 
 
 @compiled
 def _app_page(m, f, code, pool):  # type: ignore[no-untyped-def]
     screen = top(m)
-    m[w.PAGE_COLOUR] = pool[pool[APPS] + APP_SIZE * m[screen + APP] + 1]
-    m[w.SP] = 0
-    run(m, f, code, pool, pool[pool[VIEWS] + m[screen + VIEW]])
+    app, view = m[screen + APP], m[screen + VIEW]
+    entry = pool[APPS] + APP_SIZE * app
+    m[w.PAGE_COLOUR] = pool[entry + 1]
+    if m[screen + FAILED] == w.TRUE:
+        m[w.PAGE_COLOUR] = 0
+        bar(m, f, pool, pool[entry], 1, 0)
+        empty(m, f, pool, pool[FAILED_TEXT], pool[ICON_INFO])
+        f[w.Y] += 2.0 * f[w.DENSITY]
+        place = add(m, f, r.BUTTON, pool[RETRY_TEXT], 16.0, MARGIN, WIDTH - MARGIN)
+        f[w.Y] += 2.0 * f[w.DENSITY]
+        m[place + nd.LOOK], m[place + nd.TAP] = r.PRIMARY, nd.RETRY
+    else:
+        draw_apps(m, f, code, pool, pool[pool[NEEDS] + view])
+        if m[w.ADVERT_APP] == app + 1:
+            advert = pool[ADVERTS] + 3 * m[w.ADVERT]
+            place = add(m, f, r.ROW, pool[advert + 1], 21.0, 0.0, WIDTH)
+            m[place + nd.DETAIL], m[place + nd.ICON] = pool[SPONSORED_TEXT], pool[advert + 2]
+            m[place + nd.TAP], m[place + nd.CAPTURED] = nd.TEMPT, pool[advert]
+        m[w.SP] = 0
+        run(m, f, code, pool, pool[pool[VIEWS] + view])
     focus, found = (m[screen + FOCUS] >> 3) - 1, False
     for k in range(m[w.FIELD_COUNT]):
         found = found or m[w.FIELDS + k] == focus
@@ -51,16 +88,16 @@ def _app_page(m, f, code, pool):  # type: ignore[no-untyped-def]
 
 @compiled
 def _home(m, f, pool):  # type: ignore[no-untyped-def]
-    """App icons, three a line."""
-    n = 0
-    for app in range(pool[APP_COUNT]):
+    """App icons, three a line; closer together where there are more than nine."""
+    close = pool[SHOWN_COUNT] > 9
+    above, step, height = (46.0, 36.0, 34.0) if close else (62.0, 40.0, 36.0)
+    for n in range(pool[SHOWN_COUNT]):
+        app = m[w.HOME_ORDER + n]
         entry = pool[APPS] + APP_SIZE * app
-        if pool[entry + 3]:
-            x, y = 6.0 + 34.0 * (n % 3), 62.0 + 40.0 * (n // 3)
-            place = node(m, f, r.APP, pool[entry], x, y, x + 28.0, y + 36.0)
-            m[place + nd.COLOUR], m[place + nd.ICON] = pool[entry + 1], pool[entry + 2]
-            m[place + nd.TAP], m[place + nd.CAPTURED], m[place + nd.FIXED] = nd.LAUNCH, app, 1
-            n += 1
+        x, y = 6.0 + 34.0 * (n % 3), above + step * (n // 3)
+        place = node(m, f, r.APP, pool[entry], x, y, x + 28.0, y + height)
+        m[place + nd.COLOUR], m[place + nd.ICON] = pool[entry + 1], pool[entry + 2]
+        m[place + nd.TAP], m[place + nd.CAPTURED], m[place + nd.FIXED] = nd.LAUNCH, app, 1
 
 
 @inlined
@@ -151,10 +188,21 @@ def _vertical(f, i, y0, y1):  # type: ignore[no-untyped-def]
 def keyboard(m, f, pool):  # type: ignore[no-untyped-def]
     """The keys under a page whose field is focused."""
     _shown(m, node(m, f, r.KEYBOARD, pool[EMPTY], 0.0, HEIGHT - KEYBOARD, WIDTH, HEIGHT))
-    keys = pool[KEYS]
-    for k in range(pool[keys]):
-        start = keys + 1 + 6 * k
-        place = node(m, f, r.KEY, pool[start], pool[start + 2] / 1e6, pool[start + 3] / 1e6, pool[start + 4] / 1e6,
-                     pool[start + 5] / 1e6)  # fmt: skip
-        m[place + nd.TAP], m[place + nd.CAPTURED] = nd.KEY, pool[start + 1]
+    first, n = pool[pool[KEYS] + 2 * m[w.KEYS_PAGE]], pool[pool[KEYS] + 2 * m[w.KEYS_PAGE] + 1]
+    for k in range(first, first + n):
+        start, box = pool[KEYS] + 6 + KEY_SIZE * k, w.KEY_BOXES + 4 * k
+        place = node(m, f, r.KEY, pool[start], f[box], f[box + 1], f[box + 2], f[box + 3])
+        m[place + nd.ICON] = pool[start + 3]
+        m[place + nd.TAP], m[place + nd.CAPTURED], m[place + nd.CAPTURED + 1] = nd.KEY, pool[start + 1], pool[start + 2]
         _shown(m, place)
+
+
+@compiled
+def _notification(m, f, pool):  # type: ignore[no-untyped-def]
+    """A notification over the bar."""
+    app = m[w.NOTICE_SHOWN_APP]
+    entry = pool[APPS] + APP_SIZE * app
+    place = node(m, f, r.NOTIFICATION, pool[entry], 0.0, STATUS, WIDTH, STATUS + BAR)
+    m[place + nd.DETAIL], m[place + nd.ICON] = pool[pool[NOTICES] + m[w.NOTICE_SHOWN]], pool[entry + 2]
+    m[place + nd.TAP], m[place + nd.CAPTURED] = nd.FOLLOW, app
+    _shown(m, place)

@@ -4,8 +4,9 @@
     TYPES, EMPTY, FIRST_NAMES, LAST_NAMES, STREET_NAMES, STREET_KINDS, TABLES, FIELD_NAMES, UNITS, ROWS, BACK_TEXT,
     CLEAR_TEXT, LESS_TEXT, MORE_TEXT, LOADING_TEXT, ENTER_TEXT, ICON_BACK, ICON_CLOSE, ICON_MINUS, ICON_PLUS, ICON_SPINNER,
     ICON_ENTER, APPS, APP_COUNT, VIEWS, KEYS, DATA, NEEDS, TEMPLATES, TEMPLATE_COUNT, POPUPS, POPUP_COUNT, HOME_TEXT, NO_FIELD_TEXT,
-    NO_APP_TEXT, UNREADABLE_TEXT, EMPTY_LIST, FAILED_TEXT, RETRY_TEXT,
-) = range(39)  # fmt: skip
+    NO_APP_TEXT, UNREADABLE_TEXT, EMPTY_LIST, FAILED_TEXT, RETRY_TEXT, SPONSORED_TEXT, ADVERTS, ADVERT_COUNT, NOTICES,
+    NOTICE_COUNT, CORRECTIONS, CORRECTION_COUNT, VIEW_APPS, FIRST_VIEWS, VIEW_COUNTS, TASKS, SHOWN_APPS, SHOWN_COUNT, ICON_INFO,
+) = range(55)  # fmt: skip
 HEADER = 64
 """Words before the rest.
 
@@ -14,11 +15,17 @@ empty text. FIRST_NAMES to STREET_KINDS: lists of texts. TABLES: three words a t
 that orders it or -1. FIELD_NAMES: the list of all names of fields. UNITS: what taps run (see UNIT_SIZE). ROWS: three
 units a row: tap, hold, drop. APPS: APP_SIZE words an app. VIEWS: where the code of each view begins. KEYS: the keyboard's
 pages. DATA: where the code that draws each app's data begins. NEEDS: a bit an app whose state each view reads.
+POPUPS and ADVERTS: the units that open dialogs (an advert: unit, name, icon + 1). NOTICES: texts. CORRECTIONS: pairs of
+words. FIRST_VIEWS and VIEW_COUNTS: the views of each app. TASKS: where a task's code begins, the apps that it speaks of (a
+bit each), whether it is infeasible, and up to five apps that it needs, -1 after them. SHOWN_APPS: the apps that are not
+hidden.
 """
 UNIT_SIZE = 14
 """Words of a unit: where its code begins, how many locals it needs, the local of what it is dropped on (-1), the locals."""
 MOST_CAPTURED = 10
+TASK_SIZE = 8
+"""Words of a task."""
 APP_SIZE = 4
 """Words of an app: name, colour, icon + 1, whether it is on the home screen."""
-KEY_SIZE = 8
-"""Words of a key: text, character it types + 1 (8 for backspace), page it leads to + 1, icon + 1, and its box in millionths."""
+KEY_SIZE = 4
+"""Words of a key: text, character it types + 1 (9 for backspace, -1 for enter), page it leads to + 1, icon + 1."""

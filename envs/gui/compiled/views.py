@@ -108,12 +108,12 @@ class Views(Compiled):
         self.to.emit(op.PARAGRAPH, LOOKS[widget.look])
 
     def _show_row(self, widget: d.Row, known: Known, enter: Operations) -> None:
-        units = [self.tap(do, known, enter) if do != () else -1 for do in (widget.do, getattr(widget, "hold", ()))]
-        units.append(self._drop(getattr(widget, "drop", ()), known, enter))
+        units = [self.tap(do, known, enter) if do != () else -1 for do in (widget.do, widget.hold)]
+        units.append(self._drop(widget.drop, known, enter))
         for text in (widget.title, widget.detail, widget.icon):
             self.words(text, known)
         self._true(widget.disabled, known)
-        self.text(getattr(widget, "target", "") or "None", known)
+        self.text(widget.target or "None", known)
         self.to.rows.append((units[0], units[1], units[2]))
         self.to.emit(op.ROW, len(self.to.rows) - 1)
 

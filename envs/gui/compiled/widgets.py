@@ -20,8 +20,9 @@ def icon_of(m, pool, text):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _add(m, f, role, text, height, x0, x1):  # type: ignore[no-untyped-def]
+def add(m, f, role, text, height, x0, x1):  # type: ignore[no-untyped-def]
     """The next element of the column."""
+    height *= f[w.DENSITY]
     y = f[w.Y]
     f[w.Y] = y + height
     return node(m, f, role, text, x0, y, x1, y + height)
@@ -48,27 +49,27 @@ def show(m, f, pool, kind, a, b):  # type: ignore[no-untyped-def]
         paragraph(m, f, pool, pop(m), a)
     elif kind == op.SWITCH:
         disabled, on, detail, title = pop(m), pop(m), pop(m), pop(m)
-        place = _add(m, f, r.SWITCH, title, 21.0 if truth(m, pool, detail) else 17.0, 0.0, WIDTH)
+        place = add(m, f, r.SWITCH, title, 21.0 if truth(m, pool, detail) else 17.0, 0.0, WIDTH)
         m[place + nd.DETAIL] = detail
         _switched(m, pool, place, on, disabled)
         _taps(m, pool, place, a)
     elif kind == op.RADIO:
         chosen, title = pop(m), pop(m)
-        place = _add(m, f, r.RADIO, title, 15.0, 0.0, WIDTH)
+        place = add(m, f, r.RADIO, title, 15.0, 0.0, WIDTH)
         _switched(m, pool, place, chosen, w.FALSE)
         _taps(m, pool, place, a)
     elif kind == op.BUTTON:
         disabled, text = pop(m), pop(m)
-        f[w.Y] += 2.0
-        place = _add(m, f, r.BUTTON, text, 16.0, MARGIN, WIDTH - MARGIN)
-        f[w.Y] += 2.0
+        f[w.Y] += 2.0 * f[w.DENSITY]
+        place = add(m, f, r.BUTTON, text, 16.0, MARGIN, WIDTH - MARGIN)
+        f[w.Y] += 2.0 * f[w.DENSITY]
         m[place + nd.LOOK], m[place + nd.COLOUR] = b, m[w.PAGE_COLOUR]
         m[place + nd.DISABLED] = truth(m, pool, disabled)
         _taps(m, pool, place, a)
     elif kind == op.FIELD:
         _field(m, f, pool, a, pop(m))
     elif kind == op.SECTION:
-        _add(m, f, r.SECTION, pop(m), 10.0, MARGIN, WIDTH - MARGIN)
+        add(m, f, r.SECTION, pop(m), 10.0, MARGIN, WIDTH - MARGIN)
     elif kind == op.CHIP:
         _chip(m, f, pool, a)
     elif kind == op.STEPPER:
@@ -80,7 +81,7 @@ def show(m, f, pool, kind, a, b):  # type: ignore[no-untyped-def]
 @compiled
 def _rarer(m, f, pool, kind, a, b):  # type: ignore[no-untyped-def]
     if kind == op.BAR:
-        _bar(m, f, pool, a, b)
+        bar(m, f, pool, pop(m), a, b)
     elif kind == op.ACTION:
         name, icon = pop(m), pop(m)
         x = WIDTH - 17.0 * (b >> 2) + 17.0 * (b & 3)
@@ -94,28 +95,34 @@ def _rarer(m, f, pool, kind, a, b):  # type: ignore[no-untyped-def]
     elif kind == op.CHIPS:
         f[w.CHIP_X] = MARGIN
     elif kind == op.CHIPS_END:
-        f[w.Y] += 16.0
+        f[w.Y] += 16.0 * f[w.DENSITY]
     elif kind == op.IMAGE:
         colour, icon = pop(m), pop(m)
-        place = _add(m, f, r.IMAGE, pool[EMPTY], a / 100.0, MARGIN, WIDTH - MARGIN)
+        place = add(m, f, r.IMAGE, pool[EMPTY], a / 100.0, MARGIN, WIDTH - MARGIN)
         m[place + nd.ICON], m[place + nd.COLOUR] = icon_of(m, pool, icon), colour >> 3
     elif kind == op.EMPTY:
         icon, text = pop(m), pop(m)
-        f[w.Y] += 16.0
-        place = _add(m, f, r.IMAGE, pool[EMPTY], 26.0, MARGIN, WIDTH - MARGIN)
-        m[place + nd.ICON] = icon_of(m, pool, icon)
-        paragraph(m, f, pool, text, r.CENTRE)
+        empty(m, f, pool, text, icon_of(m, pool, icon))
     elif kind == op.SHOW_ERROR:
         if truth(m, pool, m[top(m) + ERROR]):
             paragraph(m, f, pool, m[top(m) + ERROR], r.ERROR)
     elif kind == op.CAPTURE_ENTER:
         # The page's enter key does a unit; what it needs is kept by a node that is nowhere.
         m[w.ENTER_UNIT] = a + 1
-        place = node(m, f, r.KEY, pool[EMPTY], 0.0, -1.0, 0.0, -1.0)
+        place = m[w.ENTER_NODE] = node(m, f, r.KEY, pool[EMPTY], 0.0, -1.0, 0.0, -1.0)
         m[place + nd.FIXED] = 2
         captures(m, pool, place, a)
     else:
         m[w.FAULT] = 14
+
+
+@compiled
+def empty(m, f, pool, text, icon):  # type: ignore[no-untyped-def]
+    """What a list shows that holds nothing."""
+    f[w.Y] += 16.0 * f[w.DENSITY]
+    place = add(m, f, r.IMAGE, pool[EMPTY], 26.0, MARGIN, WIDTH - MARGIN)
+    m[place + nd.ICON] = icon
+    paragraph(m, f, pool, text, r.CENTRE)
 
 
 @compiled
@@ -126,8 +133,8 @@ def _fixed(m, f, role, text, x0, y0, x1, y1):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _bar(m, f, pool, back, actions):  # type: ignore[no-untyped-def]
-    title = pop(m)
+def bar(m, f, pool, title, back, actions):  # type: ignore[no-untyped-def]
+    """The bar on top: a way back, a title; ``actions`` buttons follow."""
     m[w.TITLE], f[w.PAGE_TOP] = title, STATUS + BAR
     x = 2.0
     if back:
@@ -159,7 +166,7 @@ def _row(m, f, pool, entry):  # type: ignore[no-untyped-def]
     target, disabled, icon, detail, title = pop(m), pop(m), pop(m), pop(m), pop(m)
     units = pool[ROWS] + 3 * entry
     tap = pool[units]
-    place = _add(m, f, r.ROW if tap >= 0 else r.ITEM, title, 21.0 if truth(m, pool, detail) else 17.0, 0.0, WIDTH)
+    place = add(m, f, r.ROW if tap >= 0 else r.ITEM, title, 21.0 if truth(m, pool, detail) else 17.0, 0.0, WIDTH)
     m[place + nd.DETAIL], m[place + nd.ICON] = detail, icon_of(m, pool, icon)
     m[place + nd.DISABLED], m[place + nd.TARGET] = truth(m, pool, disabled), target
     m[place + nd.TAP], m[place + nd.HOLD], m[place + nd.DROP] = tap, pool[units + 1], pool[units + 2]
@@ -176,7 +183,7 @@ def _field(m, f, pool, draft, label):  # type: ignore[no-untyped-def]
         content = m[screen + DRAFTS + draft] = pool[EMPTY]
     full = truth(m, pool, content)
     right, y = WIDTH - MARGIN - (14.0 if full else 0.0), f[w.Y]
-    place = _add(m, f, r.FIELD, label, 21.0, MARGIN, right)
+    place = add(m, f, r.FIELD, label, 21.0, MARGIN, right)
     m[place + nd.DETAIL], m[place + nd.TAP], m[place + nd.HOLD] = content, nd.FOCUS_ON, nd.NOTHING
     m[place + nd.CAPTURED] = draft
     m[place + nd.FOCUSED] = m[screen + FOCUS] >> 3 == draft + 1
@@ -187,7 +194,7 @@ def _field(m, f, pool, draft, label):  # type: ignore[no-untyped-def]
         put_text(m, pool, pool[CLEAR_TEXT])
         put(m, 32)
         put_text(m, pool, label)
-        clear = node(m, f, r.BUTTON, take_text(m), right, y, WIDTH - MARGIN, y + 21.0)
+        clear = node(m, f, r.BUTTON, take_text(m), right, y, WIDTH - MARGIN, y + 21.0 * f[w.DENSITY])
         m[clear + nd.ICON], m[clear + nd.LOOK] = pool[ICON_CLOSE], r.INSET
         m[clear + nd.TAP], m[clear + nd.CAPTURED] = nd.CLEAR_FIELD, draft
 
@@ -196,14 +203,14 @@ def _field(m, f, pool, draft, label):  # type: ignore[no-untyped-def]
 def _stepper(m, f, pool, less, more):  # type: ignore[no-untyped-def]
     high, low, value, label = pop(m), pop(m), pop(m), pop(m)
     y = f[w.Y]
-    place = _add(m, f, r.TEXT, label, 17.0, MARGIN, WIDTH - 36.0)
+    place = add(m, f, r.TEXT, label, 17.0, MARGIN, WIDTH - 36.0)
     m[place + nd.LOOK], m[place + nd.DETAIL] = r.VALUE, value
     for k in range(2):
         put_text(m, pool, pool[MORE_TEXT if k else LESS_TEXT])
         put(m, 32)
         put_text(m, pool, label)
         x = 88.0 if k else 72.0
-        place = node(m, f, r.BUTTON, take_text(m), x, y, x + 16.0, y + 17.0)
+        place = node(m, f, r.BUTTON, take_text(m), x, y, x + 16.0, y + 17.0 * f[w.DENSITY])
         m[place + nd.ICON], m[place + nd.LOOK] = pool[ICON_PLUS if k else ICON_MINUS], r.ROUND
         m[place + nd.DISABLED] = truth(m, pool, high if k else low)
         _taps(m, pool, place, more if k else less)
@@ -215,9 +222,9 @@ def _chip(m, f, pool, unit):  # type: ignore[no-untyped-def]
     x, width = f[w.CHIP_X], 9.0 + 4.4 * size(m, pool, text)
     if x + width > WIDTH - MARGIN and x > MARGIN:
         x = MARGIN
-        f[w.Y] += 15.0
+        f[w.Y] += 15.0 * f[w.DENSITY]
     y = f[w.Y]
-    place = node(m, f, r.CHIP, text, x, y, min(x + width, WIDTH - 2.0), y + 13.0)
+    place = node(m, f, r.CHIP, text, x, y, min(x + width, WIDTH - 2.0), y + 13.0 * f[w.DENSITY])
     m[place + nd.COLOUR] = m[w.PAGE_COLOUR]
     _switched(m, pool, place, chosen, w.FALSE)
     _taps(m, pool, place, unit)
@@ -232,7 +239,7 @@ def paragraph(m, f, pool, text, look):  # type: ignore[no-untyped-def]
     while i < n:
         i = line(m, pool, text, i, 15 if look == r.BIG else 30 if look == r.SMALL else LINE_CHARS)
         if m[w.SCRATCH_LENGTH]:
-            place = _add(m, f, r.TEXT, take_text(m), height, MARGIN, WIDTH - MARGIN)
+            place = add(m, f, r.TEXT, take_text(m), height, MARGIN, WIDTH - MARGIN)
             m[place + nd.LOOK] = look
 
 
