@@ -15,21 +15,23 @@ from torch import Tensor, nn
 from ...envs.gui.elements import (
     COLUMNS,
     DETAIL_AT,
+    DRAG,
     ELEMENTS,
     GOAL_WORDS,
     LONGEST_SPAN,
     NUMERIC_VERBS,
+    POINTING,
     ROLES,
     SIZES,
+    SPEAKING,
     TEXT_AT,
     TOKENS,
 )
 
 __all__ = ["ActionDistribution", "ActionHeads", "ElementsNetwork", "Encoded", "Shape"]
 
-ELEMENT_VERBS = tuple(map(NUMERIC_VERBS.index, ("tap", "long_press", "drag", "answer text", "answer detail")))
-SPAN_VERBS = tuple(map(NUMERIC_VERBS.index, ("type", "answer words")))
-DRAG, OPEN = NUMERIC_VERBS.index("drag"), NUMERIC_VERBS.index("open")
+ELEMENT_VERBS, SPAN_VERBS = (tuple(map(NUMERIC_VERBS.index, verbs)) for verbs in (POINTING, SPEAKING))
+OPEN = NUMERIC_VERBS.index("open")
 ICONS = 128
 """Icon numbers from here on share the last embedding."""
 NEAR = 4

@@ -44,9 +44,10 @@ NUMERIC_VERBS = (
     *("tap", "long_press", "drag", "swipe up", "swipe down", "swipe left", "swipe right", "type", "back", "home"),
     *("enter", "open", "wait", "answer text", "answer detail", "answer words", "done", "infeasible"),
 )
-TAP, TYPE, WAIT, DONE, INFEASIBLE = (
-    NUMERIC_VERBS.index(verb) for verb in ("tap", "type", "wait", "done", "infeasible")
-)
+TAP, DRAG, TYPE, WAIT, DONE = map(NUMERIC_VERBS.index, ("tap", "drag", "type", "wait", "done"))
+POINTING = ("tap", "long_press", "drag", "answer text", "answer detail")
+"""Verbs that use an element; :data:`LEADING` use a second one (or an app), :data:`SPEAKING` words of the goal."""
+LEADING, SPEAKING = ("drag", "open"), ("type", "answer words")
 SIZES = (len(NUMERIC_VERBS), ELEMENTS, ELEMENTS, GOAL_WORDS, LONGEST_SPAN)
 WANTED = f"an action of the elements is five integers from 0 to below {SIZES}: verb, element, second, start, length"
 _WORD = re.compile(r"[A-Za-z0-9]+")
@@ -163,6 +164,23 @@ def spoken(goal: str, start: int, length: int) -> str:
     """
     words = spans(goal)
     return goal[words[start][0] : words[min(start + length, len(words) - 1)][1]] if start < len(words) else ""
+
+
+def canonical(actions: npt.NDArray[Any], seen: npt.NDArray[Any], goals: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """One form of all actions ``[n, 5]`` that do the same on elements ``[n, 64, 24]`` under goals ``[n, 48]``.
+
+    Parts that the verb does not use are 0, a span ends with the goal, and what names nothing that is there is ``wait``.
+    """
+    found = np.array(actions, np.int64)
+    verb, first, second, start, length = found.T
+    present, words = (seen[:, :, 0] > 0).sum(1), (goals > 0).sum(1)
+    named = [np.isin(verb, [NUMERIC_VERBS.index(name) for name in names]) for names in (POINTING, LEADING, SPEAKING)]
+    lost = named[0] & (first >= present) | (verb == DRAG) & (second >= present) | named[2] & (start >= words)
+    for part, used in ((first, named[0]), (second, named[1]), (start, named[2]), (length, named[2])):
+        part[~used] = 0
+    length[:] = np.minimum(length, np.maximum(words - 1 - start, 0))
+    found[lost] = [WAIT, 0, 0, 0, 0]
+    return found
 
 
 def encode(action: str, phone: Phone, goal: str) -> list[int] | None:
