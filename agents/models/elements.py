@@ -20,6 +20,7 @@ from ...envs.gui.elements import (
     GOAL_WORDS,
     LONGEST_SPAN,
     NUMERIC_VERBS,
+    OPEN,
     POINTING,
     ROLES,
     SIZES,
@@ -31,7 +32,6 @@ from ...envs.gui.elements import (
 __all__ = ["ActionDistribution", "ActionHeads", "ElementsNetwork", "Encoded", "Shape"]
 
 ELEMENT_VERBS, SPAN_VERBS = (tuple(map(NUMERIC_VERBS.index, verbs)) for verbs in (POINTING, SPEAKING))
-OPEN = NUMERIC_VERBS.index("open")
 ICONS = 128
 """Icon numbers from here on share the last embedding."""
 NEAR = 4

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from gymnasium.spaces import Box, Dict, MultiDiscrete
 
 from ..actions import bounded, numbers
-from .commands import parse, tap
+from .commands import VERBS, parse, tap
 from .device import Phone
 from .render import ICON_INDEX
 from .ui import HEIGHT, WIDTH, Node
@@ -44,7 +44,9 @@ NUMERIC_VERBS = (
     *("tap", "long_press", "drag", "swipe up", "swipe down", "swipe left", "swipe right", "type", "back", "home"),
     *("enter", "open", "wait", "answer text", "answer detail", "answer words", "done", "infeasible"),
 )
-TAP, DRAG, TYPE, WAIT, DONE = map(NUMERIC_VERBS.index, ("tap", "drag", "type", "wait", "done"))
+TAP, DRAG, TYPE, OPEN, WAIT, ANSWER_TEXT, ANSWER_WORDS, DONE = map(
+    NUMERIC_VERBS.index, ("tap", "drag", "type", "open", "wait", "answer text", "answer words", "done")
+)
 POINTING = ("tap", "long_press", "drag", "answer text", "answer detail")
 """Verbs that use an element; :data:`LEADING` use a second one (or an app), :data:`SPEAKING` words of the goal."""
 LEADING, SPEAKING = ("drag", "open"), ("type", "answer words")
@@ -100,7 +102,7 @@ def features(phone: Phone) -> Int16:
     """What can be seen of a phone ``[64, 24]``; the module says what the columns are."""
     found = np.zeros((ELEMENTS, COLUMNS), np.int16)
     for row, node in zip(found, listed(phone), strict=False):
-        flags = (node.focused, node.disabled, node.on_tap is not None, False, False)
+        flags = (node.focused, node.disabled, *(does is not None for does in (node.on_tap, node.on_hold, node.on_drop)))
         row[:TEXT_AT] = (
             1 + ROLES.index(node.role),
             *(_thousandths(node.x0 / WIDTH), _thousandths(node.v0 / HEIGHT)),
@@ -187,25 +189,48 @@ def encode(action: str, phone: Phone, goal: str) -> list[int] | None:
     """The five integers that do what an action string does on this phone now; None where none do.
 
     A tap is one on the element that it hits; while a screen loads, when nothing can be hit, on the first. Text is typed
-    where the goal has it word for word.
+    where the goal has it word for word, and answered where the goal or an element has it.
     """
     verb, _, rest = action.partition(" ")
     if action in NUMERIC_VERBS:
         return [NUMERIC_VERBS.index(action), 0, 0, 0, 0]
-    if verb == "tap":
-        index = 0 if phone.loading else _hit(action, phone)
-        return None if index is None else [TAP, index, 0, 0, 0]
-    if verb == "type":
+    if verb in ("tap", "long_press", "drag"):
+        touched = (0,) if phone.loading else _touched(action, listed(phone))
+        return None if None in touched else [NUMERIC_VERBS.index(verb), *(*touched, 0)[:2], 0, 0]  # type: ignore[list-item]
+    if verb == "open":
+        names = [app.name.lower() for app in phone.apps.values()]
+        return [OPEN, 0, names.index(rest.lower()), 0, 0] if rest.lower() in names else None
+    if verb in ("type", "answer"):
         place = _place(rest, goal)
-        return None if place is None else [TYPE, 0, 0, *place]
+        if place is not None:
+            return [TYPE if verb == "type" else ANSWER_WORDS, 0, 0, *place]
+        return _shown(rest, listed(phone)) if verb == "answer" else None
     return None
 
 
-def _hit(action: str, phone: Phone) -> int | None:
-    command, nodes = parse(action), listed(phone)
-    x, y = min(command.x * WIDTH, WIDTH - 0.01), min(command.y * HEIGHT, HEIGHT - 0.01)
-    able = (i for i in reversed(range(len(nodes))) if nodes[i].on_tap is not None and nodes[i].holds(x, y))
-    return next(able, None)
+def _touched(action: str, nodes: list[Node]) -> tuple[int | None, ...]:
+    """Places in the list of what a tap, long press or drag hits: the topmost elements that can take it."""
+    command = parse(action, VERBS)
+    if command.verb == "drag":
+        held = [node.on_drop is not None for node in nodes]
+        return _hit(command.x, command.y, nodes, held), _hit(
+            command.x1, command.y1, nodes, [node.target is not None for node in nodes]
+        )
+    able = [(node.on_tap if command.verb == "tap" else node.on_hold) is not None for node in nodes]
+    return (_hit(command.x, command.y, nodes, able),)
+
+
+def _hit(x: float, y: float, nodes: list[Node], able: list[bool]) -> int | None:
+    x, y = min(x * WIDTH, WIDTH - 0.01), min(y * HEIGHT, HEIGHT - 0.01)
+    return next((i for i in reversed(range(len(nodes))) if able[i] and nodes[i].holds(x, y)), None)
+
+
+def _shown(text: str, nodes: list[Node]) -> list[int] | None:
+    """The answer with an element's text, or with its detail."""
+    for verb, texts in ((ANSWER_TEXT, [n.text for n in nodes]), (ANSWER_TEXT + 1, [n.detail for n in nodes])):
+        if text in texts:
+            return [verb, texts.index(text), 0, 0, 0]
+    return None
 
 
 @lru_cache(maxsize=5_000)

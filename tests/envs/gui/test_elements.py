@@ -10,7 +10,7 @@ import pytest
 
 from tiltyard.envs import InvalidAction
 from tiltyard.envs.gui import elements
-from tiltyard.envs.gui.commands import parse
+from tiltyard.envs.gui.commands import Command
 from tiltyard.envs.gui.device import Dialog
 from tiltyard.envs.gui.elements import NUMERIC_VERBS, ROLES, decode, encode, features, goal_tokens, listed, spans
 from tiltyard.envs.gui.render import ICON_INDEX
@@ -76,7 +76,7 @@ def test_every_role_that_apps_show_is_known() -> None:
         assert all(node.role in ROLES for node in listed(phone))
         act(phone, "home")
     phone.dialog = Dialog("Update", "An update is there.", (("Later", lambda: None),))
-    phone.act(parse("wait"))
+    phone.act(Command(""))
     assert features(phone)[0, 0] == 1 + ROLES.index("dialog")
 
 
