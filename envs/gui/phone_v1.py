@@ -32,6 +32,7 @@ class BatchedPhoneV1(BatchedPhone):
             "wording", "template", "app", "theme" or "locale". It changes nothing in the train split.
         drift: from 0 to 1: how far the popularity of apps, layouts and disturbances have moved away.
         rows: which rows of :data:`.twists.ROWS` are on; None for all.
+        observation: "screen", or "elements" for the numbers of :mod:`.elements`.
 
     Raises:
         ValueError: an argument outside of these.
@@ -50,6 +51,7 @@ class BatchedPhoneV1(BatchedPhone):
         held_out: HeldOut = "params",
         drift: float = 0.0,
         rows: Sequence[str] | None = None,
+        observation: str = "screen",
     ) -> None:
         if held_out not in AXES:
             raise ValueError(unknown("held_out", held_out, AXES))
@@ -62,7 +64,7 @@ class BatchedPhoneV1(BatchedPhone):
         if held_out == "theme" and "theme" not in on:
             raise ValueError("held_out='theme' needs the row 'theme'")
         self._split = Split(seeding.check_split(split), held_out, float(drift), on)
-        super().__init__(num_envs, split, level, apps, size, render_mode)
+        super().__init__(num_envs, split, level, apps, size, render_mode, observation)
 
     def _prepare(self) -> None:
         self._templates = choices(self.level, self._apps, self._split)
