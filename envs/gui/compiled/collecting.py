@@ -66,7 +66,7 @@ def collect(m, pool):  # type: ignore[no-untyped-def]
     if m[w.HAS_DIALOG]:
         for place in range(w.DIALOG, w.DIALOG + w.DIALOG_SIZE):
             _move(m, pool, place)
-    for place in (w.GOAL, w.ANSWER, w.WANTED_ANSWER, w.MESSAGE, w.ASKED):
+    for place in (w.GOAL, w.ANSWER, w.WANTED_ANSWER, w.MESSAGE, w.ASKED, w.STATUS_FLAGS, w.STATUS_TEXT):
         _move(m, pool, place)
     for place in range(w.LOCALS, w.LOCALS + w.MOST_LOCALS):
         m[place] = w.NONE

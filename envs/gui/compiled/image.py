@@ -36,6 +36,7 @@ TABLES = {
     p.FIRST_NAMES: words.FIRST, p.LAST_NAMES: words.LAST, p.STREET_NAMES: words.STREETS, p.STREET_KINDS: words.KINDS,
 }  # fmt: skip
 _ENTER = Key("enter", "", ENTER, "", "enter")
+STATUS = ("airplane", "wifi and network != '' and not airplane", "bluetooth and not airplane", "dark")
 _OF_APP = (op.FIELD_OF, op.ROOT, op.SET, op.SET_NAMED, op.CLEAR)
 _OF_TABLE = (op.INSERT, op.DELETE_ROW)
 
@@ -61,6 +62,7 @@ class Image:
         apps: keys of the apps, in their order.
         views: numbers of the views ``(app, view)``.
         types: names of the fields of each type of record, by ``app.record``.
+        names: values of the names of all tasks.
     """
 
     code: Words
@@ -69,6 +71,7 @@ class Image:
     apps: tuple[str, ...]
     views: Mapping[tuple[str, str], int]
     types: Mapping[str, tuple[str, ...]]
+    names: Words
 
 
 def image(programs: Mapping[str, Program], tasks: Sequence[tuple[str, Tasks]]) -> Image:
@@ -108,8 +111,9 @@ class _Maker:
         self._dialogs()
         made = tuple(self._task(key, one) for key, one in tasks)
         pool[p.TASKS] = self.to.table(word for one in made for word in self._task_words(one))
+        names = np.array([self.to.value(one.tasks.name) for one in made], np.int64)
         code, words_ = self.to.finished()
-        return Image(code, words_, made, tuple(self.declared), dict(self.views.views), dict(self.to.types))
+        return Image(code, words_, made, tuple(self.declared), dict(self.views.views), dict(self.to.types), names)
 
     def _known(self, key: str) -> Known:
         return Known(self.programs[key].place)
@@ -135,6 +139,7 @@ class _Maker:
         pool[p.CORRECTIONS] = self.to.table(self.to.value(one) for pair in CORRECTIONS.items() for one in pair)
         pool[p.CORRECTION_COUNT] = len(CORRECTIONS)
         pool[p.UNREADABLE_TEXT] = self.to.value(parse("", VERBS).text)
+        pool[p.STATUS] = self._status()
         pool[p.KEYS] = self.to.table(self._keyboard())
         views = [app for app, _ in self.views.views]
         apps = list(self.declared)
@@ -142,6 +147,18 @@ class _Maker:
         pool[p.VIEW_COUNTS] = self.to.table(views.count(app) for app in apps)
         shown = [i for i, app in enumerate(self.declared.values()) if not app.hidden]
         pool[p.SHOWN_APPS], pool[p.SHOWN_COUNT] = self.to.table(shown), len(shown)
+
+    def _status(self) -> int:
+        """The code that looks what the status bar shows: signs, dark or light, and what it says."""
+        start, known = self.to.here, self._known("settings")
+        for text in STATUS:
+            self.views.text(text, known)
+        self.to.emit(op.TAKE_LIST, len(STATUS))
+        self.to.emit(op.REGISTER, w.STATUS_FLAGS)
+        self.views.text("radios", known)
+        self.to.emit(op.REGISTER, w.STATUS_TEXT)
+        self.to.emit(op.HALT, 1)
+        return start
 
     def _asking(self, ask: Ask, known: Known) -> int:
         start = self.to.here

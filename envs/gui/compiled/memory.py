@@ -29,7 +29,7 @@ HOME_ORDER = DUE + 2 * MOST_DUE  # apps as they stand on the home screen
 FIELDS, MOST_FIELDS = HOME_ORDER + MOST_APPS, 16  # drafts that are text fields of the page, in order
 SHOWN = FIELDS + MOST_FIELDS  # the nodes that can be seen: of the page, then of the dialog
 WORK, WORK_SIZE = SHOWN + MOST_NODES, 1024
-SCRATCH, SCRATCH_SIZE = WORK + WORK_SIZE, 4096
+SCRATCH, SCRATCH_SIZE = WORK + WORK_SIZE, 8192
 HEAP = SCRATCH + SCRATCH_SIZE
 HALF, SLACK = 24_576, 2048
 WORDS = HEAP + 2 * HALF
@@ -41,7 +41,8 @@ WORDS = HEAP + 2 * HALF
     MESSAGE, PAGE_SHOWN, DIALOG_SHOWN, OVER_SHOWN, ENTER_UNIT, DUE_COUNT, WAITING, ROOT_KEY, KEYS_PAGE, ASKED, ATTEMPT,
     LAST_WORDING, THEME, FAILING, ADVERT_APP, ADVERT, CORRECTS, CORRECTED, NOTICED, NOTICE_STEP, NOTICE_APP, NOTICE,
     NOTICE_SHOWN_APP, NOTICE_SHOWN, ENDED, LOCALE, OPENED, ENTER_NODE,
-) = range(53)  # fmt: skip
+    STATUS_FLAGS, STATUS_TEXT,
+) = range(55)  # fmt: skip
 
 # Numbers with a point, of the array ``f``: scroll of every screen, where the page is laid out, and boxes of nodes.
 Y, PAGE_TOP, PAGE_BOTTOM, CHIP_X, DENSITY = range(MOST_SCREENS, MOST_SCREENS + 5)

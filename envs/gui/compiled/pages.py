@@ -28,6 +28,8 @@ from .pool import (
     SPONSORED_TEXT,
     VIEWS,
 )
+from .pool import STATUS as STATUS_CODE
+
 from .widgets import add, bar, empty, line
 
 
@@ -37,6 +39,8 @@ def refresh(m, f, code, pool):  # type: ignore[no-untyped-def]
     m[w.NODE_COUNT] = m[w.PAGE_SHOWN] = m[w.DIALOG_SHOWN] = m[w.FIELD_COUNT] = m[w.ENTER_UNIT] = 0
     m[w.SWIPE_LEFT] = m[w.SWIPE_RIGHT] = 0
     m[w.TITLE] = pool[EMPTY]
+    m[w.SP] = 0
+    run(m, f, code, pool, pool[STATUS_CODE])
     if m[w.LOADING]:
         place = node(m, f, r.SPINNER, pool[LOADING_TEXT], 42.0, 84.0, 66.0, 108.0)
         m[place + nd.ICON] = pool[ICON_SPINNER]

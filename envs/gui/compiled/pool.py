@@ -5,8 +5,8 @@
     CLEAR_TEXT, LESS_TEXT, MORE_TEXT, LOADING_TEXT, ENTER_TEXT, ICON_BACK, ICON_CLOSE, ICON_MINUS, ICON_PLUS, ICON_SPINNER,
     ICON_ENTER, APPS, APP_COUNT, VIEWS, KEYS, DATA, NEEDS, TEMPLATES, TEMPLATE_COUNT, POPUPS, POPUP_COUNT, HOME_TEXT, NO_FIELD_TEXT,
     NO_APP_TEXT, UNREADABLE_TEXT, EMPTY_LIST, FAILED_TEXT, RETRY_TEXT, SPONSORED_TEXT, ADVERTS, ADVERT_COUNT, NOTICES,
-    NOTICE_COUNT, CORRECTIONS, CORRECTION_COUNT, VIEW_APPS, FIRST_VIEWS, VIEW_COUNTS, TASKS, SHOWN_APPS, SHOWN_COUNT, ICON_INFO,
-) = range(55)  # fmt: skip
+    NOTICE_COUNT, CORRECTIONS, CORRECTION_COUNT, VIEW_APPS, FIRST_VIEWS, VIEW_COUNTS, TASKS, SHOWN_APPS, SHOWN_COUNT, ICON_INFO, STATUS,
+) = range(54)  # fmt: skip
 HEADER = 64
 """Words before the rest.
 
@@ -18,7 +18,7 @@ pages. DATA: where the code that draws each app's data begins. NEEDS: a bit an a
 POPUPS and ADVERTS: the units that open dialogs (an advert: unit, name, icon + 1). NOTICES: texts. CORRECTIONS: pairs of
 words. FIRST_VIEWS and VIEW_COUNTS: the views of each app. TASKS: where a task's code begins, the apps that it speaks of (a
 bit each), whether it is infeasible, and up to five apps that it needs, -1 after them. SHOWN_APPS: the apps that are not
-hidden.
+hidden. STATUS: where the code begins that looks what the status bar shows.
 """
 UNIT_SIZE = 14
 """Words of a unit: where its code begins, how many locals it needs, the local of what it is dropped on (-1), the locals."""

@@ -107,9 +107,10 @@ class Assembly:
         return ~self.table(words) << 3 | tag
 
     def table(self, words: Iterable[int]) -> int:
-        """Puts words into the pool; where they begin."""
+        """Puts words into the pool; where they begin. Making a word may put others there first."""
+        made = list(words)
         start = len(self.pool)
-        self.pool.extend(words)
+        self.pool.extend(made)
         return start
 
     def finished(self) -> "tuple[Words, Words]":
