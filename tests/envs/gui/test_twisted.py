@@ -40,7 +40,9 @@ def strip(phone: Any) -> list[Node]:
 
 
 def test_a_screen_that_fails_says_so_once_and_is_not_seen_until_it_is_loaded() -> None:
-    phone = act(phone_with(failed="contacts/form", slow={"contacts/form": 2}), "<Phone>", "<New contact>", "home", "home")
+    phone = act(
+        phone_with(failed="contacts/form", slow={"contacts/form": 2}), "<Phone>", "<New contact>", *["home"] * 3
+    )
     act(phone, "<Phone>", "<New contact>")
     assert phone.loading == 2, "the failure was met before the phone went home"
     phone = act(phone_with(failed="contacts/form", slow={"contacts/form": 1}), "<Phone>", "<New contact>", "swipe up")
