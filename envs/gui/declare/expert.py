@@ -47,6 +47,8 @@ class ScriptedExpert:
             return tap(0.5, 0.02)
         if phone.dialog is not None and phone.dialog.interrupt:
             return self._tap(phone.nodes, lambda node: node.text == phone.dialog.buttons[0][0]) or "back"  # type: ignore[union-attr]
+        if phone.dialog is None and phone.stack and phone.stack[-1].failed:
+            return self._tap(phone.nodes, lambda node: node.role == "button" and node.look != "bar") or "back"
         if self.goal.look is not None and self.goal.look not in phone.seen:
             return self.travel(self._way_to(*self.goal.look), self.goal.look) or "back"
         plan = self.planner.plan(self.wanted) if self.wanted else None
@@ -115,6 +117,8 @@ class ScriptedExpert:
             return "back"
         ends = [_centre(node) for node in both if any(node is one for one in self.phone.nodes)]  # type: ignore[arg-type]
         if len(ends) == 2:
+            if any(self._covered(node) for node in both if node):
+                return "swipe up"
             return drag(*ends[0], *ends[1])
         return "swipe up" if max(node.y1 for node in both if node) > bottom else "swipe down"
 
@@ -189,12 +193,16 @@ class ScriptedExpert:
         focused = [node for node in page.column if node.focused]
         return any(node.y0 < page.top + 0.5 if up else node.y1 > page.bottom - 4.5 for node in focused)
 
-    @staticmethod
-    def _tap(nodes: list[Node], is_it: Any, gesture: Any = tap) -> str | None:
+    def _tap(self, nodes: list[Node], is_it: Any, gesture: Any = tap) -> str | None:
         for node in nodes:
             if (node.on_tap is not None or gesture is long_press) and is_it(node):
-                return str(gesture(*_centre(node)))
+                return "swipe up" if self._covered(node) else str(gesture(*_centre(node)))
         return None
+
+    def _covered(self, node: Node) -> bool:
+        """Whether a notification lies over the middle of an element."""
+        x, y = _centre(node)
+        return self.phone.dialog is None and any(one.holds(x * WIDTH, y * HEIGHT) for one in self.phone.over)
 
 
 def _handler(node: Node, site: Site) -> Any:
