@@ -74,6 +74,19 @@ def toggled(items: Sequence[Any], item: Any) -> tuple[Any, ...]:
     return tuple(one for one in items if one != item) if item in items else (*items, item)
 
 
+def moved(items: Sequence[Any], item: Any, onto: Any) -> tuple[Any, ...]:
+    """The list with an item taken out and put in at the place that another one has now.
+
+    >>> moved(("a", "b", "c", "d"), "d", "b"), moved(("a", "b", "c", "d"), "a", "c")
+    (('a', 'd', 'b', 'c'), ('b', 'c', 'a', 'd'))
+    """
+    if item not in items or onto not in items:
+        return tuple(items)
+    left, at = list(items), list(items).index(onto)
+    left.remove(item)
+    return (*left[:at], item, *left[at:])
+
+
 def _always(kind: Kind) -> Callable[[Sequence[Kind]], Kind]:
     return lambda kinds: kind
 
@@ -102,6 +115,7 @@ FUNCTIONS: dict[str, Function] = {
     "sorted_by": Function(lambda rows, name: tuple(sorted(rows, key=lambda row: getattr(row, name))), 2, 2, _same),
     "repeated": Function(repeated, 1, 1, _same),
     "toggled": Function(toggled, 2, 2, _same),
+    "moved": Function(moved, 3, 3, _same),
     "lower": Function(str.lower, 1, 1, _always(TEXT)),
     "trim": Function(str.strip, 1, 1, _always(TEXT)),
     "clean": Function(clean, 1, 1, _always(TEXT)),
@@ -150,7 +164,11 @@ RANDOM: dict[str, Function] = {
     "prices": _rng(_prices, 1, 1, _always(listed(INT))),
 }
 
-TABLES = {name: getattr(words, name) for name in ("FIRST", "LAST", "STREETS", "CITIES", "NETWORKS", "GADGETS")}
+TABLES = {
+    name: getattr(words, name)
+    for name in ("FIRST", "LAST", "STREETS", "CITIES", "NETWORKS", "GADGETS",
+                 "SONGS", "BANDS", "RECORDS", "VENUES", "DOCUMENTS")
+}  # fmt: skip
 """Word tables, which what is drawn may be drawn from."""
 
 
