@@ -67,6 +67,18 @@ DOCUMENTS = (
     "Invoice,Itinerary,Lease,Letter,Manual,Menu,Minutes,Outline,Packing list,Payslip,Poem,Receipt,Recipe,Report,"
     "Seating plan,Shopping list,Speech,Summary,Survey,Syllabus,Tax form,Ticket,Timetable,Warranty,Will"
 ).split(",")
+RIVERS = "Aller,Brook,Cam,Dart,Esk,Fowey,Gade,Humber,Isla,Kennet,Lune,Medway,Nene,Ouse,Ribble,Severn,Tamar,Wye".split(",")
+ANIMALS = (
+    "Antelope,Badger,Beaver,Boar,Camel,Capybara,Deer,Dingo,Hyena,Ibex,Jaguar,Kangaroo,Leopard,Lynx,Moose,Okapi,Otter,"
+    "Panda,Porcupine,Puma,Seal,Tapir,Walrus,Wolf,Wombat,Yak"
+).split(",")
+HABITATS = "Coasts,Deserts,Forests,Grassland,Marshes,Mountains,Riverbanks,Savanna,Scrub,Tundra".split(",")
+POSTS = (
+    "Bakers win a prize,Bridge opens again,Bus drivers thanked,Cinema saved,Fair comes to town,Floods go down,"
+    "Harvest is early,Library stays open,Market moves,New park planned,Old clock repaired,School choir sings,"
+    "Swans return,Tram line extended"
+).split(",")
+CUISINES = "French,Greek,Indian,Italian,Japanese,Korean,Mexican,Spanish,Thai,Turkish,Vegan".split(",")
 
 def choose(rng: np.random.Generator, table: Sequence[str], n: int) -> list[str]:
     """``n`` different entries of a table, in random order."""

@@ -167,7 +167,7 @@ RANDOM: dict[str, Function] = {
 TABLES = {
     name: getattr(words, name)
     for name in ("FIRST", "LAST", "STREETS", "CITIES", "NETWORKS", "GADGETS",
-                 "SONGS", "BANDS", "RECORDS", "VENUES", "DOCUMENTS")
+                 "SONGS", "BANDS", "RECORDS", "VENUES", "DOCUMENTS", "RIVERS", "ANIMALS", "HABITATS", "POSTS", "CUISINES")
 }  # fmt: skip
 """Word tables, which what is drawn may be drawn from."""
 
