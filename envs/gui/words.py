@@ -67,7 +67,7 @@ DOCUMENTS = (
     "Invoice,Itinerary,Lease,Letter,Manual,Menu,Minutes,Outline,Packing list,Payslip,Poem,Receipt,Recipe,Report,"
     "Seating plan,Shopping list,Speech,Summary,Survey,Syllabus,Tax form,Ticket,Timetable,Warranty,Will"
 ).split(",")
-RIVERS = "Aller,Brook,Cam,Dart,Esk,Fowey,Gade,Humber,Isla,Kennet,Lune,Medway,Nene,Ouse,Ribble,Severn,Tamar,Wye".split(",")
+RIVERS = "Aller,Brook,Cam,Dart,Esk,Fowey,Gade,Humber,Isla,Kennet,Lune,Medway,Nene,Ouse,Ribble,Severn,Tamar".split(",")
 ANIMALS = (
     "Antelope,Badger,Beaver,Boar,Camel,Capybara,Deer,Dingo,Hyena,Ibex,Jaguar,Kangaroo,Leopard,Lynx,Moose,Okapi,Otter,"
     "Panda,Porcupine,Puma,Seal,Tapir,Walrus,Wolf,Wombat,Yak"
@@ -79,6 +79,7 @@ POSTS = (
     "Swans return,Tram line extended"
 ).split(",")
 CUISINES = "French,Greek,Indian,Italian,Japanese,Korean,Mexican,Spanish,Thai,Turkish,Vegan".split(",")
+
 
 def choose(rng: np.random.Generator, table: Sequence[str], n: int) -> list[str]:
     """``n`` different entries of a table, in random order."""

@@ -1,21 +1,23 @@
 """Files: folders with documents and pictures; rename, move (by drag, too), copy, sort, a bin with restore."""
 
 from ..declare import widgets as w
-from ..declare.app import App, Look, Tasks, View
+from ..declare.app import App, Tasks, View
 from ..declare.operations import Delete, Each, If, Insert, Pop, Push, Require, Set
 from ..declare.state import Bool, Choice, Int, Ref, Table, Text
 from .parts import confirm
 from .shop import COLOURS
 
-THINGS = {"mug": "mug", "shirt": "shirt", "lamp": "lamp", "plant": "plant", "car": "car", "fish": "fish", "boat": "boat",
-          "house": "home", "key": "bell", "tree": "tree", "book": "book", "heart": "heart"}  # fmt: skip
+THINGS = ("bell", "boat", "book", "car", "fish", "heart", "house", "lamp", "mug", "plant", "shirt", "star", "tree")
 KINDS = {"picture": "jpg", "document": "pdf", "text": "txt"}
 ORDERS = {"name": "Name", "size": "Size", "day": "Date"}
 BIN = Set("one.binned", "True")
 EMPTY_BIN = Each("one", "[one for one in files if one.binned]", Delete("one"))
+COPY = Insert("files", "File(name='Copy of ' + one.name, kind=one.kind, folder=one.folder, size=one.size, day=one.day, "
+                       "icon=one.icon, shade=one.shade, text=one.text)")  # fmt: skip
 FREE = Require("find(files, clean(draft.name)) in (None, one)", "This name is already used")
 FILE = w.Row("{one.name}", Push("file", "one.name"), "{one.size} KB, {one.day} May", "{one.icon}",
-             hold=confirm("Delete?", "{one.name} goes to the bin.", "Delete", BIN), drop=Set("one.folder", "onto"))  # fmt: skip
+             hold=confirm("Delete?", "{one.name} goes to the bin.", "Delete", BIN),
+             drop=Set("one.folder", "onto"))  # fmt: skip
 SORTED = tuple(w.When(f"order == {key!r}", (
     w.ForEach("one", "files", (FILE,), "one.folder == arg and not one.binned", key),)) for key in ORDERS)  # fmt: skip
 
@@ -31,19 +33,20 @@ SCREENS = {
             w.Paragraph("{sum([one.size for one in files])} KB used", "centre"))),
     )),
     "folder": View((
-        w.Bar("{arg}", actions=(w.Action("trash", "Delete folder", If("within(arg)", Set("draft.no", "'Empty it first'"), (
+        w.Bar("{arg}", actions=(w.Action("trash", "Delete folder", If("within(arg)", Set("draft.no", "'Not empty'"), (
             Each("one", "[one for one in files if one.folder == arg]", Delete("one")), Delete("here"), Pop()))),)),
         w.Chips("key", "ORDERS", "{key.words}", Set("order", "key.field"), "key.field == order"),
+        w.ForEach("folder", "folders", (
+            w.Row("{folder.name}", Push("folder", "folder.name"), icon="folder", target="folder.name"),),
+            "folder.name != arg"),
         w.When("draft.no", (w.Paragraph("{draft.no}", "centre"),)), *SORTED,
         w.When("not within(arg)", (w.Empty("This folder is empty", "folder"),)),
-        w.Section("Other folders"), w.ForEach("folder", "folders", (
-            w.Row("{folder.name}", Push("folder", "folder.name"), icon="folder", target="folder.name"),), "folder.name != arg"),
     ), arg="folders", let={"here": "find(folders, arg)"}, drafts={"no": "''"}),
     "file": View((w.When("one == None or one.binned", (w.Bar("File"), w.Empty("This file was deleted", "trash")), (
         w.Bar("{one.name}", actions=(
             w.Action("pencil", "Rename", Push("rename", "arg")), w.Action("copy", "Copy", If(
-                "find(files, 'Copy of ' + arg) == None", (Insert("files", "File(name='Copy of ' + one.name, kind=one.kind, "
-                "folder=one.folder, size=one.size, day=one.day, icon=one.icon, shade=one.shade, text=one.text)"), Pop()))),
+                "find(files, 'Copy of ' + arg) == None", (COPY,
+                Pop()))),
             w.Action("trash", "Delete", confirm("Delete?", "{one.name} goes to the bin.", "Delete", (BIN, Pop()))))),
         w.When("one.kind == 'picture'", (w.Image("{one.icon}", "COLOURS[one.shade]", 60.0),)),
         w.Paragraph("{one.text}"), w.Row("Kind", detail="{one.kind}"), w.Row("Size", detail="{one.size} KB"),
@@ -53,7 +56,8 @@ SCREENS = {
         "{folder.name}", "folder.name == one.folder", (Set("one.folder", "folder.name"), Pop())),))),
         arg="files", let={"one": "find(files, arg)"}),
     "rename": View((w.Bar("Rename"), w.Field("name", "Name", "arg"), w.Error(), w.Button("Save name", (
-        Require("clean(draft.name)", "Enter a name"), FREE, Set("one.name", "clean(draft.name)"), Pop(arg="clean(draft.name)")))),
+        Require("clean(draft.name)", "Enter a name"), FREE, Set("one.name", "clean(draft.name)"),
+        Pop(arg="clean(draft.name)")))),
         arg="files", let={"one": "find(files, arg)"}),
     "new": View((w.Bar("New folder"), w.Field("name", "Name"), w.Error(), w.Button("Create", (
         Require("clean(draft.name)", "Enter a name"),
@@ -61,7 +65,8 @@ SCREENS = {
         Insert("folders", "Folder(name=clean(draft.name))"), Pop())))),
     "bin": View((
         w.Bar("Bin"), w.ForEach("one", "files", (w.Row(
-            "{one.name}", confirm("Restore?", "{one.name} goes back to {one.folder}.", "Restore", Set("one.binned", "False")),
+            "{one.name}",
+            confirm("Restore?", "{one.name} goes back to {one.folder}.", "Restore", Set("one.binned", "False")),
             "From {one.folder}", "{one.icon}"),), "one.binned", otherwise=(w.Empty("The bin is empty", "trash"),)),
         w.Button("Empty bin", confirm("Empty the bin?", "These files are lost.", "Empty", EMPTY_BIN), "danger",
                  "not any([one.binned for one in files])"))),
@@ -69,7 +74,8 @@ SCREENS = {
 
 ONE = {"one": "pick([one for one in files if not one.binned])"}
 NAMED = {**ONE, "name": "one.name"}
-DELETE = ("In Files, delete {name}", "Open Files and throw the file {name} away", "I do not need {name} any more: put it into the bin of Files")  # fmt: skip
+DELETE = ("In Files, delete {name}", "Open Files and throw the file {name} away",
+          "I do not need {name} any more: put it into the bin of Files")  # fmt: skip
 RESTORE = ("In Files, restore {name} from the bin", "Get {name} back out of the bin of Files",
            "The file {name} was thrown away by mistake; undo that in Files")  # fmt: skip
 PICTURE = {"one": "pick([one for one in files if one.kind == 'picture' and not one.binned])", "thing": "one.text"}
@@ -84,33 +90,13 @@ TASKS = (
     Tasks("files_copy", 1, ONE, (
         "Make a copy of {one.name} in Files", "In Files, duplicate the file {one.name}",
         "I want to have {one.name} twice in Files, in the same folder",
-    ), Insert("files", "File(name='Copy of ' + one.name, kind=one.kind, folder=one.folder, size=one.size, day=one.day, "
-                       "icon=one.icon, shade=one.shade, text=one.text)"), ("one.name",)),
-    Tasks("files_rename", 2, {**ONE, "name": "pick(DOCUMENTS) + pick((' 2026', ' (final)', ', part 2', ' No. 7', '!')) + ending(one.name, 4)"}, (
+    ), COPY, ("one.name",)),
+    Tasks("files_rename", 2, {
+        **ONE, "name": "pick(DOCUMENTS) + pick((' 2026', ' (final)', ', part 2', ' No. 7', '!')) + ending(one.name, 4)",
+    }, (
         "In Files, rename {one.name} to {name}", "Change the name of the file {one.name} to {name}",
         "The file {one.name} should be called {name} from now on",
     ), Set("one.name", "name"), ("one.name", "name")),
-    Tasks("files_delete_picture", 2, PICTURE, (
-        "In Files, delete the picture of the {thing}", "Find the photo that shows a {thing} in Files and throw it away",
-        "One picture in Files is of a {thing}: that one can go to the bin",
-    ), BIN, ("thing",), look=Look("files", "file", "one.name")),
-    Tasks("files_move_picture", 2, {**PICTURE, "folder": "pick([it.name for it in folders if it.name != one.folder])"}, (
-        "In Files, move the picture of the {thing} to the folder {folder}",
-        "Look for the photo with the {thing} in Files and file it under {folder}",
-        "The folder {folder} of Files is where the picture showing a {thing} belongs",
-    ), Set("one.folder", "folder"), ("thing", "folder"), look=Look("files", "file", "one.name")),
-    Tasks("files_new_folder", 2, {**ONE, "folder": "pick(FIRST) + pick((' & ', \"'s \", ': ')) + pick(('House', 'Papers', 'Trip 2', 'Taxes'))"}, (
-        "Make a folder called {folder} in Files and move {one.name} into it",
-        "In Files, put {one.name} into a new folder named {folder}",
-        "{one.name} needs a folder of its own in Files; its name is to be {folder}",
-    ), (Insert("folders", "Folder(name=folder)"), Set("one.folder", "folder")), ("one.name", "folder")),
-    Tasks("files_delete_largest", 2, {
-        "folder": "pick(folders).name", "large": "coin()", "ranked": "sorted_by(within(folder), 'size')",
-        "one": "last(ranked) if large else ranked[0]", "how": "'largest' if large else 'smallest'",
-    }, (
-        "In Files, delete the {how} file of the folder {folder}", "Throw away whichever file in {folder} is the {how}, in Files",
-        "Look at the sizes in the folder {folder} of Files and put the {how} file into the bin",
-    ), BIN, ("folder", "how"), look=Look("files", "folder", "folder")),
 )  # fmt: skip
 
 APP = App(
@@ -127,7 +113,8 @@ APP = App(
         "drawn": "sorted(choose(FOLDERS, 4))", "folders": "[Folder(name=name) for name in drawn]",
         "shots": "choose(range(1001, 9999), 8)", "things": "choose(THINGS, 4)", "shades": "choose(COLOUR_NAMES, 5)",
         "sizes": "choose(range(12, 4000), 20)", "names": "choose(DOCUMENTS, 12)", "lines": "streets(6)",
-        "pictures": "[File(name='IMG ' + text(shots[i]) + '.jpg', kind='picture', folder=drawn[(0, 1)[i > 3]], size=sizes[i], "
+        "pictures": "[File(name='IMG ' + text(shots[i]) + '.jpg', kind='picture', folder=drawn[1 if i > 3 else 0], "
+                    "size=sizes[i], binned=i == 7, "
                     "day=integer(1, 32), icon=(things + things)[i].icon, shade=(shades + shades)[i], "
                     "text=(shades + shades)[i] + ' ' + (things + things)[i].name) for i in range(8)]",
         "papers": "[File(name=names[i] + ('.pdf' if i < 6 else '.txt'), kind='document' if i < 6 else 'text', "
@@ -137,8 +124,9 @@ APP = App(
     },
     functions={"within(name)": "[one for one in files if one.folder == name and not one.binned]"},
     constants={
-        "THINGS": tuple({"name": name, "icon": icon} for name, icon in THINGS.items()), "COLOURS": COLOURS,
-        "COLOUR_NAMES": tuple(COLOURS), "ORDERS": tuple({"field": key, "words": words} for key, words in ORDERS.items()),
+        "THINGS": tuple({"name": it, "icon": "home" if it == "house" else it} for it in THINGS), "COLOURS": COLOURS,
+        "COLOUR_NAMES": tuple(COLOURS),
+        "ORDERS": tuple({"field": key, "words": words} for key, words in ORDERS.items()),
         "FOLDERS": ("Archive", "Bills", "Camera", "Downloads", "Family", "Garden", "School", "Travel", "Work"),
     },
     screens=SCREENS, tasks=TASKS,

@@ -1,7 +1,7 @@
 """Maps: places with ratings, hours and lists to save them in, directions with recent trips, and options."""
 
 from ..declare import widgets as w
-from ..declare.app import App, Look, Tasks, View
+from ..declare.app import App, Tasks, View
 from ..declare.operations import Delete, Each, Insert, Pop, Push, Require, SendTo, Set
 from ..declare.state import Bool, Choice, Int, Ref, Table, Text
 from .contacts import dial
@@ -20,12 +20,14 @@ TRIP = "Trip(start={0}start{1}, end={0}end{1}, mode=draft.mode)".format("clean(d
 
 SCREENS = {
     "main": View((
-        w.Bar("Maps", actions=(w.Action("route", "Directions", Push("route")), w.Action("heart", "Saved", Push("saved")),
+        w.Bar("Maps", actions=(
+            w.Action("route", "Directions", Push("route")), w.Action("heart", "Saved", Push("saved")),
                                w.Action("gear", "Options", Push("options")))),
         w.Field("search", "Search here"),
         w.Chips("kind", "sorted(kinds)", "{kind}", Set("draft.kind", "'' if kind == draft.kind else kind"),
                 "kind == draft.kind"),
-        w.ForEach("one", "places", (PLACE,), "draft.kind in ('', one.kind) and lower(trim(draft.search)) in lower(one.name)",
+        w.ForEach("one", "places", (PLACE,),
+                  "draft.kind in ('', one.kind) and lower(trim(draft.search)) in lower(one.name)",
                   otherwise=(w.Empty("No such place", "pin"),)),
     ), drafts={"kind": "''"}, let={"kinds": "repeated([one.kind for one in places])"}),
     "place": View((
@@ -49,7 +51,7 @@ SCREENS = {
         Require("find(lists, clean(draft.name)) == None", "There is such a list"),
         Insert("lists", "Group(name=clean(draft.name))"), Pop())))),
     "list": View((
-        w.Bar("{arg}", actions=(w.Action("trash", "Delete list", confirm("Delete list?", "{arg} will be deleted.", "Delete", (
+        w.Bar("{arg}", actions=(w.Action("trash", "Delete list", confirm("Delete list?", "{arg} goes.", "Delete", (
             Each("one", "listed(arg)", Set("one.list", "''")), Delete("group"), Pop()))),)),
         w.ForEach("one", "listed(arg)", (w.Row(
             "{one.name}", Push("place", "one.name"), "{one.street}", "{KINDS[one.kind].icon}",
@@ -66,7 +68,8 @@ SCREENS = {
             Insert("trips", TRIP, start=True), Pop())),
         w.When("trips", (w.Section("Recent trips"), w.ForEach("trip", "trips", (w.Row(
             "{trip.end}", tuple(Set(f"draft.{key}", f"trip.{key}") for key in ("start", "end", "mode")),
-            "From {trip.start}, {trip.mode}", "route", hold=confirm("Forget it?", "To {trip.end}", "Forget", Delete("trip"))),)))),
+            "From {trip.start}, {trip.mode}", "route",
+            hold=confirm("Forget it?", "To {trip.end}", "Forget", Delete("trip"))),)))),
     ), arg="places?", drafts={"mode": "'car'"},
        let={"here": "find(places, clean(draft.start))", "there": "find(places, clean(draft.end))"}),
     "options": View((
@@ -89,37 +92,13 @@ TASKS = (
         "In Maps, take {one.name} off the list {one.list}", "Remove {one.name} from my list {one.list} in Maps",
         "{one.name} should no longer be among the places of {one.list} in Maps",
     ), Set("one.list", "''"), ("one.name", "one.list")),
-    Tasks("maps_options", 2, {
-        "which": "pick(SWITCHES)", "want": "coin()", "look": "pick([one for one in STYLES if one != style])",
-        "on": "'on' if want else 'off'",
-    }, (
-        "In the options of Maps, turn {on} {which.words} and set the map type to {look}",
-        "Switch {which.words} {on} in Maps, and choose {look} as the type of map",
-        "I would like to see the {look} map, with {which.words} {on}: set up Maps like that",
-    ), (Set("[which.field]", "want"), Set("style", "look")), ("which.field", "want", "look"),
-        prepare=Set("[which.field]", "not want")),
-    Tasks("maps_start", 2, {"ends": "choose(places, 2)", "mode": "pick(MODE_NAMES)", "start": "pick(('Your location', ends[0].name))",
+    Tasks("maps_start", 2, {"ends": "choose(places, 2)", "mode": "pick(MODE_NAMES)",
+                            "start": "pick(('Your location', ends[0].name))",
                             "end": "ends[1].name"}, (
-        "In Maps, start the way from {start} to {end} by {mode}", "Get directions in Maps: from {start}, to {end}, by {mode}; then start",
+        "In Maps, start the way from {start} to {end} by {mode}",
+        "Get directions in Maps: from {start}, to {end}, by {mode}; then start",
         "Going by {mode}, how do I get to {end} when I begin at {start}? Let Maps guide me",
     ), Insert("trips", "Trip(start=start, end=end, mode=mode)", start=True), ("start", "end", "mode")),
-    Tasks("maps_new_list", 2, {
-        "one": "pick(places)", "name": "pick(FIRST) + pick((' & ', \"'s \", ', ')) + pick(('Co.', 'May trip', 'Plan B!', 'Top 10'))",
-    }, (
-        "Make a list called {name} in Maps and save {one.name} to it",
-        "In Maps, {one.name} should go to a new list with the name {name}",
-        "Put {one.name} on a list of its own in Maps, which you call {name}",
-    ), (Insert("lists", "Group(name=name)"), Set("one.list", "name")), ("one.name", "name")),
-    Tasks("maps_save_best", 2, {
-        "kind": "pick(repeated([one.kind for one in places]))", "good": "coin()", "group": "pick(lists).name",
-        "ranked": "sorted_by([one for one in places if one.kind == kind], 'rating')", "one": "last(ranked) if good else ranked[0]",
-        "how": "'best' if good else 'worst'",
-    }, (
-        "In Maps, save the {kind} with the {how} rating to the list {group}",
-        "Find out which {kind} in Maps is rated {how}, and put it on the list {group}",
-        "Compare the stars of every {kind} in Maps; the {how} one belongs on my list {group}",
-    ), Set("one.list", "group"), ("kind", "how", "group"), prepare=Set("one.list", "''"),
-        look=Look("maps", "place", "one.name")),
 )  # fmt: skip
 
 APP = App(
@@ -135,15 +114,14 @@ APP = App(
         **dict.fromkeys(SWITCHES, Bool()), "style": Choice(STYLES),
     },
     data={
-        "three": "choose(KIND_NAMES, 4)", "venues": "choose(VENUES, 12)", "homes": "streets(12)", "phones": "numbers(12)",
-        "stars": "choose(range(21, 50), 12)", "ends": "choose(range(15, 24), 4)", "named": "choose(LISTS, 3)",
-        "places": "sorted_by([Place(name=venues[i] + ' ' + (three + three + three)[i], kind=(three + three + three)[i], "
-                  "street=homes[i], phone=phones[i], rating=stars[i], opens=integer(6, 11), closes=integer(15, 24), "
-                  "x=integer(0, 10), y=integer(0, 10), list=named[i] if i < 3 else '', mine=integer(0, 6) if i < 6 else 0) "
-                  "for i in range(12)], 'name')",
+        "three": "choose(KIND_NAMES, 4)", "kinds": "three + three + three", "names": "choose(VENUES, 12)",
+        "venues": "[names[i] + ' ' + kinds[i] for i in range(12)]", "homes": "streets(12)", "phones": "numbers(12)",
+        "stars": "choose(range(21, 50), 12)", "named": "choose(LISTS, 3)",
+        "places": "sorted_by([Place(name=venues[i], kind=kinds[i], street=homes[i], phone=phones[i], rating=stars[i], "
+                  "opens=integer(6, 11), closes=integer(15, 24), x=integer(0, 10), y=integer(0, 10), "
+                  "list=named[i] if i < 3 else '', mine=integer(0, 6 if i < 6 else 1)) for i in range(12)], 'name')",
         "lists": "[Group(name=name) for name in named]",
-        "trips": "[Trip(start='Your location', end=venues[i] + ' ' + (three + three + three)[i], mode=pick(MODE_NAMES)) "
-                 "for i in range(3)]",
+        "trips": "[Trip(start='Your location', end=venues[i], mode=pick(MODE_NAMES)) for i in range(3)]",
         **dict.fromkeys(SWITCHES, "coin()"), "style": "pick(STYLES)",
     },
     functions={

@@ -54,6 +54,15 @@ def money(cents: int) -> str:
     return f"${cents // 100}.{cents % 100:02d}"
 
 
+def clock(seconds: int) -> str:
+    """Minutes and seconds, or hours and minutes of a number of minutes, as clocks show them.
+
+    >>> clock(185)
+    '3:05'
+    """
+    return f"{seconds // 60}:{seconds % 60:02d}"
+
+
 def clean(text: str) -> str:
     """The text without spaces at its ends and with single ones within."""
     return " ".join(text.split())
@@ -126,6 +135,7 @@ FUNCTIONS: dict[str, Function] = {
     "ending": Function(lambda text, n: text[-n:], 2, 2, _always(TEXT)),
     "text": Function(str, 1, 1, _always(TEXT)),
     "two_digits": Function("{:02d}".format, 1, 1, _always(TEXT)),
+    "clock": Function(clock, 1, 1, _always(TEXT)),
     "money": Function(money, 1, 1, _always(TEXT)),
 }
 
@@ -167,7 +177,8 @@ RANDOM: dict[str, Function] = {
 TABLES = {
     name: getattr(words, name)
     for name in ("FIRST", "LAST", "STREETS", "CITIES", "NETWORKS", "GADGETS",
-                 "SONGS", "BANDS", "RECORDS", "VENUES", "DOCUMENTS", "RIVERS", "ANIMALS", "HABITATS", "POSTS", "CUISINES")
+                 "SONGS", "BANDS", "RECORDS", "VENUES", "DOCUMENTS",
+                 "RIVERS", "ANIMALS", "HABITATS", "POSTS", "CUISINES")
 }  # fmt: skip
 """Word tables, which what is drawn may be drawn from."""
 
