@@ -15,7 +15,7 @@ SITES = {
     "Table Finder": {"about": "Book a restaurant", "icon": "mug", "labels": ("Cuisine", "Address", "Phone")},
 }
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-LISTS = {"bookmarks": "Bookmarks", "reading": "Reading list", "history": "History"}
+LISTS = (("Saved", "Bookmarks", "bookmarks"), ("Later", "Reading list", "reading"), ("History", "History", "history"))
 PAGE = w.Row("{one.title}", Push("page", "one.title"), "{one.site}", "{SITES[one.site].icon}")
 
 
@@ -61,13 +61,10 @@ SCREENS = {
             Require("clean(draft.name)", "Enter a name"), Require("draft.day", "Choose a day"), Pop(2),
             Insert("bookings", "Booking(place=arg, name=clean(draft.name), day=draft.day, guests=draft.guests)"))),
     ), arg="pages", drafts={"day": "''", "guests": "2"}),
-    "library": View((
-        w.Bar("Library"), w.Tabs("tab", tuple(LISTS.values())),
-        *(w.When(f"draft.tab == {title!r}", (listed(field), w.Button("Delete all", confirm(
+    "library": View((w.Bar("Library"), w.Tabs("tab", ("Saved", "Later", "History")), *(
+        w.When(f"draft.tab == {tab!r}", (w.Section(title), listed(field), w.Button("Delete all", confirm(
             f"Clear {title.lower()}?", f"All {{count({field})}} pages go", "Clear", Delete(field)),
-            "danger", f"not {field}")))
-          for field, title in LISTS.items()),
-    ), drafts={"tab": "'Bookmarks'"}),
+            "danger", f"not {field}"))) for tab, title, field in LISTS)), drafts={"tab": "'Saved'"}),
     "tabs": View((w.Bar("Tabs"), listed("tabs"), w.Button("Close all tabs", Delete("tabs"), "plain", "not tabs"))),
 }  # fmt: skip
 
@@ -107,15 +104,16 @@ APP = App(
     },
     data={
         "sites": "[Site(name=name, about=SITES[name].about) for name in SITE_NAMES]", "bookings": "()",
-        "cities": "choose(CITIES, 6)", "names": "people(10)", "souls": "choose(range(3000, 9000), 6)",
+        "cities": "choose(CITIES, 6)", "names": "people(10)", "souls": "integers(300, 9000, 6)",
         "rivers": "choose(RIVERS, 6)", "highs": "choose(range(8, 34), 6)", "early": "choose(range(10, 60), 12)",
-        "ways": "choose(range(14, 180), 6)", "fares": "prices(6)", "weights": "choose(range(12, 400), 5)",
+        "waits": "integers(3, 30, 6)", "fares": "prices(6)", "sizes": "integers(3, 80, 5)",
         "beasts": "choose(ANIMALS, 5)", "posts": "choose(POSTS, 4)", "venues": "choose(VENUES, 3)",
         "homes": "streets(3)", "phones": "numbers(3)",
-        "atlas": "[made(cities[i], 'Atlas', cities[i], souls[i], (text(souls[i]), text(integer(820, 1900)), rivers[i], "
-                 "names[i])) for i in range(6)]",
+        "atlas": "[made(cities[i], 'Atlas', cities[i], 10 * souls[i] + i, (text(10 * souls[i] + i), "
+                 "text(integer(820, 1900)), rivers[i], names[i])) for i in range(6)]",
         "weather": "[made('Weather in ' + cities[i], 'Weather', cities[i], highs[i], (text(highs[i]) + ' C', "
                    "text(highs[i] - integer(3, 8)) + ' C', pick(SKIES), text(integer(0, 9)) + '%')) for i in range(6)]",
+        "ways": "[6 * waits[i] + i for i in range(6)]", "weights": "[5 * sizes[i] + i for i in range(5)]",
         "trains": "[made('Trains to ' + cities[i], 'Railway', cities[i], ways[i], ('5:' + text(early[i]), "
                   "'22:' + text(early[i + 6]), text(ways[i]) + ' minutes', money(fares[i]))) for i in range(6)]",
         "animals": "[made(beasts[i], 'Wildlife', '', weights[i], (text(weights[i]) + ' kg', text(integer(8, 40)) "

@@ -29,7 +29,7 @@ SCREENS = {
             w.ForEach("one", "files", (FILE,), "not one.binned and lower(trim(draft.search)) in lower(one.name)",
                       otherwise=(w.Empty("No such file", "search"),)),
         ), (w.Section("Folders"), w.ForEach("folder", "folders", (
-            w.Row("{folder.name}", Push("folder", "folder.name"), "{count(within(folder.name))} files", "folder"),)),
+            w.Row("{folder.name}", Push("folder", "folder.name"), "Files: {count(within(folder.name))}", "folder"),)),
             w.Paragraph("{sum([one.size for one in files])} KB used", "centre"))),
     )),
     "folder": View((
@@ -49,7 +49,8 @@ SCREENS = {
                 Pop()))),
             w.Action("trash", "Delete", confirm("Delete?", "{one.name} goes to the bin.", "Delete", (BIN, Pop()))))),
         w.When("one.kind == 'picture'", (w.Image("{one.icon}", "COLOURS[one.shade]", 60.0),)),
-        w.Paragraph("{one.text}"), w.Row("Kind", detail="{one.kind}"), w.Row("Size", detail="{one.size} KB"),
+        w.Paragraph("{one.name}", "centre"), w.Paragraph("{one.text}", "centre"),
+        w.Row("Kind", detail="{one.kind}"), w.Row("Size", detail="{one.size} KB"),
         w.Row("Date", detail="{one.day} May"), w.Row("Folder", Push("move", "arg"), "{one.folder}", "folder"),
     )),), arg="files", let={"one": "find(files, arg)"}),
     "move": View((w.Bar("Move to"), w.ForEach("folder", "folders", (w.Radio(
@@ -111,10 +112,11 @@ APP = App(
     },
     data={
         "drawn": "sorted(choose(FOLDERS, 4))", "folders": "[Folder(name=name) for name in drawn]",
-        "shots": "choose(range(1001, 9999), 8)", "things": "choose(THINGS, 4)", "shades": "choose(COLOUR_NAMES, 5)",
-        "sizes": "choose(range(12, 4000), 20)", "names": "choose(DOCUMENTS, 12)", "lines": "streets(6)",
-        "pictures": "[File(name='IMG ' + text(shots[i]) + '.jpg', kind='picture', folder=drawn[1 if i > 3 else 0], "
-                    "size=sizes[i], binned=i == 7, "
+        "shots": "integers(100, 999, 8)", "things": "choose(THINGS, 4)", "shades": "choose(COLOUR_NAMES, 5)",
+        "parts": "integers(1, 200, 20)", "sizes": "[20 * parts[i] + i for i in range(20)]",
+        "names": "choose(DOCUMENTS, 12)", "lines": "streets(6)",
+        "pictures": "[File(name='IMG ' + text(10 * shots[i] + i) + '.jpg', kind='picture', "
+                    "folder=drawn[1 if i > 3 else 0], size=sizes[i], binned=i == 7, "
                     "day=integer(1, 32), icon=(things + things)[i].icon, shade=(shades + shades)[i], "
                     "text=(shades + shades)[i] + ' ' + (things + things)[i].name) for i in range(8)]",
         "papers": "[File(name=names[i] + ('.pdf' if i < 6 else '.txt'), kind='document' if i < 6 else 'text', "

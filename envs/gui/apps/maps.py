@@ -44,7 +44,7 @@ SCREENS = {
     "saved": View((
         w.Bar("Saved", actions=(w.Action("plus", "New list", Push("new")),)),
         w.ForEach("group", "lists", (w.Row("{group.name}", Push("list", "group.name"),
-                                           "{count(listed(group.name))} places", "heart"),)),
+                                           "Places: {count(listed(group.name))}", "heart"),)),
     )),
     "new": View((w.Bar("New list"), w.Field("name", "Name"), w.Error(), w.Button("Create", (
         Require("clean(draft.name)", "Enter a name"),

@@ -2,7 +2,7 @@
 
 from ..declare import widgets as w
 from ..declare.app import App, Tasks, View
-from ..declare.operations import Delete, If, Insert, Pop, Push, Require, Set, Toggle
+from ..declare.operations import Delete, If, Insert, Operations, Pop, Push, Require, Set, Toggle
 from ..declare.state import Bool, Choice, Int, List, Ref, Table, Text
 from .parts import confirm
 
@@ -14,7 +14,7 @@ NAMED = (Require("clean(draft.name)", "Enter a name"),
 PLAY = (Set("playing", "one.title"), Set("sounding", "True"))
 
 
-def titles(field: str, name: str, take: tuple) -> w.ForEach:
+def titles(field: str, name: str, take: Operations) -> w.ForEach:
     """Songs in an order of one's own: dragged onto each other, and taken off by a long press."""
     row = w.Row("{title}", Push("song", "title"), "{find(songs, title).length}", "music", target="title",
                 hold=confirm("Take it off?", f"{{title}} leaves {name}.", "Take off", take),
@@ -36,7 +36,7 @@ SCREENS = {
             w.Row("{artist}", Push("artist", "artist"), icon="person"),)),)),
         w.When("draft.tab == 'Playlists'", (
             w.Button("New playlist", Push("new"), "plain"), w.ForEach("mix", "playlists", (
-            w.Row("{mix.name}", Push("playlist", "mix.name"), "{count(mix.songs)} songs", "list"),)))),
+            w.Row("{mix.name}", Push("playlist", "mix.name"), "Songs: {count(mix.songs)}", "list"),)))),
     ), drafts={"tab": "'Songs'"}),
     "liked": View((w.Bar("Favourites"), w.ForEach("one", "songs", (SONG,), "one.liked",
                                                   otherwise=(w.Empty("No favourites yet", "heart"),)))),
@@ -63,7 +63,7 @@ SCREENS = {
             w.Action("pencil", "Rename", Push("new", "arg")),
             w.Action("trash", "Delete playlist", confirm("Delete playlist?", "{arg} will be deleted.", "Delete", (
                 Delete("mix"), Pop()))))),
-        w.Button("Play next", Set("queue", "mix.songs"), "plain", "not mix.songs"),
+        w.Button("Queue all songs", Set("queue", "mix.songs"), "plain", "not mix.songs"),
         titles("mix.songs", "{arg}", Set("mix.songs", "toggled(mix.songs, title)")),
     ), arg="playlists", let={"mix": "find(playlists, arg)"}),
     "new": View((
@@ -121,9 +121,9 @@ APP = App(
     data={
         "names": "choose(SONGS, 15)", "bands": "choose(BANDS, 4)", "albums": "choose(RECORDS, 7)",
         "years": "integers(1965, 2026, 7)",
-        "lengths": "choose(range(125, 420), 15)",
+        "drawn": "integers(8, 28, 15)",
         "songs": "sorted_by([Song(title=names[i], artist=bands[BY[i]], album=albums[ON[i]], year=years[ON[i]], "
-                 "seconds=lengths[i], liked=i in (1, 6, 11)) for i in range(15)], 'title')",
+                 "seconds=15 * drawn[i] + i, liked=i in (1, 6, 11)) for i in range(15)], 'title')",
         "mixes": "choose(MIXES, 3)", "order": "shuffled(names)",
         "playlists": "[Playlist(name=mixes[i], songs=[order[5 * i + k] for k in range(integer(3, 6))]) "
                      "for i in range(3)]",
