@@ -4,7 +4,6 @@ from ..declare.app import Look, Tasks
 from ..declare.operations import Insert, SendTo, Set
 from .browser import UNMARK
 from .contacts import calling
-from .files import BIN
 from .music import PLAY
 from .settings import CONNECT
 from .shop import PUT_LINE, several
@@ -56,12 +55,15 @@ WRITTEN = (
         look=Look("browser", "page", "page.title")),
 )  # fmt: skip
 PAPERS = (
-    Tasks("errand_file_of_note", 3, {**NOTE, "one": "pick([one for one in files if not one.binned])"}, (
-        "The note {note.title} names a file: delete that file in Files",
-        "Read {note.title} in Notes and put the file that it speaks of into the bin of Files",
-        "One of the files can go, as I wrote down in Notes under {note.title}; throw it away",
-    ), BIN, ("note.title",), prepare=Set("note.text", "'Delete ' + one.name"), apps=("notes", "files"),
-        look=Look("notes", "note", "note.title")),
+    Tasks("errand_file_of_note", 3, {
+        **NOTE, "one": "pick([one for one in files if not one.binned])",
+        "folder": "pick([it.name for it in folders if it.name != one.folder])",
+    }, (
+        "The note {note.title} names a file: move that file to the folder {folder} in Files",
+        "Read {note.title} in Notes and put the file that it speaks of into the folder {folder} of Files",
+        "One of the files belongs in {folder}, as I wrote down in Notes under {note.title}; see to it",
+    ), Set("one.folder", "folder"), ("note.title", "folder"), prepare=Set("note.text", "'Tidy up ' + one.name"),
+        apps=("notes", "files"), look=Look("notes", "note", "note.title")),
 )  # fmt: skip
 WIFI = (
     Tasks("errand_wifi_of_file", 3, {
@@ -83,11 +85,14 @@ BASKET = (
         apps=("files", "shop"), look=Look("files", "file", "paper.name")),
 )  # fmt: skip
 SONGS = (
-    Tasks("errand_song_of_note", 3, {**NOTE, "one": "pick([one for one in songs if one.title != playing])"}, (
-        "Put on the song in Music that the note {note.title} names",
-        "Play the song that is written down in Notes under {note.title}",
-        "Notes has something about music in {note.title}: I would like to hear that now",
-    ), PLAY, ("note.title",), prepare=Set("note.text", "'Listen to ' + one.title"), apps=("notes", "music"),
+    Tasks("errand_song_of_note", 3, {
+        **NOTE, "mix": "pick(playlists)", "one": "pick([one for one in songs if one.title not in mix.songs])",
+    }, (
+        "Add the song that the note {note.title} names to the playlist {mix.name} in Music",
+        "Read {note.title} in Notes, then put the song of which it speaks on my playlist {mix.name}",
+        "My playlist {mix.name} in Music lacks something that is written down in Notes under {note.title}",
+    ), Set("mix.songs", "toggled(mix.songs, one.title)"), ("note.title", "mix.name"),
+        prepare=Set("note.text", "'Listen to ' + one.title"), apps=("notes", "music"),
         look=Look("notes", "note", "note.title")),
     Tasks("errand_song_by_weather", 3, {
         "two": "choose([one for one in browser.pages if one.site == 'Weather'], 2)",

@@ -9,7 +9,7 @@ from ..declare.operations import Delete, Each, Insert, Set
 from .browser import CLOSE, MARK, UNMARK
 from .files import BIN, DELETE, PICTURE, RESTORE
 from .maps import SAVE
-from .music import PLAYED, TAKE
+from .music import PLAY, PLAYED, TAKE
 
 WEB = (
     Tasks("browser_bookmark_missing", 1, {
@@ -54,14 +54,15 @@ WEB = (
     ), (), ("a", "b", "how"), look=Look("browser", "page", "ranked[0].title"),
         answer="(ranked[1] if warm else ranked[0]).about"),
     Tasks("browser_count", 2, {
-        "which": "pick(('bookmarks', 'reading list', 'history'))", "site": "pick(SITE_NAMES)",
+        "which": "pick(('bookmarks', 'reading list', 'history'))", "sites": "choose(SITE_NAMES, 2)", "a": "sites[0]",
+        "b": "sites[1]",
         "names": "bookmarks if which == 'bookmarks' else reading if which == 'reading list' else history",
     }, (
-        "How many pages of the site {site} are in the {which} of the Browser? Answer with a number",
-        "Count the pages from {site} among the Browser's {which}, and answer with the number",
-        "Look through the {which} of the Browser: what number of the pages there belongs to {site}?",
-    ), (), ("which", "site"), look=Look("browser", "library"),
-        answer="count([it for it in names if find(pages, it).site == site])"),
+        "How many pages of {a} and {b} together are in the {which} of the Browser? Answer with a number",
+        "Count what the Browser's {which} has from the sites {a} and {b}, and answer with the number",
+        "Look through the {which} of the Browser: what number of the pages there belongs to {a} or to {b}?",
+    ), (), ("which", "a", "b"), look=Look("browser", "library"),
+        answer="count([it for it in names if find(pages, it).site in (a, b)])"),
     Tasks("browser_tidy", 2, {"title": "pick(bookmarks)"}, (
         "In the Browser, clear the history, close all tabs and remove {title} from the bookmarks",
         "Leave no traces in the Browser: empty its history, shut every tab, and delete the bookmark {title}",
@@ -114,14 +115,15 @@ PLACES = (
         "Put {one.name} on a list of its own in Maps, which you call {name}",
     ), (Insert("lists", "Group(name=name)"), Set("one.list", "name")), ("one.name", "name")),
     Tasks("maps_options", 2, {
-        "which": "pick(SWITCHES)", "want": "coin()", "look": "pick([one for one in STYLES if one != style])",
-        "on": "'on' if want else 'off'",
+        "two": "choose(SWITCHES, 2)", "a": "two[0]", "b": "two[1]", "want": "coin()", "other": "coin()",
+        "on": "'on' if want else 'off'", "off": "'on' if other else 'off'",
+        "type": "pick([one for one in STYLES if one != style])",
     }, (
-        "In the options of Maps, turn {on} {which.words} and set the map type to {look}",
-        "Switch {which.words} {on} in Maps, and choose {look} as the type of map",
-        "I would like to see the {look} map, with {which.words} {on}: set up Maps like that",
-    ), (Set("[which.field]", "want"), Set("style", "look")), ("which.field", "want", "look"),
-        prepare=Set("[which.field]", "not want")),
+        "In the options of Maps, turn {on} {a.words}, turn {off} {b.words}, and set the map type to {type}",
+        "Choose {type} as the type of map in Maps, and switch {a.words} {on} and {b.words} {off}",
+        "I would like to see the {type} map, with {a.words} {on} and {b.words} {off}: set up Maps like that",
+    ), (Set("[a.field]", "want"), Set("[b.field]", "other"), Set("style", "type")),
+        ("a.words", "on", "b.words", "off", "type"), prepare=Set("[a.field]", "not want")),
 )  # fmt: skip
 PAPERS = (
     Tasks("files_delete_missing", 1, {
@@ -129,14 +131,15 @@ PAPERS = (
     }, DELETE, (), ("name",), infeasible=True, look=Look("files", "main"), weight=0.5),
     Tasks("files_restore_missing", 1, {"name": "pick([one.name for one in files if not one.binned])"},
           RESTORE, (), ("name",), infeasible=True, look=Look("files", "bin"), weight=0.5),
-    Tasks("files_delete_largest", 2, {
-        "folder": "pick(folders).name", "large": "coin()", "ranked": "sorted_by(within(folder), 'size')",
-        "one": "last(ranked) if large else ranked[0]", "how": "'largest' if large else 'smallest'",
+    Tasks("files_move_largest", 2, {
+        "two": "choose(folders, 2)", "folder": "two[0].name", "other": "two[1].name", "large": "coin()",
+        "ranked": "sorted_by(within(folder), 'size')", "one": "last(ranked) if large else ranked[0]",
+        "how": "'largest' if large else 'smallest'",
     }, (
-        "In Files, delete the {how} file of the folder {folder}",
-        "Throw away whichever file in {folder} is the {how}, in Files",
-        "Look at the sizes in the folder {folder} of Files and put the {how} file into the bin",
-    ), BIN, ("folder", "how"), look=Look("files", "folder", "folder")),
+        "In Files, move the {how} file of the folder {folder} to {other}",
+        "Whichever file in {folder} is the {how} has to go to the folder {other} in Files",
+        "Look at the sizes in {folder}, one of the folders of Files, and let {other} have the {how}",
+    ), Set("one.folder", "other"), ("folder", "other", "how"), look=Look("files", "folder", "folder")),
     Tasks("files_fact", 1, {
         "one": "pick([one for one in files if not one.binned])", "i": "integer(0, 3)",
         "what": "('size', 'date', 'folder')[i]",
@@ -231,11 +234,16 @@ ALBUMS = (
         "In Music, add {a} and then {b} to the queue", "Queue up {a} in Music, and after it {b}",
         "When the queue in Music is through, I want to hear {a} followed by {b}",
     ), (Insert("queue", "a"), Insert("queue", "b")), ("a", "b")),
-    Tasks("music_mode", 1, {"want": "coin()", "how": "pick([one for one in REPEAT if one != repeat])"}, (
-        "In the player of Music, turn shuffle {'on' if want else 'off'} and set repeat to {how}",
-        "Set repeat to {how} in Music and switch shuffle {'on' if want else 'off'}",
-        "Music should play {'in random order' if want else 'without shuffle'}, with the repeat mode {how}",
-    ), (Set("shuffle", "want"), Set("repeat", "how")), ("want", "how"), prepare=Set("shuffle", "not want")),
+    Tasks("music_mode", 2, {
+        "want": "coin()", "how": "pick([it for it in REPEAT if it != repeat])",
+        "one": "pick([it for it in songs if it.title != playing])", "title": "one.title",
+        "on": "'on' if want else 'off'",
+    }, (
+        "In Music, play {title}, turn shuffle {on} and set repeat to {how}",
+        "Put on {title} in Music; its player should have shuffle {on} and {how} as the repeat mode",
+        "With the repeat mode {how} and shuffle switched {on}, let Music begin {title}",
+    ), (*PLAY, Set("shuffle", "want"), Set("repeat", "how")), ("title", "on", "how"),
+        prepare=Set("shuffle", "not want")),
 )  # fmt: skip
 WEB_TASKS = tuple(
     (app, one)
