@@ -59,12 +59,12 @@ class ScriptedExpert:
         return self._end() if plan is None else self.travel(plan.way, plan.tap.to) or self._press(plan.tap)
 
     def _plan(self) -> Plan | None:
-        """The next tap; drags whose ends are too far apart for one screen are left out."""
-        plan = self.planner.plan(self.wanted) if self.wanted else None
+        """The next tap; without drags whose ends are too far apart for one screen, where there is another way."""
+        first = plan = self.planner.plan(self.wanted) if self.wanted else None
         while plan is not None and plan.tap.site.gesture == "drop" and not self._within_reach(plan.tap):
             self.planner.avoided.add(plan.tap.site)
             plan = self.planner.plan(self.wanted)
-        return plan
+        return plan or first
 
     def _end(self) -> str:
         if self.goal.answer and spoken(self.phone.answer) != spoken(self.goal.answer):
@@ -131,10 +131,7 @@ class ScriptedExpert:
 
         They do where both can be seen at its top or at its end, or are so near that no swipe passes them.
         """
-        screen = Screen(*hop.to, drafts=dict(hop.drafts))
-        page = Page(screen, on_back=lambda: None, on_focus=lambda key: None)
-        self.phone.apps[hop.to[0]].show(page, screen)
-        page.lay_out(keyboard=False)
+        page = self.phone.page_of(Screen(*hop.to, drafts=dict(hop.drafts)))
         ends = _ends(page, hop)
         if ends is None:
             return False
