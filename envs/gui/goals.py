@@ -26,13 +26,14 @@ class Goal:
     ``look`` is a screen (app, screen, argument) to visit first: who does not know the answer must go there, so the
     expert's episodes are as long as honest ones.
 
-    ``answer`` is what must be answered, if it asks a question. ``infeasible``: nothing on this phone fulfils it, and
-    ``expected`` is the initial state: who tries must say so.
+    ``wording`` is the number of its wording among its template's. ``answer`` is what must be answered, if it asks a
+    question. ``infeasible``: nothing on this phone fulfils it, and ``expected`` is the initial state.
     """
 
     text: str
     expected: State
     look: tuple[str, str, Any] | None = None
+    wording: int = 0
     asked: tuple[object, ...] = field(kw_only=True)
     answer: str = ""
     infeasible: bool = False

@@ -5,8 +5,8 @@ The key is ``seeding.problem_keys(split, seed, episode)``, and ``root = Stream(k
 1. ``head = root.child(0)`` draws the template: :func:`.twists.weighted` by weight times popularity of its first app;
    then the locale, by ``below(2)``, which counts where locales are held out alone;
 2. attempt ``k = 0, 1, ...``: the state of app number ``a`` is drawn from ``root.child(1 + a + 64 * k)``, all by itself,
-   and ``head`` goes on to draw what the template draws, then its wording; until what is asked is on the right side of the
-   split. After every 64 refusals the template is drawn again (the locale is not);
+   and ``head`` goes on to draw what the template draws, then its wording; until what is asked is on the right side of
+   the split. After every 64 refusals the template is drawn again (the locale is not);
 3. ``head`` draws the rows of the phone (:func:`.twists.draw`), then, by one ``random()``, whether the phone starts in
    the first app of the task (level 1, probability one half) or at home.
 

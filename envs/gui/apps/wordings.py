@@ -7,7 +7,7 @@ FURTHER: dict[str, tuple[str, ...]] = {
     "settings_join": ("Get this phone onto the network {one.name}; its password is {one.password}",),
     "settings_pair": (
         "{verb} the device {one.name} in Settings and leave Bluetooth switched on",
-        "Bluetooth should be on in the end, and {one.name} should be {'unpaired' if one.paired else 'paired'}",
+        "Have Bluetooth on in the end; as to {one.name}, {lower(verb)} it",
     ),
     "settings_rename": ("From now on this phone should be called {name}",),
     "settings_both": ("Two things to do in Settings: {turn}, and {change}",),
@@ -27,13 +27,21 @@ FURTHER: dict[str, tuple[str, ...]] = {
     "shop_cancel": ("Order {order.number} in the Shop was a mistake: call it off",),
     "shop_quantity": ("There should be {want} of {line.product} in the Shop's cart",),
     "shop_cheapest": (
-        "In the Shop, find the {noun} that is {which} and add one to the cart: {colour}{', size ' + size if size else ''}",
+        "In the Shop, find the {noun} that is {which} and add one to the cart: {colour}"
+        "{', size ' + size if size else ''}",
         "Of all things called {noun} in the Shop, one of the {which} shall go into the cart, {colour}"
         "{' and size ' + size if size else ''}",
     ),
     "shop_order": (
         "Have {spoken(line)} sent by the Shop to {name} at {street} in {city}; method of payment: {lower(payment)}",
     ),
+    "notes_pin": ("{one.title} should {'no longer stand' if one.pinned else 'stand'} among the pinned notes",),
+    "notes_bin": ("The note {one.title} is of no use any more: off to the bin with it",),
+    "notes_restore": ("{one.title} was binned by mistake: have it among the notes of Notes again",),
+    "notes_move": ("{folder} should be the folder of the note {one.title}",),
+    "notes_empty_bin": ("Clear what was thrown away in Notes, and let {one.title} be the one note with a pin",),
+    "notes_add": ("Jot down {text} in Notes, under the title {title} and in the folder {folder}",),
+    "notes_edit": ("What stands in the note {one.title} should now read {text}",),
     "errand_order_to_contact": (
         "{who.name} should get {spoken(line)} from the Shop at the address saved in Phone; use {lower(payment)} to pay",
     ),
@@ -41,8 +49,8 @@ FURTHER: dict[str, tuple[str, ...]] = {
     "errand_airplane_call": ("Calls do not go out in airplane mode: end it, then ring {who.name}",),
     "errand_join_and_shop": (
         "Connect to Wi-Fi {wifi.name} with the password {wifi.password}, then add {spoken(line)} to the Shop's cart",
-        "There is no internet yet: use the network {wifi.name}, password {wifi.password}. Then have {spoken(line)} in the "
-        "cart of the Shop",
+        "There is no internet yet: use the network {wifi.name}, password {wifi.password}. Then have {spoken(line)} "
+        "in the cart of the Shop",
     ),
     "errand_quiet_call": (
         "Switch {'on' if want else 'off'} do not disturb in Settings and call {who.name} after that",
