@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..commands import parse, tap
 from ..goals import Goal, State
 from ..ui import HEIGHT, WIDTH, Node, Screen
-from .aims import Wanted, distance
+from .aims import Wanted, apart, distance
 from .effects import Index
 from .interpreter import Program
 from .operations import Button
@@ -132,9 +132,9 @@ class ScriptedExpert:
                 copy = Screen(screen.app, screen.view, screen.arg, drafts=drafts)
                 env = {**node.on_tap.env, "screen": copy, "state": dict(self.phone.state), "device": Rehearsal([copy])}
                 node.on_tap.site.step(env)
-                apart = 0 if drafts[name] == value else abs(int(drafts[name]) - value) if isinstance(value, int) else 1
-                if best is None or apart < best:
-                    best, found = apart, node
+                left = abs(int(drafts[name]) - value) if isinstance(value, int) else apart(drafts[name], value)
+                if best is None or left < best:
+                    best, found = left, node
         return self._find(lambda node: node is found) if found is not None else "back"
 
     def _answer(self, plan: Plan | None) -> str:
@@ -159,8 +159,14 @@ class ScriptedExpert:
             return seen
         for node in phone.page.column:
             if is_it(node):
-                return "swipe up" if node.y1 > phone.page.bottom else "swipe down"
+                up = node.y1 > phone.page.bottom
+                return "back" if up and self._stuck() else "swipe up" if up else "swipe down"
         return "back"
+
+    def _stuck(self) -> bool:
+        """Whether the field that has the keyboard is as high as it can be: the page scrolls no further up under it."""
+        page = self.phone.page
+        return any(node.focused and node.y0 <= page.top for node in page.column)
 
     @staticmethod
     def _tap(nodes: list[Node], is_it: Any) -> str | None:

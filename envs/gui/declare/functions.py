@@ -150,7 +150,13 @@ RANDOM: dict[str, Function] = {
     "prices": _rng(_prices, 1, 1, _always(listed(INT))),
 }
 
-TABLES = {name: getattr(words, name) for name in ("FIRST", "LAST", "STREETS", "CITIES", "NETWORKS", "GADGETS")}
+TABLES = {
+    name: getattr(words, name)
+    for name in (
+        "FIRST", "LAST", "STREETS", "CITIES", "NETWORKS", "GADGETS", "TOPICS", "OCCASIONS", "VENUE_NAMES", "GREETINGS",
+        "CLAUSES",
+    )
+}  # fmt: skip
 """Word tables, which what is drawn may be drawn from."""
 
 
