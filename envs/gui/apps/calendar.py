@@ -9,7 +9,7 @@ WEEKS, DAYS = ("This week", "Next week"), ("Mon", "Tue", "Wed", "Thu", "Fri", "S
 REMINDERS = ("None", "10 minutes", "1 hour", "1 day")
 EARLIEST, LATEST = 7, 20  # hours at which events begin
 EVENT = w.Row("{one.title}", Push("event", "one.number"), "{span(one)}{', ' + one.place if one.place else ''}",
-              "{'bell' if one.reminder != 'None' else 'calendar'}")  # fmt: skip
+              "{'bell' if one.reminder != 'None' else 'calendar'}", drop=Set("one.hour", "onto"))  # fmt: skip
 FOUND = w.Row("{one.title}", Push("event", "one.number"), "{when(one)}", "calendar")
 FORM = ("title", "place", "week", "day", "hour", "hours", "reminder")
 ENTRY = ", ".join(f"{key}=clean(draft.{key})" if key in ("title", "place") else f"{key}=draft.{key}" for key in FORM)
@@ -33,7 +33,7 @@ SCREENS = {
         )),
         w.Tabs("week", WEEKS), _chips("day", "DAYS"),
         w.ForEach("hour", "HOURS", (
-            w.Section("{two_digits(hour)}:00"),
+            w.Row("{two_digits(hour)}:00", target="hour"),
             w.ForEach("one", "events", (w.When("one.week == draft.week and one.day == draft.day", (EVENT,)),),
                       "one.hour == hour and one.status in ('own', 'accepted')"),
         )),

@@ -15,7 +15,8 @@ WORLD = {
     "Vancouver": -8,
 }  # fmt: skip
 ALARM = w.Row("{one.time}{' ' + one.label if one.label else ''}", Push("alarm", "one.time"),
-              "{'On' if one.on else 'Off'}, {repeats(one.days)}", "{'bell' if one.on else 'clock'}")  # fmt: skip
+              "{'On' if one.on else 'Off'}, {repeats(one.days)}", "{'bell' if one.on else 'clock'}",
+              hold=Toggle("one.on"))  # fmt: skip
 TURNED = "[name for name in DAYS if (name == day) != (name in {days})]"
 
 

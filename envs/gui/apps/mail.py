@@ -10,7 +10,7 @@ BOXES = ("Inbox", "Sent", "Archive", "Bin")
 FILTERS = ("All", "Unread", "Starred")
 SUBJECTS = ("Plans for", "Notes on", "Question about", "Photos of", "Costs of", "Update on", "Help with", "List for")
 MAIL = w.Row("{one.subject}", Push("mail", "one.number"), "{'NEW ' if one.unread else ''}{party(one)}",
-             "{'star' if one.starred else 'mail'}")  # fmt: skip
+             "{'star' if one.starred else 'mail'}", hold=Toggle("one.starred"))  # fmt: skip
 SEND = w.Button("Send", Submit())
 CAN_SEND = (
     Require("'@' in draft.to and count(split(draft.to)) == 1", "Enter one address in To"),

@@ -12,7 +12,8 @@ LINES = tuple({"start": start + "the ", "end": end} for start, end in (
 ))  # fmt: skip
 TYPED = "pick(GREETINGS) + ', ' + pick(CLAUSES) + ' the ' + pick(TOPICS)"
 CHAT = w.Row("{chat.name}{' (' + text(chat.unread) + ')' if chat.unread else ''}", Push("thread", "chat.name"),
-           "{latest(chat.name)}", "{'block' if chat.blocked else 'star' if chat.pinned else 'chat'}")  # fmt: skip
+           "{latest(chat.name)}", "{'block' if chat.blocked else 'star' if chat.pinned else 'chat'}",
+           hold=Toggle("chat.pinned"))  # fmt: skip
 EMPTY = (w.Empty("No conversations", "chat"),)
 
 

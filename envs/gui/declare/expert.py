@@ -116,7 +116,16 @@ class ScriptedExpert:
         ends = [_centre(node) for node in both if any(node is one for one in self.phone.nodes)]  # type: ignore[arg-type]
         if len(ends) == 2:
             return drag(*ends[0], *ends[1])
+        if isinstance(onto, int) and (nearest := self._nearest(*both)) is not None:  # type: ignore[arg-type]
+            return drag(*_centre(both[0]), *_centre(nearest))
         return "swipe up" if max(node.y1 for node in both if node) > bottom else "swipe down"
+
+    def _nearest(self, node: Node, to: Node) -> Node | None:
+        """Of the numbers in sight that an element in sight can be dropped on, one nearer to a number out of sight."""
+        seen = [one for one in self.phone.nodes if isinstance(one.target, int)]
+        best = min(seen, key=lambda one: abs(one.y0 - to.y0), default=None)
+        nearer = best is not None and abs(best.y0 - to.y0) < abs(node.y0 - to.y0) - (node.y1 - node.y0)
+        return best if nearer and any(one is node for one in self.phone.nodes) else None
 
     def _fill(self, hop: Hop) -> str | None:
         view = self.index.programs[hop.site.app].views[hop.site.view]
