@@ -47,9 +47,12 @@ SCREENS = {
         "one", "events", (FOUND,), "one.status == 'invited'", otherwise=(w.Empty("No invitations", "mail"),)))),
     "event": View((w.When("one == None", (w.Bar("Event"), w.Empty("This event was deleted", "calendar")), (
         w.Bar("{one.title}", actions=(w.Action("pencil", "Edit", Push("form", "one.number")),)),
-        w.Paragraph("{one.title}", "big"), w.Row("When", detail="{when(one)}", icon="clock"),
+        w.Paragraph("{one.title}", "big"), w.Row("Day", detail="{one.day} {lower(one.week)}", icon="calendar"),
+        w.Row("Begins", detail="{two_digits(one.hour)}:00", icon="clock"),
+        w.Row("Ends", detail="{two_digits(one.hour + one.hours)}:00", icon="clock"),
         w.When("one.place", (w.Row("Where", detail="{one.place}", icon="home"),)),
-        w.When("one.host", (w.Row("Invited by {one.host}", detail="{one.status}", icon="person"),)),
+        w.When("one.host", (w.Row("Invited by", detail="{one.host}", icon="person"),
+                            w.Paragraph("{'Not answered' if one.status == 'invited' else one.status}", "centre"))),
         w.When("one.status == 'invited'", (
             w.Button("Accept", Set("one.status", "'accepted'")),
             w.Button("Decline", Set("one.status", "'declined'"), "danger"),
@@ -92,21 +95,6 @@ TASKS = (
         "one": OWN, "title": "one.title",
         "reminder": "pick([name for name in REMINDERS if name not in ('None', one.reminder)])",
     }, REMIND, Set("one.reminder", "reminder"), ("title", "reminder")),
-    Tasks("calendar_move", 2, {"one": OWN, "hour": "pick([hour for hour in HOURS if hour != one.hour])"}, (
-        "In Calendar, move {one.title} to {two_digits(hour)}:00 on the same day",
-        "Let {one.title} begin at {two_digits(hour)}:00, and leave the rest of it as it is",
-        "{one.title} takes place at {two_digits(hour)}:00 now: correct the start",
-    ), Set("one.hour", "hour"), ("one.title", "hour")),
-    Tasks("calendar_add", 2, {
-        "title": "pick([name for name in OCCASIONS if find_title(name) == None])", "place": "pick(VENUE_NAMES)",
-        "week": "pick(WEEKS)", "day": "pick(DAYS)", "hour": "integer(8, 19)", "hours": "integer(1, 4)",
-    }, (
-        "In Calendar, add {title} at {place} on {day} {lower(week)} from {two_digits(hour)}:00 for {hours} h",
-        "Plan {title} for {day} {lower(week)}: start {two_digits(hour)}:00, length {hours} h, place {place}",
-        "Put a new event into my calendar. It is called {title}, lasts {hours} h and begins at {two_digits(hour)}:00 "
-        "on {day} {lower(week)} in this place: {place}",
-    ), Insert("events", "Event(number=next_event(), title=title, place=place, week=week, day=day, hour=hour, "
-                        "hours=hours)"), ("title", "place", "week", "day", "hour", "hours")),
 )  # fmt: skip
 APP = App(
     key="calendar", name="Calendar", icon="calendar", colour=0x3B6FA0, record="Calendar",
@@ -117,8 +105,8 @@ APP = App(
     })},
     data={
         "titles": "choose(OCCASIONS, 13)", "places": "choose(VENUE_NAMES, 13)", "names": "people(13)",
-        "starts": "choose(HOURS, 13)",
-        "events": "[Event(number=301 + i, title=titles[i], place=places[i], week=pick(WEEKS), day=pick(DAYS), "
+        "starts": "choose(HOURS, 13)", "busy": "choose(DAYS, 4)",
+        "events": "[Event(number=301 + i, title=titles[i], place=places[i], week=pick(WEEKS), day=pick(busy), "
                   "hour=starts[i], hours=integer(1, 4), reminder=pick(REMINDERS), "
                   "status='own' if i < 7 else 'accepted' if i < 9 else 'invited', host=names[i] if i > 6 else '') "
                   "for i in range(13)]",
@@ -126,8 +114,10 @@ APP = App(
     functions={
         "next_event()": "max((300,) + [old.number for old in events]) + 1",
         "find_title(title)": "first([old for old in events if old.title == title])",
+        "on(week, day)": "[old for old in events if old.week == week and old.day == day "
+                         "and old.status in ('own', 'accepted')]",
         "span(one)": "two_digits(one.hour) + ':00 to ' + two_digits(one.hour + one.hours) + ':00'",
-        "when(one)": "one.day + ' ' + lower(one.week) + ', ' + span(one)",
+        "when(one)": "one.day + ' ' + lower(one.week) + ', ' + two_digits(one.hour) + ':00'",
     },
     constants={"WEEKS": WEEKS, "DAYS": DAYS, "REMINDERS": REMINDERS, "HOURS": tuple(range(EARLIEST, LATEST + 1))},
     screens=SCREENS, tasks=TASKS,

@@ -20,11 +20,6 @@ ALARM = w.Row("{one.time}{' ' + one.label if one.label else ''}", Push("alarm", 
 TURNED = "[name for name in DAYS if (name == day) != (name in {days})]"
 
 
-def _minutes(field: str, label: str) -> w.Stepper:
-    return w.Stepper(label, f"{{{field}}} min", Set(field, f"{field} - 5"), Set(field, f"{field} + 5"),
-                     f"{field} <= 5", f"{field} >= 90")  # fmt: skip
-
-
 def _days(days: str) -> w.Chips:
     return w.Chips("day", "DAYS", "{day}", Set(days, TURNED.replace("{days}", days)), f"day in {days}")
 
@@ -70,17 +65,22 @@ SCREENS = {
         w.Row("{city}", (Insert("cities", "city"), Pop()), "{zone(city)}", "globe"),
     ), "not city in cities and lower(trim(draft.search)) in lower(city)"))),
     "timer": View((w.When("one == None", (w.Bar("Timer"), w.Empty("This timer was deleted", "hourglass")), (
-        w.Bar("{one.name}"), w.Image("hourglass", "0x5B4B8A", 36.0), _minutes("one.minutes", "length"),
+        w.Bar("{one.name}", actions=(w.Action("pencil", "Edit", Push("preset", "one.name")),)),
+        w.Image("hourglass", "0x5B4B8A", 36.0), w.Paragraph("{one.minutes} min", "big"),
         w.Button("{'Stop' if one.running else 'Start'}", Toggle("one.running")),
         w.Button("Delete timer", (Delete("one"), Pop()), "danger"))),
     ), arg="timers", let={"one": "find(timers, arg)"}),
     "preset": View((
-        w.Bar("New timer"), w.Field("name", "Name"), _minutes("draft.minutes", "length"), w.Error(),
-        w.Button("Save timer", Submit()),
-    ), drafts={"minutes": "15"}, enter=(
+        w.Bar("{'Edit' if old != None else 'New'} timer"), w.Field("name", "Name", "old.name if old != None else ''"),
+        w.Stepper("length", "{draft.minutes} min", Set("draft.minutes", "draft.minutes - 5"),
+                  Set("draft.minutes", "draft.minutes + 5"), "draft.minutes <= 5", "draft.minutes >= 90"),
+        w.Error(), w.Button("Save timer", Submit()),
+    ), arg="timers?", let={"old": "find(timers, arg)"}, drafts={"minutes": "old.minutes if old != None else 15"},
+       enter=(
         Require("clean(draft.name)", "Enter a name"),
-        Require("find(timers, clean(draft.name)) == None", "There is a timer of this name"),
-        Insert("timers", "Timer(name=clean(draft.name), minutes=draft.minutes)"), Pop())),
+        Require("find(timers, clean(draft.name)) in (None, old)", "There is a timer of this name"),
+        If("old == None", (Insert("timers", "Timer(name=clean(draft.name), minutes=draft.minutes)"), Pop()),
+           (Set("old.name", "clean(draft.name)"), Set("old.minutes", "draft.minutes"), Pop(arg="old.name"))))),
     "settings": View((
         w.Bar("Alarm settings"), w.Switch("Vibrate", "vibrate"), w.Section("Snooze for"),
         w.ForEach("name", "SNOOZES", (w.Radio("{name}", "name == snooze", Set("snooze", "name")),)),
@@ -98,19 +98,6 @@ TASKS = (
     Tasks("clock_timer", 1, {
         "one": "pick(timers)", "name": "one.name", "verb": "'stop' if one.running else pick(('start', 'delete'))",
     }, TIMER, If("verb == 'delete'", Delete("one"), Toggle("one.running")), ("name", "verb")),
-    Tasks("clock_city", 1, {"city": "pick(WORLD)", "there": "city in cities"}, (
-        "In Clock, {'remove' if there else 'add'} {city} {'from' if there else 'to'} the world clock",
-        "{'Take' if there else 'Put'} {city} {'off' if there else 'on'} the list of cities in Clock",
-        "I {'no longer want' if there else 'want'} to see in Clock what time it is in {city}",
-    ), If("there", Delete("cities", "city"), Insert("cities", "city")), ("city", "there")),
-    Tasks("clock_add", 2, {
-        "time": "pick([time for time in TIMES if find(alarms, time) == None])", "label": "pick(OCCASIONS)",
-        "days": "pick(WEEKS)", "when": "repeats(days)",
-    }, (
-        "In Clock, set an alarm for {time} labelled {label}, repeat: {when}",
-        "Add an alarm called {label} that rings at {time} ({when})",
-        "Wake me with the label {label}. Days: {when}. Time: {time}",
-    ), Insert("alarms", "Alarm(time=time, label=label, days=days)"), ("time", "label", "when")),
 )  # fmt: skip
 APP = App(
     key="clock", name="Clock", icon="clock", colour=0x5B4B8A, record="Clock",
@@ -122,8 +109,8 @@ APP = App(
     },
     data={
         "times": "sorted(choose(TIMES, 6))", "labels": "choose(OCCASIONS, 6)", "which": "coins(12)",
-        "alarms": "[Alarm(time=times[i], label=labels[i] if which[i] else '', days=pick(WEEKS), on=which[6 + i]) "
-                  "for i in range(6)]",
+        "alarms": "[Alarm(time=times[i], label=labels[i] if which[i] else '', days=pick(WEEKS) if i else WEEKS[0], "
+                  "on=which[6 + i]) for i in range(6)]",
         "cities": "choose(WORLD, 5)", "names": "choose(DISHES, 5)", "lengths": "choose(range(1, 13), 5)",
         "timers": "[Timer(name=names[i], minutes=lengths[i] * 5, running=i == 2) for i in range(5)]",
         "snooze": "pick(SNOOZES)", "tone": "pick(TONES)", "vibrate": "coin()",
@@ -131,6 +118,7 @@ APP = App(
     functions={
         "is_time(time)": "count(time) == 5 and digits(cut(time, 2)) and digits(ending(time, 2)) and "
                          "cut(ending(time, 3), 1) == ':' and cut(time, 2) < '24' and ending(time, 2) < '60'",
+        "before(hour)": "two_digits(hour - 1) + ':00'",
         "repeats(days)": "'Every day' if count(days) == 7 else join(' ', days) if days else 'Once'",
         "zone(city)": "'UTC' + ('+' if OFFSETS[city] >= 0 else '') + text(OFFSETS[city])",
     },

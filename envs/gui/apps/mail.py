@@ -2,9 +2,9 @@
 
 from ..declare import widgets as w
 from ..declare.app import App, Tasks, View
-from ..declare.operations import Ask, Delete, Each, Insert, Operation, Pop, Push, Require, Set, Submit, Toggle
+from ..declare.operations import Ask, Delete, Each, Insert, Pop, Push, Require, Set, Submit, Toggle
 from ..declare.state import Bool, Choice, Int, Table, Text
-from .messages import LINES, TYPED
+from .messages import LINES
 
 BOXES = ("Inbox", "Sent", "Archive", "Bin")
 FILTERS = ("All", "Unread", "Starred")
@@ -23,17 +23,6 @@ def mailing(address: str, subject: str, body: str, name: str = "''") -> Insert:
     """A mail that is sent."""
     who = f"name={name}, address={address}, box='Sent'"
     return Insert("mails", f"Mail(number=next_mail(), {who}, subject={subject}, body={body})", start=True)
-
-
-def mailed(name: str, address: str, subject: str, body: str) -> Insert:
-    """A mail that has come."""
-    who = f"name={name}, address={address}, unread=True"
-    return Insert("mails", f"Mail(number=next_mail(), {who}, subject={subject}, body={body})", start=True)
-
-
-def binning() -> tuple[Operation, ...]:
-    """The mail at hand into the bin."""
-    return (Set("one.box", "'Bin'"), Set("one.unread", "False"))
 
 
 SCREENS = {
@@ -63,7 +52,7 @@ SCREENS = {
                 ("Keep", ()), ("Delete", (Delete("one"), Pop())))), "danger"),
         ), (
             w.When("one.box != 'Archive'", (w.Button("Archive", Set("one.box", "'Archive'"), "plain"),)),
-            w.Button("Move to bin", binning(), "danger"),
+            w.Button("Move to bin", (Set("one.box", "'Bin'"), Set("one.unread", "False")), "danger"),
         )))),
     ), arg="mails", let={"one": "find(mails, arg)"}),
     "reply": View((
@@ -99,18 +88,6 @@ TASKS = (
         "In Mail, mark \"{one.subject}\" as {state}", "The mail \"{one.subject}\" should count as {state}",
         "Open Mail, find \"{one.subject}\" in the inbox and set it to {state}",
     ), Toggle("one.unread"), ("one.subject", "state")),
-    Tasks("mail_reply", 2, {"one": INBOX, "words": TYPED}, (
-        "In Mail, reply \"{words}\" to \"{one.subject}\"", "Answer the mail \"{one.subject}\" with \"{words}\"",
-        "Whoever sent the mail \"{one.subject}\" is waiting for this reply: \"{words}\"",
-    ), mailing("one.address", "re(one.subject)", "words", "one.name"), ("one.subject", "words")),
-    Tasks("mail_compose", 2, {
-        "name": "people(1)[0]", "to": "address(name)", "subject": "pick(SUBJECTS) + ' the ' + pick(TOPICS)",
-        "words": TYPED,
-    }, (
-        "In Mail, write to {to} with the subject \"{subject}\" and the text \"{words}\"",
-        "Compose a mail to {to}: subject \"{subject}\", body \"{words}\"",
-        "{to} should get an e-mail from me about \"{subject}\" that says \"{words}\"",
-    ), mailing("to", "subject", "words"), ("to", "subject", "words")),
 )  # fmt: skip
 APP = App(
     key="mail", name="Mail", icon="mail", colour=0xB3403A, record="Mails",
@@ -128,6 +105,7 @@ APP = App(
     },
     functions={
         "next_mail()": "max((200,) + [old.number for old in mails]) + 1",
+        "sent(name)": "first([old for old in mails if old.box == 'Sent' and old.name == name])",
         "address(name)": "lower(join('.', split(name))) + '@post.org'",
         "body(line, topic)": "line.start + topic + line.end",
         "party(one)": "one.name or one.address",

@@ -28,15 +28,6 @@ def sending(name: str, words: str) -> tuple[Operation, ...]:
     )  # fmt: skip
 
 
-def receiving(name: str, words: str) -> tuple[Operation, ...]:
-    """A message from someone, whose conversation is as new."""
-    return (
-        Each("chat", f"[old for old in chats if old.name == {name}]", Delete("chat")),
-        Insert("chats", f"Chat(name={name}, unread=1)", start=True),
-        Insert("messages", f"Message(number=next_message(), chat={name}, text={words}, at='22:15')", start=True),
-    )
-
-
 DELETE = (Each("one", "[one for one in messages if one.chat == chat.name]", Delete("one")), Delete("chat"), Pop(2))
 SCREENS = {
     "main": View((
@@ -97,15 +88,6 @@ TASKS = (
         "Open Messages and {'take the pin off' if chat.pinned else 'put a pin on'} {name}'s conversation",
         "{name} should {'no longer ' if chat.pinned else ''}be kept at the top of my messages",
     ), Toggle("chat.pinned"), ("name", "chat.pinned")),
-    Tasks("messages_block", 1, {"chat": "pick(chats)", "name": "chat.name"}, (
-        "In Messages, {'unblock' if chat.blocked else 'block'} {name}",
-        "Go to Messages and {'lift the block on' if chat.blocked else 'put a block on'} {name}",
-        "{name} {'may text me again' if chat.blocked else 'must not be able to text me any more'}",
-    ), Toggle("chat.blocked"), ("name", "chat.blocked")),
-    Tasks("messages_send", 2, {"chat": f"pick({CHATS})", "name": "chat.name", "words": TYPED}, (
-        'In Messages, write "{words}" to {name}', 'Send {name} the message "{words}"',
-        'Let {name} know by text message: "{words}"',
-    ), sending("name", "words"), ("name", "words")),
 )  # fmt: skip
 APP = App(
     key="messages", name="Messages", icon="chat", colour=0x2F6FBF, record="Messages",
@@ -126,6 +108,7 @@ APP = App(
     },
     functions={
         "next_message()": "max((100,) + [old.number for old in messages]) + 1",
+        "writers(topic)": "[old.chat for old in messages if not old.mine and 'the ' + topic in old.text]",
         "latest(name)": "cut(first([old.text for old in messages if old.chat == name], 'No messages'), 30)",
         "shown(chat, query)": "lower(trim(query)) in lower(chat.name) or any([lower(trim(query)) in lower(old.text) "
                               "for old in messages if old.chat == chat.name])",
