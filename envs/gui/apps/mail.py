@@ -74,14 +74,14 @@ SCREENS = {
 
 INBOX = "pick([one for one in mails if one.box == 'Inbox'])"
 STAR = ("In Mail, {star} the mail \"{subject}\"", "Open \"{subject}\" in Mail and {star} it",
-        "I want to {star} the mail in my inbox that is called \"{subject}\"")  # fmt: skip
+        "Please look for \"{subject}\" among what I got, and {star} that message")  # fmt: skip
 TASKS = (
     Tasks("mail_star", 1, {"one": INBOX, "subject": "one.subject", "star": "'unstar' if one.starred else 'star'"},
           STAR, Toggle("one.starred"), ("subject", "star")),
     Tasks("mail_move", 1, {"one": "pick([one for one in mails if one.box in ('Inbox', 'Sent')])", "bin": "coin()"}, (
         "In Mail, {'move' if bin else 'archive'} \"{one.subject}\"{' to the bin' if bin else ''}",
         "{'Throw away' if bin else 'Put into the archive'} the mail \"{one.subject}\"",
-        "I am finished with the mail \"{one.subject}\": {'bin it' if bin else 'it belongs into the archive'}",
+        "\"{one.subject}\" is dealt with, so {'bin' if bin else 'archive'} it",
     ), (Set("one.box", "'Bin' if bin else 'Archive'"), Set("one.unread", "one.unread and not bin")),
         ("one.subject", "bin")),
     Tasks("mail_read", 1, {"one": INBOX, "state": "'read' if one.unread else 'unread'"}, (

@@ -71,7 +71,7 @@ CALENDAR = (
     }, (
         "What is my first event after {two_digits(hour)}:00 on {day} {lower(week)}?",
         "Give the title of the earliest event that begins later than {two_digits(hour)}:00 on {day} {lower(week)}",
-        "It is {two_digits(hour)}:00 on {day} {lower(week)}, say. Which event comes next, by my calendar?",
+        "Say it is already {two_digits(hour)}:00 on {day} {lower(week)}: what do I have to go to next?",
     ), (), ("week", "day", "hour"), look=EVENT, answer="one.title"),
 )  # fmt: skip
 CLOCK = (
