@@ -96,12 +96,11 @@ APP = App(
         "box": Choice(BOXES, "Inbox"), "unread": Bool(False), "starred": Bool(False),
     })},
     data={
-        "names": "people(9)", "about": "choose(TOPICS, 16)", "fresh": "coins(16)", "lines": "choose(LINES, 11)",
-        "order": "names + (names[0], names[1], names[0]) + choose(names, 4)",
-        "mails": "[Mail(number=216 - i, name=order[i], address=address(order[i]), "
+        "names": "people(9)", "about": "choose(TOPICS, 18)", "fresh": "coins(10)", "lines": "choose(LINES, 11)",
+        "mails": "[Mail(number=218 - i, name=names[WHO[i]], address=address(names[WHO[i]]), "
                  "subject=pick(SUBJECTS) + ' the ' + about[i], body=body(pick(lines), about[i]), "
-                 "box='Inbox' if i < 10 else 'Sent' if i < 12 else 'Archive' if i < 14 else 'Bin', "
-                 "unread=i < 10 and fresh[i], starred=i in (1, 4, 13)) for i in range(16)]",
+                 "box='Inbox' if i < 10 else 'Sent' if i < 14 else 'Archive' if i < 16 else 'Bin', "
+                 "unread=fresh[i] if i < 10 else False, starred=i in (1, 4, 14)) for i in range(18)]",
     },
     functions={
         "next_mail()": "max((200,) + [old.number for old in mails]) + 1",
@@ -114,6 +113,7 @@ APP = App(
                                    "and (only == 'All' or only == 'Unread' and one.unread "
                                    "or only == 'Starred' and one.starred)",
     },
-    constants={"LINES": LINES, "FILTERS": FILTERS, "SUBJECTS": SUBJECTS},
+    constants={"LINES": LINES, "FILTERS": FILTERS, "SUBJECTS": SUBJECTS,
+               "WHO": (0, 1, 0, 2, 1, 3, 0, 1, 4, 0, 1, 0, 1, 2, 5, 6, 7, 8)},
     screens=SCREENS, tasks=TASKS,
 )  # fmt: skip
