@@ -60,8 +60,12 @@ FLAGS = (
 )
 
 # It ends with its input, which is its parent's hand: also when that is killed. Then the browser's whole group follows,
-# and its profile, for which the browser must have stopped writing.
-WATCHDOG = 'read -r _; kill -KILL -- -"$0" 2>/dev/null; for i in 1 2 3; do rm -rf -- "$1" && break; sleep 0.2; done'
+# and its profile, into which the last of them may still be writing.
+WATCHDOG = """
+read -r _
+kill -9 -"$0" 2>/dev/null
+for i in 1 2 3 4 5 6 7 8; do rm -rf "$1"; sleep 0.05; test -e "$1" || break; done
+"""
 
 
 def find() -> str | None:
@@ -87,7 +91,7 @@ class Process:
     def __init__(self, executable: str | None = None, headless: bool = True, timeout: float = 30.0) -> None:
         path = executable or find()
         if path is None or shutil.which(path) is None:
-            raise BrowserError(INSTALL if path is None else f"{path!r} is no program that can be run; {INSTALL}")
+            raise BrowserError(INSTALL if path is None else f"{path!r} is no program that can be run as a browser")
         self.profile = Path(tempfile.mkdtemp(prefix="tiltyard-chromium-"))
         command = [path, *FLAGS, f"--user-data-dir={self.profile}"]
         command += ["--headless=new"] if headless else []
