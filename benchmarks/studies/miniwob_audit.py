@@ -21,7 +21,7 @@ import numpy as np
 OUT = Path(__file__).parents[2] / "docs" / "results" / "miniwob-audit"
 SUBMIT = re.compile(r"submit|\bok\b|#subbtn|confirm|\bdone\b|\bgo\b", re.IGNORECASE)
 BUTTONS = ("button", "submit")
-BOUNDS = re.compile(r" (-?[\d.]+) (-?[\d.]+) (-?[\d.]+) (-?[\d.]+)(?: [a-z]+)*$")
+BOUNDS = re.compile(r" (-?[\d.]+) (-?[\d.]+) (-?[\d.]+) (-?[\d.]+)(?: [a-z-]+)*$")
 TAPS = 10
 Policy = Callable[[np.random.Generator], Iterator[Callable[[str], str]]]
 
@@ -95,7 +95,8 @@ def play(env: Any, policy: Policy, episodes: int, seed: int) -> list[float | Non
     for first in range(0, episodes, n):
         seeds = [seed + first + i for i in range(n)]
         observation, _ = env.reset(seed=seeds)
-        trees, over, earned = list(observation["tree"]), np.zeros(n, bool), [0.0] * n
+        trees, over = list(observation["tree"]), np.zeros(n, bool)
+        earned: list[float | None] = [0.0] * n
         scripts = [policy(np.random.default_rng([seed, one])) for one in seeds]
         while not over.all():
             moves = [None if over[i] else next(script, None) for i, script in enumerate(scripts)]
@@ -182,7 +183,13 @@ def main() -> None:
         results.append(audit(task, args.episodes, args.seed))
         means = {name: np.mean([one or 0.0 for one in rewards]) for name, rewards in results[-1]["rewards"].items()}
         print(task, {name: round(float(mean), 2) for name, mean in means.items()}, flush=True)
-    given = ["--episodes", str(args.episodes), "--seed", str(args.seed), *(["--tasks", *args.tasks] if args.tasks else [])]
+    given = [
+        "--episodes",
+        str(args.episodes),
+        "--seed",
+        str(args.seed),
+        *(["--tasks", *args.tasks] if args.tasks else []),
+    ]
     result: dict[str, Any] = {
         "command": shlex.join(["python", "benchmarks/studies/miniwob_audit.py", *given]),
         "commit": commit(),

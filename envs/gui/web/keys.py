@@ -52,7 +52,7 @@ SHIFTED = frozenset('ABCDEFGHIJKLMNOPQRSTUVWXYZ_+{}|:"<>?~!@#$%^&*()')
 
 
 def strokes(text: str) -> list[Command]:
-    """The commands that type a text; a line feed is Enter, a tab Tab; characters of no US keyboard are inserted as they are.
+    """The commands that type a text; a line feed is Enter, a tab Tab, and no US keyboard's characters are inserted.
 
     So is the whole of a text beyond :data:`MOST_STROKES` characters, which would take seconds key by key.
     """

@@ -99,6 +99,7 @@ var tiltyard = (function () {
 
   function describe(element, style, box, lines) {
     const tag = element.tagName, leaf = element.childElementCount === 0;
+    const scrolls = hidden(element, style);
     const svg = element instanceof SVGElement && SHAPES.has(tag);
     let role = ROLES[tag] || tag.toLowerCase(), text = own(element), detail = "", flags = "";
     if (tag === "INPUT") {
@@ -114,13 +115,20 @@ var tiltyard = (function () {
       detail = Array.from(element.selectedOptions, option => option.text.trim()).join(" | ");
     } else if (tag === "IMG") {
       text = element.alt || element.src.split("/").pop();
-    } else if (!text && !svg && !(leaf && names(element)) && !ROLES[tag]) {
+    } else if (!text && !svg && !scrolls && !(leaf && names(element)) && !ROLES[tag]) {
       return;  // a container: its children speak for it
     }
     const more = [detail, names(element), colour(element, style, svg)].filter(Boolean);
+    flags += scrolls;
     if (document.activeElement === element) flags += " focused";
     if (element.disabled) flags += " disabled";
     lines.push(role + quoted(text) + more.map(quoted).join("") + where(box) + flags);
+  }
+
+  function hidden(element, style) {
+    if (!["auto", "scroll"].includes(style.overflowY)) return "";
+    const below = element.scrollHeight - element.clientHeight - element.scrollTop > 1;
+    return (below ? " more-below" : "") + (element.scrollTop > 1 ? " more-above" : "");
   }
 
   function own(element) {

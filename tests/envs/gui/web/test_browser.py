@@ -1,4 +1,4 @@
-"""The driver against a real Chromium: what it sends arrives, what goes wrong is said at once, and nothing stays behind."""
+"""The driver against a real Chromium: what it sends arrives, what goes wrong is said, and nothing stays behind."""
 
 import os
 import signal
@@ -87,8 +87,8 @@ def test_the_mouse_hits_what_is_under_it(page: Page) -> None:
 
 def test_what_is_typed_is_a_field_s_value_and_no_html(page: Page) -> None:
     page.click(50, 20)
-    page.type('<b>A&"\'\\</b> é 漢字 5%')
-    assert page.evaluate("words.value") == '<b>A&"\'\\</b> é 漢字 5%'
+    page.type("<b>A&\"'\\</b> é 漢字 5%")
+    assert page.evaluate("words.value") == "<b>A&\"'\\</b> é 漢字 5%"
     page.key("Control+a")
     page.type("x" * 10_000)
     assert page.evaluate("words.value.length") == 10_000

@@ -122,7 +122,15 @@ def test_every_gesture_reaches_the_page(env: MiniWoBEnv) -> None:
         "window.addEventListener(kind, event => seen.push(kind))"
     )
     kinds = {}
-    for action in ("tap 1 1", "double_tap 1 1", "long_press 1 1", "hover 0.9 0.9", "drag 0.9 1 1 1", "swipe up", "enter"):
+    for action in (
+        "tap 1 1",
+        "double_tap 1 1",
+        "long_press 1 1",
+        "hover 0.9 0.9",
+        "drag 0.9 1 1 1",
+        "swipe up",
+        "enter",
+    ):
         page.evaluate("seen.length = 0")
         env.step(action)
         kinds[action.split()[0]] = set(page.evaluate("seen"))
@@ -186,9 +194,7 @@ def break_off(env: MiniWoBEnv, how: str) -> None:
         page.evaluate("tiltyard = undefined")
 
 
-@pytest.mark.parametrize(
-    "how", ["dead renderer", "stopped browser", "closed browser", "endless script", "broken page"]
-)
+@pytest.mark.parametrize("how", ["dead renderer", "stopped browser", "closed browser", "endless script", "broken page"])
 def test_nothing_hangs_and_the_next_reset_works(how: str) -> None:
     env = MiniWoBEnv(**{**OURS, "timeout": 4.0}, pixels=True)
     env.reset(seed=0)
