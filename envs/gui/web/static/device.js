@@ -1,0 +1,375 @@
+// The phone: a stack of screens, focus and typing, dialogs, loading screens, and the state of every app (device.py).
+
+import {RecordType, binding, compile, constant, copied, reader, steps, truthy, values} from "./language.js";
+import {HEIGHT, Node, Page, WIDTH, dialogNodes, keyboardNodes} from "./page.js";
+
+const LONGEST_FIELD = 40, SCROLL_SHARE = 0.7;
+
+// -- apps --------------------------------------------------------------------------------------------------------
+
+export class Program {
+  constructor(declared, programs) {
+    const {key, name, icon, colour, schema} = declared;
+    Object.assign(this, {key, name, icon, colour, declared, programs, functions: declared.functions, views: {}});
+    this.records = {};
+    this.sorts = {};
+    for (const [table, one] of Object.entries(schema.tables)) {
+      this.records[one.record] = new RecordType(one.record, key, table, one);
+      this.sorts[table] = one.sort;
+    }
+    this.record = new RecordType(schema.record, key, "", schema);
+    this.fields = new Set([...schema.fields.map(([field]) => field), ...schema.derived.map(([field]) => field)]);
+    this.constants = Object.fromEntries(Object.entries(declared.constants).map(([id, value]) => [id, constant(value)]));
+  }
+
+  // A screen, compiled when it is first shown.
+  view(name) {
+    return this.views[name] ??= new View(this, this.declared.screens[name]);
+  }
+
+  show(page, screen, device) {
+    page.colour = this.colour;
+    const env = {state: device.state, screen, device, vars: {arg: screen.arg}};
+    const {needs, instead} = this.declared;
+    this.needs ??= needs ? compile(needs, this) : () => true;
+    if (!truthy(this.needs(env))) {
+      (this.instead ??= widgets(instead, this, null))(page, env);
+      return;
+    }
+    const view = this.view(screen.view);
+    for (const [key, run] of view.let) env.vars[key] = run(env);
+    for (const [key, run] of view.drafts) if (!Object.hasOwn(screen.drafts, key)) screen.drafts[key] = run(env);
+    if (view.enter) page.onEnter = () => view.enter(copied(env));
+    view.build(page, env);
+  }
+}
+
+class View {
+  constructor(app, declared) {
+    const several = [declared.enter].flat();
+    const submit = several.length ? (one) => steps(declared.enter, one, null) : null;
+    this.enter = submit && submit(app);
+    this.let = declared.let.map(([key, tree]) => [key, compile(tree, app)]);
+    this.build = widgets(declared.widgets, app, submit);
+    this.drafts = [...declared.drafts, ...fields(declared.widgets)].map(([key, tree]) => [key, compile(tree, app)]);
+  }
+}
+
+function fields(declared) {
+  return declared.flatMap((one) => one.is === "Field" ? [[one.draft, one.value ?? ["const", ""]]]
+    : one.is === "ForEach" ? [...fields(one.widgets), ...fields(one.otherwise)]
+    : one.is === "When" ? [...fields(one.then), ...fields(one.otherwise)] : []);
+}
+
+// -- widgets: each gives a function that fills a page ----------------------------------------------------------------
+
+function widgets(declared, app, submit) {
+  const builds = declared.map((one) => WIDGETS[one.is](new Maker(one, app, submit)));
+  return (page, env) => { for (const build of builds) build(page, env); };
+}
+
+class Maker {
+  constructor(one, app, submit) { Object.assign(this, {one, app, submit}); }
+  run(name) { return this.one[name] ? compile(this.one[name], this.app) : () => false; }
+  // What a tap does: the operations, on what was at hand when the page was made.
+  tap(operations) {
+    const step = steps(operations, this.app, this.submit);
+    return (env) => () => step(copied(env));
+  }
+  all(name) { return widgets(this.one[name], this.app, this.submit); }
+}
+
+const none = (operations) => Array.isArray(operations) && operations.length === 0;
+
+const WIDGETS = {
+  Bar(make) {
+    const title = make.run("title"), actions = make.one.actions.map((one) =>
+      [compile(one.icon, make.app), compile(one.name, make.app), make.tap(one.do)]);
+    return (page, env) => page.bar(title(env), make.one.back, actions.map(([icon, name, tap]) => [icon(env), name(env), tap(env)]));
+  },
+  Tabs(make) {
+    const {draft, names} = make.one, now = compile(["draft", draft], make.app);
+    const tabs = names.map(([name, text]) => [name, compile(text, make.app)]);
+    const turn = (name, env) => () => Object.assign(env.screen, {scroll: 0, focus: null}).drafts[draft] = name;
+    return (page, env) => page.tabs(tabs.map(([name, text]) => [text(env), name === now(env), turn(name, env)]));
+  },
+  Section(make) {
+    const title = make.run("title");
+    return (page, env) => page.section(title(env));
+  },
+  Paragraph(make) {
+    const text = make.run("text");
+    return (page, env) => page.text(text(env), make.one.look);
+  },
+  Row(make) {
+    const [title, detail, icon, disabled] = ["title", "detail", "icon", "disabled"].map((name) => make.run(name));
+    const tap = none(make.one.do) ? () => null : make.tap(make.one.do);
+    return (page, env) => page.row(title(env), tap(env), {
+      detail: detail(env), icon: icon(env), disabled: !none(make.one.do) && truthy(disabled(env)),
+    });
+  },
+  Switch(make) {
+    const [title, detail, disabled] = ["title", "detail", "disabled"].map((name) => make.run(name));
+    const on = reader(make.one.field, make.app), tap = make.tap({is: "Toggle", target: make.one.field});
+    return (page, env) => page.switch(title(env), truthy(on(env)), tap(env), truthy(disabled(env)), detail(env));
+  },
+  Radio(make) {
+    const [title, chosen, tap] = [make.run("title"), make.run("chosen"), make.tap(make.one.do)];
+    return (page, env) => page.radio(title(env), truthy(chosen(env)), tap(env));
+  },
+  Field(make) {
+    const label = make.run("label");
+    return (page, env) => page.field(make.one.draft, label(env));
+  },
+  Button(make) {
+    const [text, disabled, tap] = [make.run("text"), make.run("disabled"), make.tap(make.one.do)];
+    return (page, env) => page.button(text(env), tap(env), make.one.look, truthy(disabled(env)));
+  },
+  Stepper(make) {
+    const [label, value, low, high] = ["label", "value", "lowest", "highest"].map((name) => make.run(name));
+    const [less, more] = [make.tap(make.one.less), make.tap(make.one.more)];
+    return (page, env) => page.stepper(label(env), value(env), less(env), more(env), [truthy(low(env)), truthy(high(env))]);
+  },
+  Chips(make) {
+    const [items, text, chosen, tap] = [make.run("of"), make.run("text"), make.run("chosen"), make.tap(make.one.do)];
+    return (page, env) => {
+      const each = items(env).map((item) => binding(env, make.one.name, item));
+      page.chips(each.map((one) => [text(one), truthy(chosen(one)), tap(one)]));
+    };
+  },
+  Image(make) {
+    const [icon, colour] = [make.run("icon"), make.run("colour")];
+    return (page, env) => page.image("", icon(env), colour(env), make.one.height);
+  },
+  Empty(make) {
+    const [text, icon] = [make.run("text"), make.run("icon")];
+    return (page, env) => page.empty(text(env), icon(env));
+  },
+  Error: () => (page) => page.error(),
+  ForEach(make) {
+    const {name, order} = make.one;
+    const sorted = order ? ["call", "sorted_by", make.one.of, ["const", order]] : make.one.of;
+    const items = compile(sorted, make.app), where = make.one.where ? make.run("where") : () => true;
+    const [body, otherwise] = [make.all("widgets"), make.all("otherwise")];
+    return (page, env) => {
+      let nothing = true;
+      for (const item of items(env)) {
+        const one = binding(env, name, item);
+        if (!truthy(where(one))) continue;
+        nothing = false;
+        body(page, one);
+      }
+      if (nothing) otherwise(page, env);
+    };
+  },
+  When(make) {
+    const [condition, then, otherwise] = [make.run("condition"), make.all("then"), make.all("otherwise")];
+    return (page, env) => (truthy(condition(env)) ? then : otherwise)(page, env);
+  },
+};
+
+// -- the device --------------------------------------------------------------------------------------------------
+
+export class Screen {
+  constructor(app, view = "main", arg = null) {
+    Object.assign(this, {app, view, arg, scroll: 0, drafts: {}, focus: null, error: ""});
+  }
+}
+
+export class Phone {
+  // `declared`: what export.apps gives. `wrapped`: whether texts are broken into lines of so many letters.
+  constructor(declared, {wrapped = true} = {}) {
+    this.wrapped = wrapped;
+    this.programs = {};
+    for (const one of declared.apps) this.programs[one.key] = new Program(one, this.programs);
+    this.popups = Object.fromEntries(Object.entries(declared.popups).map(([kind, {app, ask}]) => [kind, steps(ask, this.programs[app], null)]));
+  }
+
+  // Puts a problem (see problem.py) on the phone.
+  load(problem) {
+    const {interruptions, slow, clock, charge, wallpaper} = problem;
+    Object.assign(this, {interruptions, slow, clock, charge, wallpaper, state: {}, due: [], seen: []});
+    for (const [key, list] of Object.entries(problem.state)) {
+      this.state[key] = this.programs[key].record.read(list, this.programs[key].records);
+    }
+    this.stack = problem.opened.map((one) => new Screen(...one));
+    Object.assign(this, {dialog: null, loading: 0, steps: 0, message: "", hit: null});
+    this.changed();
+  }
+
+  changed() { this.madePage = this.madeNodes = this.madeKeys = null; }
+
+  // One step: the command (ignored while a screen loads), then whatever is due at this step.
+  act(command) {
+    this.steps += 1;
+    this.message = command.verb === "" ? command.text : "";
+    this.hit = null;
+    if (this.loading) this.loading -= 1;
+    else VERBS[command.verb || "nothing"].call(this, command);
+    const kind = this.interruptions[this.steps];
+    if (kind) this.due.push(kind);
+    if (this.due.length && !this.loading && this.dialog === null) this.interrupt(this.due.shift());
+    if (this.stack.length && !this.loading && this.dialog === null) this.see(this.stack.at(-1));
+    this.changed();
+  }
+
+  interrupt(kind) {
+    this.popups[kind]({state: this.state, screen: null, device: this, vars: {}});
+    this.dialog.interrupt = true;
+  }
+
+  see({app, view, arg}) {
+    if (!this.seen.some((one) => one[0] === app && one[1] === view && one[2] === arg)) this.seen.push([app, view, arg]);
+  }
+
+  // Does what a tap on a node does; `hit` tells afterwards which of the nodes that can be tapped it was.
+  touch(node) {
+    this.hit = this.able().indexOf(node);
+    if (!node.disabled) node.onTap();
+  }
+
+  able() {
+    const nodes = this.dialog !== null ? this.nodes : [...this.page.fixed, ...this.page.column, ...this.keyboard()];
+    return nodes.filter((node) => node.onTap !== null);
+  }
+
+  press(characters) {
+    const screen = this.stack.at(-1), text = screen.drafts[screen.focus];
+    screen.drafts[screen.focus] = (characters === "\b" ? text.slice(0, -1) : text + characters).slice(0, LONGEST_FIELD);
+  }
+
+  back() {
+    if (this.dialog !== null) this.dialog.buttons[0][1]();
+    else if (this.focus !== null) this.stack.at(-1).focus = null;
+    else if (this.stack.length) this.stack.pop();
+  }
+
+  enter() {
+    if (this.dialog !== null || this.focus === null) return;
+    const {page} = this, screen = this.stack.at(-1);
+    const at = page.fields.indexOf(screen.focus), position = at < 0 ? page.fields.length : at;
+    screen.focus = null;
+    if (page.onEnter) page.onEnter();
+    else if (position + 1 < page.fields.length) screen.focus = page.fields[position + 1];
+  }
+
+  // -- for apps
+
+  push(app, view, arg) {
+    if (this.stack.length) this.stack.at(-1).focus = null;
+    this.stack.push(new Screen(app, view, arg));
+    this.loading = this.slow[`${app}/${view}`] ?? 0;
+  }
+
+  pop(n) { this.stack.splice(Math.max(0, this.stack.length - n)); }
+
+  ask(title, body, buttons) {
+    const closing = buttons.map(([text, press]) => [text, () => { this.dialog = null; press(); }]);
+    return {title, body, buttons: closing, interrupt: false};
+  }
+
+  launch(key) {
+    this.stack.length = 0;
+    this.push(key, "main", null);
+  }
+
+  // -- looking
+
+  get focus() { return this.stack.length ? this.stack.at(-1).focus : null; }
+
+  get page() {
+    if (this.madePage === null) {
+      const screen = this.stack.at(-1) ?? new Screen("home");
+      const onFocus = (key) => { this.stack.at(-1).focus = key; };
+      const page = new Page(screen, {onBack: () => this.back(), onFocus, wrapped: this.wrapped});
+      if (this.stack.length) this.programs[screen.app].show(page, screen, this);
+      else this.showHome(page);
+      if (screen.focus !== null && !page.fields.includes(screen.focus)) screen.focus = null;
+      page.layOut(screen.focus !== null);
+      this.madePage = page;
+    }
+    return this.madePage;
+  }
+
+  showHome(page) {
+    const shown = Object.values(this.programs).filter((app) => !app.declared.hidden);
+    shown.forEach(({key, name, icon, colour}, i) => {
+      const x = 6 + 34 * (i % 3), y = 62 + 40 * Math.floor(i / 3);
+      page.fixed.push(new Node("app", name, x, y, x + 28, y + 36, () => this.launch(key), {icon, colour}));
+    });
+  }
+
+  get nodes() {
+    return this.madeNodes ??= this.loading ? [new Node("spinner", "Loading", 42, 84, 66, 108, null, {icon: "spinner"})]
+      : this.dialog !== null ? dialogNodes(this.dialog)
+      : [...this.page.visible, ...this.keyboard()];
+  }
+
+  keyboard() {
+    if (!this.page || this.focus === null) return [];  // making the page may take the focus away
+    return this.madeKeys ??= keyboardNodes((one) => this.press(one), () => this.enter());
+  }
+
+  get where() {
+    if (!this.stack.length) return "Home";
+    const {name} = this.programs[this.stack.at(-1).app];
+    return this.loading || !this.page.title || this.page.title === name ? name : `${name}: ${this.page.title}`;
+  }
+
+  status() {
+    return `${this.clock} ${this.charge}% ${this.state.settings.radios}`.trimEnd();
+  }
+
+  tree() {
+    const lines = this.head();
+    for (const node of this.nodes) if (node.role !== "key") lines.push(node.line());
+    if (!this.loading && this.dialog === null && this.stack.length && this.page.longestScroll > 0) {
+      const {scroll} = this.page.screen;
+      const hints = [...(scroll < this.page.longestScroll - 0.5 ? ["up"] : []), ...(scroll > 0.5 ? ["down"] : [])];
+      lines.push("swipe " + hints.join(" "));
+    }
+    return lines.join("\n");
+  }
+
+  head() {
+    const message = this.message ? [`message "${this.message}"`] : [];
+    return [`screen "${this.where}"`, `status "${this.status()}"`, ...message];
+  }
+
+  // All that another execution of the declarations must agree on.
+  report() {
+    return {
+      state: Object.fromEntries(Object.entries(this.state).map(([key, record]) => [key, values(record)])),
+      stack: this.stack.map(({app, view, arg, scroll, drafts, focus, error}) => ({app, view, arg, scroll, drafts, focus, error})),
+      dialog: this.dialog && [this.dialog.title, this.dialog.body, this.dialog.buttons.map(([text]) => text)],
+      loading: this.loading, steps: this.steps, message: this.message, seen: this.seen, hit: this.hit,
+    };
+  }
+}
+
+const VERBS = {
+  nothing() {},
+  done() {},
+  tap({x, y}) {
+    const [px, py] = [Math.min(x * WIDTH, WIDTH - 0.01), Math.min(y * HEIGHT, HEIGHT - 0.01)];
+    const node = this.nodes.findLast((one) => one.holds(px, py) && one.onTap !== null);
+    if (node) this.touch(node);
+  },
+  touch({node}) { this.touch(node); },  // an element of the page was clicked: the flow layout
+  type({text}) {
+    if (this.dialog !== null || this.focus === null) this.message = "nothing to type into: tap a field first";
+    else this.press(text);
+  },
+  swipe({text}) {
+    if (this.dialog !== null || !this.stack.length) return;
+    if (text === "left" || text === "right") {
+      this.page.onSwipe[text]?.();
+      return;
+    }
+    const step = SCROLL_SHARE * (this.page.bottom - this.page.top);
+    this.stack.at(-1).scroll += text === "up" ? step : -step;
+  },
+  back() { this.back(); },
+  home() { if (this.dialog === null) this.stack.length = 0; },
+  enter() { this.enter(); },
+};
