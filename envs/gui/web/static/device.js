@@ -177,9 +177,9 @@ export class Screen {
 }
 
 export class Phone {
-  // `declared`: what export.apps gives. `wrapped`: whether texts are broken into lines of so many letters.
-  constructor(declared, {wrapped = true} = {}) {
-    this.wrapped = wrapped;
+  // `declared`: what export.apps gives. `flow`: the browser lays pages out, see page.js.
+  constructor(declared, {flow = false} = {}) {
+    this.flow = flow;
     this.programs = {};
     for (const one of declared.apps) this.programs[one.key] = new Program(one, this.programs);
     this.popups = Object.fromEntries(Object.entries(declared.popups).map(([kind, {app, ask}]) => [kind, steps(ask, this.programs[app], null)]));
@@ -281,7 +281,7 @@ export class Phone {
     if (this.madePage === null) {
       const screen = this.stack.at(-1) ?? new Screen("home");
       const onFocus = (key) => { this.stack.at(-1).focus = key; };
-      const page = new Page(screen, {onBack: () => this.back(), onFocus, wrapped: this.wrapped});
+      const page = new Page(screen, {onBack: () => this.back(), onFocus, flow: this.flow});
       if (this.stack.length) this.programs[screen.app].show(page, screen, this);
       else this.showHome(page);
       if (screen.focus !== null && !page.fields.includes(screen.focus)) screen.focus = null;
@@ -301,7 +301,7 @@ export class Phone {
 
   get nodes() {
     return this.madeNodes ??= this.loading ? [new Node("spinner", "Loading", 42, 84, 66, 108, null, {icon: "spinner"})]
-      : this.dialog !== null ? dialogNodes(this.dialog)
+      : this.dialog !== null ? dialogNodes(this.dialog, this.flow)
       : [...this.page.visible, ...this.keyboard()];
   }
 
@@ -355,6 +355,7 @@ const VERBS = {
     const node = this.nodes.findLast((one) => one.holds(px, py) && one.onTap !== null);
     if (node) this.touch(node);
   },
+  press({text}) { if (this.dialog === null && this.focus !== null) this.press(text); },
   touch({node}) { this.touch(node); },  // an element of the page was clicked: the flow layout
   type({text}) {
     if (this.dialog !== null || this.focus === null) this.message = "nothing to type into: tap a field first";

@@ -42,8 +42,9 @@ export function wrap(text, width) {
 }
 
 export class Page {
-  constructor(screen, {onBack, onFocus, wrapped = true}) {
-    Object.assign(this, {screen, onBack, onFocus, wrapped});
+  // `flow`: the browser lays the page out and scrolls it; there are no boxes, and texts are not broken into lines.
+  constructor(screen, {onBack, onFocus, flow = false}) {
+    Object.assign(this, {screen, onBack, onFocus, flow});
     Object.assign(this, {fixed: [], column: [], visible: [], top: STATUS, bottom: HEIGHT, title: "", colour: 0});
     Object.assign(this, {onSwipe: {}, onEnter: null, fields: [], y: 3});
   }
@@ -77,7 +78,7 @@ export class Page {
 
   text(text, look = "body", icon = "") {
     const perLine = {big: 15, small: 30}[look] ?? LINE_CHARS;
-    const lines = this.wrapped ? wrap(text, perLine) : text.trim() ? [text.trim().replace(/\s+/g, " ")] : [];
+    const lines = wrap(text, this.flow ? Infinity : perLine);
     for (const line of lines) this.add("text", line, look === "big" ? 15 : 9.5, null, {look, icon});
   }
 
@@ -152,6 +153,11 @@ export class Page {
   layOut(keyboard) {
     this.bottom = HEIGHT - (keyboard ? KEYBOARD : 0);
     const {screen} = this;
+    for (const node of this.fixed) node.fixed = true;
+    if (this.flow) {
+      this.visible = [...this.fixed, ...this.column];
+      return;
+    }
     if (keyboard) {
       for (const node of this.column) {
         if (!node.focused) continue;
@@ -169,12 +175,11 @@ export class Page {
       node.v1 = Math.min(node.y1, this.bottom);
       if (node.v1 - node.v0 >= Math.min(LEAST_VISIBLE, node.y1 - node.y0)) this.visible.push(node);
     }
-    for (const node of this.fixed) node.fixed = true;
   }
 }
 
-export function dialogNodes(dialog) {
-  const body = wrap(dialog.body, 23), height = 40 + 9.5 * body.length, y = (HEIGHT - height) / 2;
+export function dialogNodes(dialog, flow) {
+  const body = wrap(dialog.body, flow ? Infinity : 23), height = 40 + 9.5 * body.length, y = (HEIGHT - height) / 2;
   const nodes = [new Node("dialog", dialog.title, 5, y, WIDTH - 5, y + height, null, {look: "dialog"})];
   body.forEach((line, i) => nodes.push(new Node("text", line, 10, y + 16 + 9.5 * i, WIDTH - 10, y + 25.5 + 9.5 * i)));
   const width = (WIDTH - 16) / dialog.buttons.length;
