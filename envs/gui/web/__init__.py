@@ -1,1 +1,1 @@
-"""The phone in a real browser: the same declarations as JSON, interpreted by JavaScript, driven over Chrome's protocol."""
+"""Screens in a real Chromium, driven by the Chrome DevTools Protocol (extra ``[web]``)."""
