@@ -5,13 +5,16 @@ Nothing in the JSON has to be parsed as Python: expressions, texts and targets o
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import asdict, fields, is_dataclass
 from typing import Any
 
+from ..apps.system import POPUPS
 from ..declare.interpreter import Program
 from ..declare.state import List, Schema, Table, Type
 from ..goals import State
 from ..icons import ICONS
+from ..keyboards import ENTER, FULL, SIMPLE, Keyboard
+from ..paint import DARK, LIGHT
 from . import trees
 
 EXPRESSIONS: dict[str, tuple[str, ...]] = {
@@ -38,12 +41,25 @@ PLAIN: dict[str, tuple[str, ...]] = {
     "Paragraph": ("look",), "Field": ("draft",), "Button": ("look",), "Chips": ("name",), "ForEach": ("name", "order"),
 }  # fmt: skip
 """Which are names, and stay as they are."""
+KEYBOARDS = {"simple": SIMPLE, "full": FULL}
 SHAPES: dict[type, str] = {Table: "table", List: "list"}
 
 
-def apps(programs: Iterable[Program]) -> dict[str, Any]:
-    """All that the interpreter has to know about the apps, and the shapes of the icons."""
-    return {"apps": [_app(program) for program in programs], "icons": ICONS}
+def declarations(programs: Iterable[Program]) -> dict[str, Any]:
+    """All that the interpreter has to know beside the problem: apps, dialogs that come by themselves, looks."""
+    programs = tuple(programs)
+    texts = next(program.place.scope.texts for program in programs if program.key == "system")
+    return {
+        "apps": [_app(program) for program in programs],
+        "popups": {name: {"app": "system", "ask": part(ask, texts)} for name, ask in POPUPS.items()},
+        "keyboards": {name: _keyboard(one) for name, one in KEYBOARDS.items()},
+        "themes": {"light": asdict(LIGHT), "dark": asdict(DARK)},
+        "icons": ICONS,
+    }
+
+
+def _keyboard(pages: Keyboard) -> dict[str, Any]:
+    return {"pages": {name: [asdict(key) for key in keys] for name, keys in pages.items()}, "enter": ENTER}
 
 
 def _app(program: Program) -> dict[str, Any]:
@@ -63,7 +79,7 @@ def _app(program: Program) -> dict[str, Any]:
         for name, view in app.screens.items()
     }
     return {
-        "key": app.key, "name": app.name, "icon": app.icon, "colour": app.colour,
+        "key": app.key, "hidden": app.hidden, "name": app.name, "icon": app.icon, "colour": app.colour,
         "schema": schema(program.place.schemas[app.key], app.record, app.derived),
         "constants": {name: constant(value) for name, value in app.constants.items()},
         "functions": own, "screens": views, "needs": trees.expression(app.needs) if app.needs else None,

@@ -76,6 +76,11 @@ class Maker {
     const step = steps(operations, this.app, this.submit);
     return (env) => () => step(copied(env));
   }
+  // The same of a drag, with the value of what it is dropped on.
+  drop(operations) {
+    const step = steps(operations, this.app, this.submit);
+    return (env) => (onto) => step(binding(env, "onto", onto));
+  }
   all(name) { return widgets(this.one[name], this.app, this.submit); }
 }
 
@@ -103,9 +108,14 @@ const WIDGETS = {
   },
   Row(make) {
     const [title, detail, icon, disabled] = ["title", "detail", "icon", "disabled"].map((name) => make.run(name));
-    const tap = none(make.one.do) ? () => null : make.tap(make.one.do);
+    const {do: do_, hold, drop} = make.one, nothing = () => () => null;
+    const [tap, held] = [do_, hold].map((operations) => none(operations) ? nothing() : make.tap(operations));
+    const dropped = none(drop) ? nothing() : make.drop(drop);
+    const target = make.one.target ? make.run("target") : nothing();
+    const able = !(none(do_) && none(hold) && none(drop));
     return (page, env) => page.row(title(env), tap(env), {
-      detail: detail(env), icon: icon(env), disabled: !none(make.one.do) && truthy(disabled(env)),
+      detail: detail(env), icon: icon(env), disabled: (able || make.one.target !== null) && truthy(disabled(env)),
+      onHold: held(env), onDrop: dropped(env), target: target(env),
     });
   },
   Switch(make) {
@@ -180,6 +190,7 @@ export class Phone {
   // `declared`: what export.apps gives. `flow`: the browser lays pages out, see page.js.
   constructor(declared, {flow = false} = {}) {
     this.flow = flow;
+    this.keyboards = declared.keyboards;
     this.programs = {};
     for (const one of declared.apps) this.programs[one.key] = new Program(one, this.programs);
     this.popups = Object.fromEntries(Object.entries(declared.popups).map(([kind, {app, ask}]) => [kind, steps(ask, this.programs[app], null)]));
@@ -187,8 +198,9 @@ export class Phone {
 
   // Puts a problem (see problem.py) on the phone.
   load(problem) {
-    const {interruptions, slow, clock, charge, wallpaper} = problem;
-    Object.assign(this, {interruptions, slow, clock, charge, wallpaper, state: {}, due: [], seen: []});
+    const {interruptions, slow, clock, charge, wallpaper, keyboard} = problem;
+    Object.assign(this, {interruptions, slow, clock, charge, wallpaper, pages: this.keyboards[keyboard]});
+    Object.assign(this, {state: {}, due: [], seen: [], answer: "", shift: "lower"});
     for (const [key, list] of Object.entries(problem.state)) {
       this.state[key] = this.programs[key].record.read(list, this.programs[key].records);
     }
@@ -214,12 +226,18 @@ export class Phone {
   }
 
   interrupt(kind) {
-    this.popups[kind]({state: this.state, screen: null, device: this, vars: {}});
+    this.popups[kind]({state: this.state, screen: new Screen("system"), device: this, vars: {}});
     this.dialog.interrupt = true;
   }
 
   see({app, view, arg}) {
     if (!this.seen.some((one) => one[0] === app && one[1] === view && one[2] === arg)) this.seen.push([app, view, arg]);
+  }
+
+  // The topmost node at a point (in shares of the screen) that has a handler or a target.
+  top(x, y, has) {
+    const [px, py] = [Math.min(x * WIDTH, WIDTH - 0.01), Math.min(y * HEIGHT, HEIGHT - 0.01)];
+    return this.nodes.findLast((one) => one.holds(px, py) && one[has] !== null) ?? null;
   }
 
   // Does what a tap on a node does; `hit` tells afterwards which of the nodes that can be tapped it was.
@@ -236,6 +254,11 @@ export class Phone {
   press(characters) {
     const screen = this.stack.at(-1), text = screen.drafts[screen.focus];
     screen.drafts[screen.focus] = (characters === "\b" ? text.slice(0, -1) : text + characters).slice(0, LONGEST_FIELD);
+  }
+
+  key({types, page}) {
+    if (types) this.press(types);
+    this.shift = page || this.shift;
   }
 
   back() {
@@ -275,12 +298,14 @@ export class Phone {
 
   // -- looking
 
+  get apps() { return Object.values(this.programs).filter((app) => !app.declared.hidden); }
+
   get focus() { return this.stack.length ? this.stack.at(-1).focus : null; }
 
   get page() {
     if (this.madePage === null) {
       const screen = this.stack.at(-1) ?? new Screen("home");
-      const onFocus = (key) => { this.stack.at(-1).focus = key; };
+      const onFocus = (key) => { this.stack.at(-1).focus = key; this.shift = "lower"; };
       const page = new Page(screen, {onBack: () => this.back(), onFocus, flow: this.flow});
       if (this.stack.length) this.programs[screen.app].show(page, screen, this);
       else this.showHome(page);
@@ -292,8 +317,7 @@ export class Phone {
   }
 
   showHome(page) {
-    const shown = Object.values(this.programs).filter((app) => !app.declared.hidden);
-    shown.forEach(({key, name, icon, colour}, i) => {
+    this.apps.forEach(({key, name, icon, colour}, i) => {
       const x = 6 + 34 * (i % 3), y = 62 + 40 * Math.floor(i / 3);
       page.fixed.push(new Node("app", name, x, y, x + 28, y + 36, () => this.launch(key), {icon, colour}));
     });
@@ -307,7 +331,7 @@ export class Phone {
 
   keyboard() {
     if (!this.page || this.focus === null) return [];  // making the page may take the focus away
-    return this.madeKeys ??= keyboardNodes((one) => this.press(one), () => this.enter());
+    return this.madeKeys ??= keyboardNodes(this.pages, this.shift, (key) => this.key(key), () => this.enter());
   }
 
   get where() {
@@ -342,7 +366,7 @@ export class Phone {
       state: Object.fromEntries(Object.entries(this.state).map(([key, record]) => [key, values(record)])),
       stack: this.stack.map(({app, view, arg, scroll, drafts, focus, error}) => ({app, view, arg, scroll, drafts, focus, error})),
       dialog: this.dialog && [this.dialog.title, this.dialog.body, this.dialog.buttons.map(([text]) => text)],
-      loading: this.loading, steps: this.steps, message: this.message, seen: this.seen, hit: this.hit,
+      loading: this.loading, steps: this.steps, message: this.message, seen: this.seen, hit: this.hit, answer: this.answer, shift: this.shift,
     };
   }
 }
@@ -351,10 +375,22 @@ const VERBS = {
   nothing() {},
   done() {},
   tap({x, y}) {
-    const [px, py] = [Math.min(x * WIDTH, WIDTH - 0.01), Math.min(y * HEIGHT, HEIGHT - 0.01)];
-    const node = this.nodes.findLast((one) => one.holds(px, py) && one.onTap !== null);
+    const node = this.top(x, y, "onTap");
     if (node) this.touch(node);
   },
+  long_press({x, y, node = this.top(x, y, "onHold")}) { if (node && !node.disabled) node.onHold(); },
+  drag({x, y, x1, y1, node = this.top(x, y, "onDrop"), onto = this.top(x1, y1, "target")}) {
+    if (node && onto && onto !== node && !node.disabled && !onto.disabled) node.onDrop(onto.target);
+  },
+  open({text}) {
+    if (this.dialog !== null) return;
+    const app = this.apps.find(({name}) => name.toLowerCase() === text.toLowerCase());
+    if (app) this.launch(app.key);
+    else this.message = "there is no app of that name";
+  },
+  answer({text}) { this.answer = text; },
+  infeasible() {},
+  wait() {},
   press({text}) { if (this.dialog === null && this.focus !== null) this.press(text); },
   touch({node}) { this.touch(node); },  // an element of the page was clicked: the flow layout
   type({text}) {

@@ -6,7 +6,8 @@ const LEAST_VISIBLE = 6, LINE_CHARS = 26;
 export class Node {
   constructor(role, text, x0, y0, x1, y1, onTap = null, more = {}) {
     Object.assign(this, {role, text, x0, y0, x1, y1, onTap, detail: "", checked: null, focused: false});
-    Object.assign(this, {disabled: false, icon: "", look: "", colour: 0, key: "", fixed: false, v0: y0, v1: y1}, more);
+    Object.assign(this, {disabled: false, icon: "", look: "", colour: 0, key: "", fixed: false, v0: y0, v1: y1,
+      onHold: null, onDrop: null, target: null}, more);
   }
 
   holds(x, y) {
@@ -16,7 +17,8 @@ export class Node {
   line(box = [this.x0 / WIDTH, this.v0 / HEIGHT, this.x1 / WIDTH, this.v1 / HEIGHT]) {
     const detail = this.detail ? ` "${plain(this.detail)}"` : "";
     const checked = this.checked === null ? "" : this.checked ? " checked" : " unchecked";
-    const flags = checked + (this.focused ? " focused" : "") + (this.disabled ? " disabled" : "");
+    const flags = checked + (this.focused ? " focused" : "") + (this.disabled ? " disabled" : "")
+      + (this.onHold ? " hold" : "") + (this.onDrop ? " drag" : "") + (this.target !== null ? " drop" : "");
     return `${this.role} "${plain(this.text)}"${detail} ${box.map(twoPlaces).join(" ")}${flags}`;
   }
 }
@@ -190,30 +192,9 @@ export function dialogNodes(dialog, flow) {
   return nodes;
 }
 
-const KEY_ROWS = ["1234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm-", "@. "];
-
-function keyBoxes() {
-  const keys = [], height = KEYBOARD / KEY_ROWS.length;
-  KEY_ROWS.forEach((letters, row) => {
-    const y = HEIGHT - KEYBOARD + row * height;
-    let spans;
-    if (letters.endsWith(" ")) {
-      spans = [[letters[0], 0, 14], [letters[1], 14, 28], [" ", 28, 76]];
-    } else {
-      const width = (WIDTH - (row === 3 ? 12 : 0)) / letters.length;
-      spans = [...letters].map((letter, i) => [letter, i * width, (i + 1) * width]);
-    }
-    for (const [letter, x0, x1] of spans) keys.push([letter, letter, [x0, y, x1, y + height]]);
-  });
-  const y = HEIGHT - 2 * height;
-  return [...keys, ["backspace", "\b", [WIDTH - 12, y, WIDTH, y + height]]];
-}
-
-const KEYS = keyBoxes();
-
-export function keyboardNodes(press, enter) {
+// `pages`: what keyboards.py declares; `shift`: which of them is shown.
+export function keyboardNodes(pages, shift, press, enter) {
   const board = new Node("keyboard", "", 0, HEIGHT - KEYBOARD, WIDTH, HEIGHT, null, {look: "keyboard"});
-  const keys = KEYS.map(([text, character, box]) => new Node("key", text, ...box, () => press(character)));
-  const top = HEIGHT - KEYBOARD / KEY_ROWS.length;
-  return [board, ...keys, new Node("key", "enter", 76, top, WIDTH, HEIGHT, enter, {icon: "enter"})];
+  const keys = pages.pages[shift].map((key) => new Node("key", key.text, ...key.box, () => press(key), {icon: key.icon}));
+  return [board, ...keys, new Node("key", "enter", ...pages.enter, enter, {icon: "enter"})];
 }

@@ -18,7 +18,7 @@ let shown = "", version = 0;
 // -- showing -----------------------------------------------------------------------------------------------------
 
 function show() {
-  const {root: {className}} = {root: document.documentElement}, page = phone.loading ? null : phone.page;
+  const page = phone.loading ? null : phone.page;
   const nodes = phone.nodes, top = page?.top ?? 28;
   const app = phone.stack.length ? phone.programs[phone.stack.at(-1).app] : null;
   colours(app);
@@ -26,7 +26,7 @@ function show() {
   status(app);
   const behind = phone.dialog ? page.visible : phone.loading ? [] : nodes.filter((node) => !["key", "keyboard"].includes(node.role));
   const column = behind.filter((node) => !node.fixed), fixed = behind.filter((node) => node.fixed);
-  const placed = (node, from) => className === "same" ? place(element(node), node, from) : element(node);
+  const placed = (node, from) => flow ? element(node) : place(element(node), node, from);
   parts.bar.replaceChildren(...fixed.filter((node) => node.role !== "app").map((node) => placed(node, 0)));
   parts.dock.replaceChildren(...fixed.filter((node) => node.role === "app").map((node) => placed(node, 0)));
   parts.column.replaceChildren(...flowed(column.map((node) => placed(node, top))), ...scrollBar(page));
@@ -122,23 +122,32 @@ function act(command) {
   show();
 }
 
-const nodeAt = (target) => {
-  const {node} = target?.closest?.(".node") ?? {};
-  return node?.onTap ? node : null;
+// In `flow` the browser says what is under the pointer: the element, or one that it is in.
+const nodeAt = (element, has = "onTap") => {
+  for (let one = element?.closest?.(".node"); one; one = one.parentElement.closest(".node")) if (one.node[has] !== null) return one.node;
+  return null;
 };
+const nodeUnder = (point, has) => nodeAt(document.elementFromPoint(point.x * innerWidth, point.y * innerHeight), has);
 let down = null;
 
 addEventListener("pointerdown", (event) => {
-  down = {...logical(event), target: event.target, time: event.timeStamp};
+  down = {...logical(event), time: event.timeStamp};
 });
 addEventListener("pointerup", (event) => {
   if (!down) return;
   const from = down, to = logical(event), held = event.pointerType === "touch" && event.timeStamp - from.time > 500;
   down = null;
-  if (distance(from, to) > SLACK) act({verb: "drag", x: from.x, y: from.y, x1: to.x, y1: to.y});
-  else if (event.button === 2 || held) act({verb: "long_press", ...from});
-  else if (!flow) act({verb: "tap", ...from});
-  else act(nodeAt(from.target) ? {verb: "touch", node: nodeAt(from.target)} : {verb: ""});
+  if (distance(from, to) > SLACK) {
+    const ends = flow ? {node: nodeUnder(from, "onDrop"), onto: nodeUnder(to, "target")} : {};
+    act({verb: "drag", x: from.x, y: from.y, x1: to.x, y1: to.y, ...ends});
+  } else if (event.button === 2 || held) {
+    act({verb: "long_press", ...from, ...(flow ? {node: nodeUnder(from, "onHold")} : {})});
+  } else if (!flow) {
+    act({verb: "tap", ...from});
+  } else {
+    const node = nodeUnder(from, "onTap");
+    act(node ? {verb: "touch", node} : {verb: "wait"});
+  }
 });
 addEventListener("click", (event) => {  // by a script or an assistive tool: there was no pointer
   const node = event.detail === 0 && nodeAt(event.target);

@@ -95,7 +95,7 @@ const CONTENT = {
   button: (node) => ["bar", "round", "inset"].includes(node.look) ? [icon(node.icon)] : [label(node)],
   text: (node) => node.look === "value" ? [lines(node)] : [...lead(node), label(node)],
   image: (node) => [make("span", "tile", icon(node.icon))],
-  key: (node) => ["enter", "backspace"].includes(node.text) ? [icon(node.text === "enter" ? "enter" : "back")] : [label(node)],
+  key: (node) => [node.icon ? icon(node.icon) : label(node)],
   spinner: (node) => [icon("spinner"), label(node)],
 };
 
