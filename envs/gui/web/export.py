@@ -11,10 +11,12 @@ from typing import Any
 from ..apps.system import POPUPS
 from ..declare.interpreter import Program
 from ..declare.state import List, Schema, Table, Type
+from ..device import Phone
 from ..goals import State
 from ..icons import ICONS
 from ..keyboards import ENTER, FULL, SIMPLE, Keyboard
 from ..paint import DARK, LIGHT
+from ..problems import Problem
 from . import trees
 
 EXPRESSIONS: dict[str, tuple[str, ...]] = {
@@ -191,3 +193,20 @@ def _value(one: Schema, column: Type, value: Any) -> Any:
     made = one.records[name][0]
     table = next(table for table in one.tables.values() if table.record == name)
     return tuple(made(*_read(one, table.fields, row)) for row in value)
+
+
+# -- problems ------------------------------------------------------------------------------------------------------
+
+
+def problem(one: Problem, phone: Phone, programs: Iterable[Program]) -> dict[str, Any]:
+    """What the interpreter has to know about a problem, and the phone it is on; what is wanted stays here."""
+    return {
+        "state": state(one.state, programs),
+        "interruptions": {str(step): kind for step, kind in one.interruptions.items()},
+        "slow": dict(one.slow),
+        "clock": one.clock,
+        "charge": one.charge,
+        "wallpaper": one.wallpaper,
+        "opened": [list(screen) for screen in one.opened],
+        "keyboard": next(name for name, keyboard in KEYBOARDS.items() if keyboard is phone.keyboard),
+    }

@@ -240,15 +240,16 @@ export class Phone {
     return this.nodes.findLast((one) => one.holds(px, py) && one[has] !== null) ?? null;
   }
 
-  // Does what a tap on a node does; `hit` tells afterwards which of the nodes that can be tapped it was.
-  touch(node) {
-    this.hit = this.able().indexOf(node);
-    if (!node.disabled) node.onTap();
+  // Does what a tap on a node does; `hit` tells afterwards which of the nodes that do something were touched.
+  touch(node, onto = null) {
+    const able = this.able();
+    this.hit = [able.indexOf(node), able.indexOf(onto)];
+    return !node.disabled;
   }
 
   able() {
     const nodes = this.dialog !== null ? this.nodes : [...this.page.fixed, ...this.page.column, ...this.keyboard()];
-    return nodes.filter((node) => node.onTap !== null);
+    return nodes.filter((node) => [node.onTap, node.onHold, node.onDrop, node.target].some((one) => one !== null));
   }
 
   press(characters) {
@@ -374,13 +375,11 @@ export class Phone {
 const VERBS = {
   nothing() {},
   done() {},
-  tap({x, y}) {
-    const node = this.top(x, y, "onTap");
-    if (node) this.touch(node);
-  },
-  long_press({x, y, node = this.top(x, y, "onHold")}) { if (node && !node.disabled) node.onHold(); },
+  // `node` and `onto` are given where the browser says what is under the pointer.
+  tap({x, y, node = this.top(x, y, "onTap")}) { if (node && this.touch(node)) node.onTap(); },
+  long_press({x, y, node = this.top(x, y, "onHold")}) { if (node && this.touch(node)) node.onHold(); },
   drag({x, y, x1, y1, node = this.top(x, y, "onDrop"), onto = this.top(x1, y1, "target")}) {
-    if (node && onto && onto !== node && !node.disabled && !onto.disabled) node.onDrop(onto.target);
+    if (node && onto && onto !== node && !onto.disabled && this.touch(node, onto)) node.onDrop(onto.target);
   },
   open({text}) {
     if (this.dialog !== null) return;
@@ -392,7 +391,6 @@ const VERBS = {
   infeasible() {},
   wait() {},
   press({text}) { if (this.dialog === null && this.focus !== null) this.press(text); },
-  touch({node}) { this.touch(node); },  // an element of the page was clicked: the flow layout
   type({text}) {
     if (this.dialog !== null || this.focus === null) this.message = "nothing to type into: tap a field first";
     else this.press(text);

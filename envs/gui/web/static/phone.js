@@ -142,16 +142,13 @@ addEventListener("pointerup", (event) => {
     act({verb: "drag", x: from.x, y: from.y, x1: to.x, y1: to.y, ...ends});
   } else if (event.button === 2 || held) {
     act({verb: "long_press", ...from, ...(flow ? {node: nodeUnder(from, "onHold")} : {})});
-  } else if (!flow) {
-    act({verb: "tap", ...from});
   } else {
-    const node = nodeUnder(from, "onTap");
-    act(node ? {verb: "touch", node} : {verb: "wait"});
+    act({verb: "tap", ...from, ...(flow ? {node: nodeUnder(from, "onTap")} : {})});
   }
 });
 addEventListener("click", (event) => {  // by a script or an assistive tool: there was no pointer
   const node = event.detail === 0 && nodeAt(event.target);
-  if (node) act({verb: "touch", node});
+  if (node) act({verb: "tap", node});
 });
 addEventListener("contextmenu", (event) => event.preventDefault());
 addEventListener("wheel", (event) => {
@@ -196,13 +193,22 @@ window.tiltyard = {
     act(command);
     return this.look();
   },
-  // The tree, all that can be compared, and a number that grows whenever something looks different.
-  look: () => ({tree: flow ? flowTree() : phone.tree(), version: version + parts.column.scrollTop / 1e6, ...phone.report()}),
-  async settle() {
-    await settled();
+  // The tree, all that can be compared, a number that is another one when something looks different, and how much of
+  // the column can be seen.
+  look: () => ({
+    tree: flow ? flowTree() : phone.tree(), shown: `${version} ${parts.column.scrollTop}`, room: parts.column.clientHeight,
+    ...phone.report(),
+  }),
+  // The same after so many steps, when everything stands still.
+  async after(n) {
+    for (const late = performance.now() + 5000; phone.steps < n;) {
+      if (performance.now() > late) throw new Error(`the page took ${phone.steps} steps, not ${n}`);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    if (flow) await settled();
     return this.look();
   },
-  // Every element that can be tapped: where it is now (shares of the window), or how far above or below it is.
+  // Every element that does something: where it is now (shares of the window), or how far above or below it is.
   elements: () => phone.able().map((node) => {
     const box = flow ? visibleBox(node, phone.dialog ? null : parts.column) : null;
     return {role: node.role, text: node.text, box, y: node.element?.getBoundingClientRect().top / innerHeight};
