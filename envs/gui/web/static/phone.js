@@ -22,15 +22,17 @@ function show() {
   const nodes = phone.nodes, top = page?.top ?? 28;
   const app = phone.stack.length ? phone.programs[phone.stack.at(-1).app] : null;
   colours(app);
-  document.body.className = [app ? "app" : "home", phone.loading ? "loading" : "", phone.dialog ? "asking" : "", phone.focus !== null ? "typing" : ""].join(" ");
+  document.body.className = [app ? "open" : "home", phone.loading ? "loading" : "", phone.dialog ? "asking" : "", phone.focus !== null ? "typing" : ""].join(" ");
   status(app);
   const behind = phone.dialog ? page.visible : phone.loading ? [] : nodes.filter((node) => !["key", "keyboard"].includes(node.role));
   const column = behind.filter((node) => !node.fixed), fixed = behind.filter((node) => node.fixed);
   const placed = (node, from) => flow ? element(node) : place(element(node), node, from);
-  parts.bar.replaceChildren(...fixed.filter((node) => node.role !== "app").map((node) => placed(node, 0)));
+  const [bar, tabs] = [(node) => node.role !== "app" && node.role !== "tab", (node) => node.role === "tab"]
+    .map((is) => fixed.filter(is).map((node) => placed(node, 0)));
+  parts.bar.replaceChildren(make("div", "line", ...bar), make("div", "line", ...tabs));
   parts.dock.replaceChildren(...fixed.filter((node) => node.role === "app").map((node) => placed(node, 0)));
   parts.column.replaceChildren(...flowed(column.map((node) => placed(node, top))), ...scrollBar(page));
-  parts.keyboard.replaceChildren(...phone.keyboard().map((node) => placed(node, 0)));
+  parts.keyboard.replaceChildren(...rows(phone.keyboard().map((node) => placed(node, 0))));
   parts.over.replaceChildren(...(phone.dialog || phone.loading ? over(nodes.map((node) => placed(node, 0))) : []));
   if (!flow) Object.assign(parts.column.style, {top: `${top}rem`, height: `${(page?.bottom ?? 192) - top}rem`});
   else scrolled(page);
@@ -84,6 +86,14 @@ function flowed(elements) {
     else groups.push(one);
   }
   return groups;
+}
+
+function rows(keys) {
+  if (!flow) return keys;
+  const tops = [...new Set(keys.map(({node}) => node.y0))].sort((a, b) => a - b);
+  for (const one of keys) one.style.flexGrow = one.node.x1 - one.node.x0;
+  const row = (top) => keys.filter(({node}) => node.role === "key" && node.y0 === top).sort((a, b) => a.node.x0 - b.node.x0);
+  return tops.map((top) => make("div", "line", ...row(top)));
 }
 
 function over(elements) {
