@@ -125,7 +125,7 @@ class Page:
         self._target = target
         port = browser.process.endpoint.partition("/")[0]
         self.connection = Connection(f"ws://{port}/devtools/page/{target}", browser.timeout, self._on_event)
-        for domain in ("Inspector", "Page", "Runtime"):
+        for domain in ("Inspector", "Page"):
             self.call(f"{domain}.enable")
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         self.call("Emulation.setFocusEmulationEnabled", enabled=True)

@@ -57,6 +57,7 @@ FLAGS = (
     "--force-device-scale-factor=1",
     "--hide-scrollbars",
     "--mute-audio",
+    "--disable-smooth-scrolling",
 )
 
 # It ends with its input, which is its parent's hand: also when that is killed. Then the browser's whole group follows,
