@@ -18,3 +18,16 @@ ROWS: tuple[Row, ...] = (
         blind_policy="tap 0.2 0.5, then done",
     ),
 )
+
+LIVE: tuple[Row, ...] = (
+    Row(
+        "tiltyard/WebPhone-v0",
+        "tiltyard.envs.gui.web.env:WebPhoneEnv",
+        "tiltyard.envs.gui.web.env:WebPhoneVectorEnv",
+        domain="gui",
+        summary="The phone in a real Chromium, from the same declarations; laid out the same, or by CSS",
+        max_episode_steps=50,
+        tier="live",
+    ),
+)
+"""What needs a browser."""

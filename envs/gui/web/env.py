@@ -1,12 +1,13 @@
 """``tiltyard/WebPhone-v0``: the phone in a real Chromium, from the same declarations (extra ``[web]``).
 
-Observations, actions, goals and rewards are those of :mod:`..phone`; the screen is what the browser paints. The problem
-is drawn in Python and sent as JSON, every action is done with real mouse, wheel and key events, and the state that is
-judged is read back from the page. ``layout="same"`` has the boxes of the simulated phone, ``"flow"`` is laid out by CSS.
+Observations, actions, goals and rewards are those of :mod:`..phone`; the screen is what the browser paints. Problems are
+drawn in Python and sent as JSON, actions are done with real mouse, wheel and key events, and the state that is judged
+is read back from the page. ``layout="same"`` has the boxes of the simulated phone, ``"flow"`` is laid out by CSS.
 """
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,15 +21,16 @@ from ..apps import PROGRAMS
 from ..declare.expert import ScriptedExpert
 from ..phone import ASPECT, BatchedPhone
 from . import export
-from .browser import Browser, BrowserError
+from .browser import Browser, BrowserError, Page
 from .phone import LAYOUTS, WebExpert, WebPhone
 from .server import Server
+from .tabs import Tabs
 
 SMALLEST, LARGEST = 240, 2560
 
 
 class BatchedWebPhone(BatchedPhone):
-    """Phones in pages of one browser. An episode whose page or browser dies ends there, without success.
+    """Phones in pages of a browser or several. An episode whose page dies is truncated, with ``info["crashed"]``.
 
     Args:
         num_envs: number of pages.
@@ -37,9 +39,14 @@ class BatchedWebPhone(BatchedPhone):
         apps: keys of the apps that goals may need; None for all.
         layout: "same" for the boxes of the simulated phone, "flow" for CSS and the browser's own scrolling.
         size: height and width of the page and of ``screen`` in pixels; 16 to 9 in the layout "same".
+        browsers: browsers that share the pages.
         executable: path of a Chromium; None for the first on this machine.
         render_mode: "rgb_array" for frames: the page as it is.
     """
+
+    _server: Server | None
+    _tabs: Tabs
+    _phones: list[WebPhone | None]
 
     def __init__(
         self,
@@ -49,6 +56,7 @@ class BatchedWebPhone(BatchedPhone):
         apps: Sequence[str] | None = None,
         layout: str = "same",
         size: tuple[int, int] = (640, 360),
+        browsers: int = 1,
         executable: str | None = None,
         render_mode: str | None = None,
     ) -> None:
@@ -57,97 +65,110 @@ class BatchedWebPhone(BatchedPhone):
             raise ValueError(unknown("render_mode", render_mode, self.metadata["render_modes"]))
         if layout not in LAYOUTS:
             raise ValueError(unknown("layout", layout, LAYOUTS))
-        self.render_mode, self.layout, self.size, self._executable = render_mode, layout, _check(size, layout), executable
+        self.render_mode, self.layout, self.size = render_mode, layout, _check(size, layout)
+        self._executable, self._browsers = executable, browsers
         spaces = self.observation_space.spaces  # type: ignore[attr-defined]
         screen = Box(0, 255, (*self.size, 3), np.uint8)
         self.observation_space = Dict(screen=screen, tree=spaces["tree"], goal=spaces["goal"])
-        self._crashed = [""] * num_envs
+        self._crashed = np.zeros(num_envs, np.bool_)
         self._unplug()
 
     def begin(self, indices: Ints, seeds: Ints, episodes: Ints) -> None:
-        """Puts fresh problems on the phones; opens pages that are not there yet, or no longer."""
+        """Puts fresh problems on the phones; pages and browsers that are not there, or no longer, are opened."""
         super().begin(indices, seeds, episodes)
+        self._crashed[indices] = False
         for index in indices.tolist():
-            self._crashed[index] = ""
-            self.phones[index] = self._page(index)
-            self._page(index).begin(self.problems[index])
+            try:
+                self._begin_on(index)
+            except BrowserError as error:
+                self._tabs.drop(index, error)
+                self._begin_on(index)
 
-    def _page(self, index: int) -> WebPhone:
-        if self._browser is not None and not self._browser.alive():
-            self._unplug(self._server)
+    def _begin_on(self, index: int) -> None:
+        page = self._tabs.ready(index)
+        if (phone := self._phones[index]) is None or phone.page is not page:
+            phone = self._phones[index] = WebPhone(page, PROGRAMS, self.layout)
+        phone.begin(self.problems[index])
+        self.phones[index] = phone  # type: ignore[call-overload]  # as a device: see protocol.py
+
+    def _open(self, browser: Browser) -> Page:
         if self._server is None:
             declared = json.dumps(export.declarations(PROGRAMS.values())).encode()
             self._server = Server({"/apps.json": declared})
-        if self._browser is None:
-            self._browser = Browser.launch(self._executable)
-        if (page := self._pages[index]) is None:
-            page = self._pages[index] = WebPhone(self._browser, self._server.url, PROGRAMS, self.layout, self.size)
-        return page
+        height, width = self.size
+        return browser.page(f"{self._server.url}/?layout={self.layout}", width, height)
 
     def advance(self, actions: list[str], active: Bools) -> tuple[Floats, Bools]:
         """As on the simulated phone; a page or browser that is gone ends its episode."""
         reward, terminated = np.zeros(self.num_envs), np.zeros(self.num_envs, np.bool_)
         for index in np.flatnonzero(active).tolist():
-            alone = np.arange(self.num_envs) == index
             try:
-                one, ended = super().advance(actions, alone)
+                self._tabs.page(index)
+                one, ended = super().advance(actions, np.arange(self.num_envs) == index)
                 reward[index], terminated[index] = one[index], ended[index]
             except BrowserError as error:
                 self._crash(index, error)
-                terminated[index] = True
         return reward, terminated
 
     def _crash(self, index: int, error: BrowserError) -> None:
-        self._crashed[index] = str(error)
-        self._success[index] = self._stale[index] = False
+        self._tabs.drop(index, error)
+        self._crashed[index], self._success[index], self._phones[index] = True, False, None
         for term in self._terms.values():
             term[index] = 0.0
-        self._pages[index] = None
+
+    def broken(self) -> Bools:
+        """Episodes ``[n]`` that ended with their page."""
+        return self._crashed.copy()
 
     def observe(self) -> dict[str, Any]:
         """Screens ``[n, H, W, 3]``, trees and goals; a page that is gone is black and says nothing."""
-        screens = np.zeros((self.num_envs, *self.size, 3), np.uint8)
-        trees = []
-        for index, page in enumerate(self._pages):
-            trees.append(page.tree() if page else "")
-            if page is not None:
-                screens[index] = page.screen()
+        screens, trees = np.zeros((self.num_envs, *self.size, 3), np.uint8), [""] * self.num_envs
+        for index, phone in enumerate(self._phones):
+            try:
+                if phone is not None:
+                    screens[index], trees[index] = phone.screen(), phone.tree()
+            except BrowserError as error:
+                self._crash(index, error)
         return {"screen": screens, "tree": tuple(trees), "goal": tuple(one.goal.text for one in self.problems)}
 
     def step_info(self) -> Info:
-        """As on the simulated phone, and why a page was lost; empty: it was not."""
-        return {**super().step_info(), "crashed": list(self._crashed)}
+        """As on the simulated phone, and whether the page was lost."""
+        return {**super().step_info(), "crashed": self._crashed.copy()}
 
     def expert_actions(self) -> tuple[str, ...]:
         """The scripted expert's next action on every phone."""
-        pairs = zip(self._pages, self.problems, strict=True)
+        pairs = zip(self._phones, self.problems, strict=True)
         return tuple(
-            WebExpert(page, ScriptedExpert(page.mirror, one.goal)).action() if page else "" for page, one in pairs
+            WebExpert(phone, ScriptedExpert(phone.mirror, one.goal)).action() if phone else "" for phone, one in pairs
         )
 
     def render(self, index: int = 0) -> npt.NDArray[np.uint8]:
         """The page of one phone."""
-        page = self._pages[index]
-        return np.zeros((*self.size, 3), np.uint8) if page is None else page.screen().copy()
+        phone = self._phones[index]
+        return np.zeros((*self.size, 3), np.uint8) if phone is None else phone.screen().copy()
 
     def close(self) -> None:
-        """Ends the browser and the server."""
-        browser, server = self._browser, self._server
+        """Ends the browsers and the server; the next reset starts others."""
+        tabs, server = self._tabs, self._server
         self._unplug()
-        if browser is not None:
-            browser.close()
+        tabs.close()
         if server is not None:
             server.close()
 
-    def _unplug(self, server: Server | None = None) -> None:
-        self._browser: Browser | None = None
-        self._server = server
-        self._pages: list[WebPhone | None] = [None] * self.num_envs
+    def _unplug(self) -> None:
+        launch = partial(Browser.launch, self._executable)
+        self._tabs = Tabs(self.num_envs, self._browsers, launch, self._open)
+        self._server = None
+        self._phones = [None] * self.num_envs
 
     def __getstate__(self) -> dict[str, Any]:
-        """For copies and pickles: what was played; a copy opens a browser of its own."""
-        gone = {"_browser": None, "_server": None, "_pages": [None] * self.num_envs}
-        return super().__getstate__() | gone
+        """For copies and pickles: what was played; a copy opens browsers of its own."""
+        return {k: v for k, v in super().__getstate__().items() if k not in ("_tabs", "_server", "_phones")}
+
+    def _unbox(self) -> None:
+        super()._unbox()
+        if hasattr(self, "_crashed"):  # a copy
+            self._unplug()
 
 
 def _check(size: tuple[int, int], layout: str) -> tuple[int, int]:

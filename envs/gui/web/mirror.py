@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import Self
 
 from ..commands import Command
 from ..device import Phone
@@ -11,13 +10,6 @@ from ..ui import Node
 
 class Mirror(Phone):
     """A phone that can also be told which of its elements were touched, wherever a browser had put them."""
-
-    @classmethod
-    def of(cls, phone: Phone) -> Self:
-        """The same phone, as a mirror."""
-        made = cls(**{one.name: getattr(phone, one.name) for one in fields(Phone)})
-        made.stack += phone.stack
-        return made
 
     def able(self) -> list[Node]:
         """The elements that do something, in their order, scrolled into view or not."""
@@ -59,3 +51,11 @@ class Mirror(Phone):
     def top(self, x: float, y: float, has: str) -> Node | None:
         """The topmost element at a point with a handler or a target."""
         return self._top(x, y, lambda node: getattr(node, has) is not None)
+
+
+def mirror(phone: Phone) -> Mirror:
+    """A phone of the same kind with the same on it, that is a mirror as well."""
+    kind: type[Mirror] = type("MirrorPhone", (Mirror, type(phone)), {})
+    made = kind(**{one.name: getattr(phone, one.name) for one in fields(phone)})
+    made.stack += phone.stack
+    return made

@@ -1,4 +1,4 @@
-"""One phone in a page of a real browser, as a device: real mouse, wheel and key events in, tree, state and pixels out."""
+"""One phone in a page of a browser, as a device: real mouse, wheel and key events in; tree, state and pixels out."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -14,8 +14,8 @@ from ..device import SCROLL_SHARE
 from ..goals import State
 from ..problems import Problem
 from . import export
-from .browser import Browser
-from .mirror import Mirror
+from .browser import Page
+from .mirror import Mirror, mirror
 
 LAYOUTS = ("same", "flow")
 KEYS = {"back": "Escape", "home": "Home", "enter": "Enter"}
@@ -26,21 +26,15 @@ class WebPhone:
     """A phone in a page.
 
     Args:
-        browser: where the page is opened.
-        url: of :class:`.server.Server`.
+        page: opened at the address of :class:`.server.Server`, with ``?layout=same`` or ``flow``.
         programs: the apps that the server declares.
         layout: "same" has the boxes of the simulated phone, "flow" is laid out by CSS and scrolled by the browser.
-        size: height and width of the page in pixels.
 
     Every method raises :class:`.browser.BrowserError` when the page or its browser is gone or does not answer.
     """
 
-    def __init__(
-        self, browser: Browser, url: str, programs: Mapping[str, Program], layout: str, size: tuple[int, int]
-    ) -> None:
-        self.layout, self.programs = layout, programs
-        self.height, self.width = size
-        self.page = browser.page(f"{url}/?layout={layout}", self.width, self.height)
+    def __init__(self, page: Page, programs: Mapping[str, Program], layout: str) -> None:
+        self.page, self.layout, self.programs = page, layout, programs
         self.page.evaluate(READY)
         self.mirror: Mirror
         self._look: dict[str, Any] = {}
@@ -50,7 +44,7 @@ class WebPhone:
     def begin(self, problem: Problem) -> None:
         """Puts a fresh problem on the phone."""
         phone = problem.phone()
-        self.mirror = Mirror.of(phone)
+        self.mirror = mirror(phone)
         sent = json.dumps(export.problem(problem, phone, self.programs.values()))
         self._see(self.page.evaluate(f"tiltyard.load({sent})"))
 
@@ -91,12 +85,12 @@ class WebPhone:
 
     def _pixel(self, x: float, y: float) -> tuple[float, float]:
         """A point of the page: its last column and row end just within it."""
-        return min(x * self.width, self.width - 0.02), min(y * self.height, self.height - 0.02)
+        return min(x * self.page.width, self.page.width - 0.02), min(y * self.page.height, self.page.height - 0.02)
 
     def _turn_wheel(self, direction: str) -> None:
         step = SCROLL_SHARE * self._look["room"]
         dx, dy = {"up": (0, step), "down": (0, -step), "left": (step, 0), "right": (-step, 0)}[direction]
-        self.page.wheel(self.width / 2, self.height * 0.3, dx, dy)
+        self.page.wheel(self.page.width / 2, self.page.height * 0.3, dx, dy)
 
     # -- looking -----------------------------------------------------------------------------------------------------
 
@@ -126,10 +120,6 @@ class WebPhone:
         if self._frame is None or self._frame[0] != self._look["shown"]:
             self._frame = self._look["shown"], self.page.screenshot()
         return self._frame[1]
-
-    def close(self) -> None:
-        """Closes the page."""
-        self.page.close()
 
 
 class WebExpert:

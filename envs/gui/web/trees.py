@@ -59,22 +59,24 @@ def _tree(node: ast.AST) -> Tree:
             return ["draft", name]
         case ast.Attribute(value, name):
             return ["field", _tree(value), name]
+        case ast.Tuple(parts) | ast.List(parts):
+            return ["tuple", *map(_tree, parts)]
+        case ast.Subscript(value, at):
+            return ["at", _tree(value), _tree(at)]
+    return _operation(node)
+
+
+def _operation(node: ast.AST) -> Tree:
+    match node:
         case ast.BoolOp(op, values):
             return ["and" if isinstance(op, ast.And) else "or", *map(_tree, values)]
         case ast.UnaryOp(op, operand):
             return ["not" if isinstance(op, ast.Not) else "neg", _tree(operand)]
         case ast.IfExp(test, body, orelse):
             return ["if", _tree(test), _tree(body), _tree(orelse)]
-        case ast.BinOp(left, op, right):
+        case ast.BinOp(left, op, right) | ast.Compare(left, [op], [right]):
             return [OPERATORS[type(op)], _tree(left), _tree(right)]
-        case ast.Compare(left, [op], [right]):
-            return [OPERATORS[type(op)], _tree(left), _tree(right)]
-        case ast.Tuple(parts) | ast.List(parts):
-            return ["tuple", *map(_tree, parts)]
-        case ast.Subscript(value, at):
-            return ["at", _tree(value), _tree(at)]
-        case _:
-            return _compound(node)
+    return _compound(node)
 
 
 def _compound(node: ast.AST) -> Tree:
