@@ -179,8 +179,15 @@ class ScriptedExpert:
             return seen
         for node in phone.page.column:
             if is_it(node):
-                return "swipe up" if node.y1 > phone.page.bottom else "swipe down"
+                up = node.y1 > phone.page.bottom
+                return "back" if self._stuck(up) else "swipe up" if up else "swipe down"
         return "back"
+
+    def _stuck(self, up: bool) -> bool:
+        """Whether the focused field, which stays in view, keeps the page from being scrolled that way."""
+        page = self.phone.page
+        focused = [node for node in page.column if node.focused]
+        return any(node.y0 < page.top + 0.5 if up else node.y1 > page.bottom - 4.5 for node in focused)
 
     @staticmethod
     def _tap(nodes: list[Node], is_it: Any, gesture: Any = tap) -> str | None:
