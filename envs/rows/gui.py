@@ -36,8 +36,8 @@ LIVE: tuple[Row, ...] = (
         "tiltyard.envs.gui.web.env:WebPhoneEnv",
         "tiltyard.envs.gui.web.env:WebPhoneVectorEnv",
         domain="gui",
-        summary="The phone in a real Chromium, from the same declarations; laid out the same, or by CSS",
-        max_episode_steps=50,
+        summary="Phone-v1 in a real Chromium, from the same declarations; laid out the same, or by CSS",
+        max_episode_steps=60,
         tier="live",
     ),
 )

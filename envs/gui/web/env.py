@@ -1,11 +1,10 @@
 """``tiltyard/WebPhone-v0``: the phone in a real Chromium, from the same declarations (extra ``[web]``).
 
-Observations, actions, goals and rewards are those of :mod:`..phone`; the screen is what the browser paints. Problems are
-drawn in Python and sent as JSON, actions are done with real mouse, wheel and key events, and the state that is judged
-is read back from the page. ``layout="same"`` has the boxes of the simulated phone, ``"flow"`` is laid out by CSS.
+Observations, actions, goals and rewards are those of Phone-v1 (:mod:`..phone_v1`); the screen is as the browser paints
+it. Problems are drawn in Python and sent as JSON, actions are done with real mouse, wheel and key events, and the state
+that is judged is read back from the page. The layout "same" has the boxes of the simulated phone, "flow" is made by CSS.
 """
 
-import json
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -17,26 +16,26 @@ from gymnasium.spaces import Box, Dict
 from .... import unknown
 from ... import seeding
 from ...core import BatchedVectorEnv, Bools, Floats, Info, Ints, SingleEnv
-from ..apps import PROGRAMS
 from ..declare.expert import ScriptedExpert
-from ..phone import ASPECT, BatchedPhone
-from . import export
+from ..phone import ASPECT
+from ..phone_v1 import BatchedPhoneV1
+from ..problems_v1 import HeldOut
 from .browser import Browser, BrowserError, Page
 from .phone import LAYOUTS, WebExpert, WebPhone
+from .problem import pages
 from .server import Server
 from .tabs import Tabs
 
 SMALLEST, LARGEST = 240, 2560
 
 
-class BatchedWebPhone(BatchedPhone):
+class BatchedWebPhone(BatchedPhoneV1):
     """Phones in pages of a browser or several. An episode whose page dies is truncated, with ``info["crashed"]``.
 
     Args:
         num_envs: number of pages.
         split: which problems, "train" or "test".
-        level: 1 short goals in one app; 2 longer ones; 3 goals across apps.
-        apps: keys of the apps that goals may need; None for all.
+        level, apps, held_out, drift, rows: as on Phone-v1.
         layout: "same" for the boxes of the simulated phone, "flow" for CSS and the browser's own scrolling.
         size: height and width of the page and of ``screen`` in pixels; 16 to 9 in the layout "same".
         browsers: browsers that share the pages.
@@ -59,8 +58,11 @@ class BatchedWebPhone(BatchedPhone):
         browsers: int = 1,
         executable: str | None = None,
         render_mode: str | None = None,
+        held_out: HeldOut = "params",
+        drift: float = 0.0,
+        rows: Sequence[str] | None = None,
     ) -> None:
-        super().__init__(num_envs, split, level, apps)
+        super().__init__(num_envs, split, level, apps, held_out=held_out, drift=drift, rows=rows)
         if render_mode not in (None, "rgb_array"):
             raise ValueError(unknown("render_mode", render_mode, self.metadata["render_modes"]))
         if layout not in LAYOUTS:
@@ -87,14 +89,13 @@ class BatchedWebPhone(BatchedPhone):
     def _begin_on(self, index: int) -> None:
         page = self._tabs.ready(index)
         if (phone := self._phones[index]) is None or phone.page is not page:
-            phone = self._phones[index] = WebPhone(page, PROGRAMS, self.layout)
+            phone = self._phones[index] = WebPhone(page, self.layout)
         phone.begin(self.problems[index])
         self.phones[index] = phone  # type: ignore[call-overload]  # as a device: see protocol.py
 
     def _open(self, browser: Browser) -> Page:
         if self._server is None:
-            declared = json.dumps(export.declarations(PROGRAMS.values())).encode()
-            self._server = Server({"/apps.json": declared})
+            self._server = Server(pages())
         height, width = self.size
         return browser.page(f"{self._server.url}/?layout={self.layout}", width, height)
 

@@ -8,15 +8,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields, is_dataclass
 from typing import Any
 
-from ..apps.system import POPUPS
+from ..apps.system import ADVERTS, BANNER, CORRECTIONS, FAILED, POPUPS, RETRY, SPONSORED
 from ..declare.interpreter import Program
 from ..declare.state import List, Schema, Table, Type
-from ..device import Phone
 from ..goals import State
 from ..icons import ICONS
 from ..keyboards import ENTER, FULL, SIMPLE, Keyboard
-from ..paint import DARK, LIGHT
-from ..problems import Problem
+from ..themes import PALETTES
 from . import trees
 
 EXPRESSIONS: dict[str, tuple[str, ...]] = {
@@ -51,11 +49,16 @@ def declarations(programs: Iterable[Program]) -> dict[str, Any]:
     """All that the interpreter has to know beside the problem: apps, dialogs that come by themselves, looks."""
     programs = tuple(programs)
     texts = next(program.place.scope.texts for program in programs if program.key == "system")
+    words = {"failed": FAILED, "retry": RETRY, "sponsored": SPONSORED}
     return {
         "apps": [_app(program) for program in programs],
         "popups": {name: {"app": "system", "ask": part(ask, texts)} for name, ask in POPUPS.items()},
+        "banner": {"app": "system", "ask": part(BANNER, texts)},
+        "adverts": ADVERTS,
+        "corrections": CORRECTIONS,
+        "words": {name: texts.get(text, text) for name, text in words.items()},
         "keyboards": {name: _keyboard(one) for name, one in KEYBOARDS.items()},
-        "themes": {"light": asdict(LIGHT), "dark": asdict(DARK)},
+        "themes": [[asdict(theme) for theme in pair] for pair in PALETTES],
         "icons": ICONS,
     }
 
@@ -193,20 +196,3 @@ def _value(one: Schema, column: Type, value: Any) -> Any:
     made = one.records[name][0]
     table = next(table for table in one.tables.values() if table.record == name)
     return tuple(made(*_read(one, table.fields, row)) for row in value)
-
-
-# -- problems ------------------------------------------------------------------------------------------------------
-
-
-def problem(one: Problem, phone: Phone, programs: Iterable[Program]) -> dict[str, Any]:
-    """What the interpreter has to know about a problem, and the phone it is on; what is wanted stays here."""
-    return {
-        "state": state(one.state, programs),
-        "interruptions": {str(step): kind for step, kind in one.interruptions.items()},
-        "slow": dict(one.slow),
-        "clock": one.clock,
-        "charge": one.charge,
-        "wallpaper": one.wallpaper,
-        "opened": [list(screen) for screen in one.opened],
-        "keyboard": next(name for name, keyboard in KEYBOARDS.items() if keyboard is phone.keyboard),
-    }

@@ -14,12 +14,12 @@ class Mirror(Phone):
     def able(self) -> list[Node]:
         """The elements that do something, in their order, scrolled into view or not."""
         _ = self.nodes  # laid out
-        nodes = self.nodes if self.dialog is not None else [*self.page.fixed, *self.page.column, *self.keys()]
+        nodes = self.nodes if self.dialog is not None else [*self.page.fixed, *self.page.column, *self.upper()]
         return [one for one in nodes if (one.on_tap or one.on_hold or one.on_drop or one.target is not None)]
 
-    def keys(self) -> list[Node]:
-        """The keyboard's, if it is shown."""
-        return [node for node in self.nodes if node.role in ("keyboard", "key")]
+    def upper(self) -> list[Node]:
+        """What lies over the page: keys and a notification."""
+        return [node for node in self.nodes if node.role in ("keyboard", "key", "notification")]
 
     def follow(self, command: Command, hit: Sequence[int] | None) -> None:
         """One step: the command, done to the elements ``hit`` (their numbers in :meth:`able`; None: to none)."""

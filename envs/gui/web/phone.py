@@ -12,10 +12,10 @@ from ..declare.expert import ScriptedExpert
 from ..declare.interpreter import Program
 from ..device import SCROLL_SHARE
 from ..goals import State
-from ..problems import Problem
 from . import export
 from .browser import Page
 from .mirror import Mirror, mirror
+from .problem import Problem, programs, to_json, world
 
 LAYOUTS = ("same", "flow")
 KEYS = {"back": "Escape", "home": "Home", "enter": "Enter"}
@@ -27,25 +27,25 @@ class WebPhone:
 
     Args:
         page: opened at the address of :class:`.server.Server`, with ``?layout=same`` or ``flow``.
-        programs: the apps that the server declares.
         layout: "same" has the boxes of the simulated phone, "flow" is laid out by CSS and scrolled by the browser.
 
     Every method raises :class:`.browser.BrowserError` when the page or its browser is gone or does not answer.
     """
 
-    def __init__(self, page: Page, programs: Mapping[str, Program], layout: str) -> None:
-        self.page, self.layout, self.programs = page, layout, programs
+    def __init__(self, page: Page, layout: str) -> None:
+        self.page, self.layout = page, layout
         self.page.evaluate(READY)
         self.mirror: Mirror
+        self.programs: Mapping[str, Program] = {}
         self._look: dict[str, Any] = {}
         self._state: State | None = None
         self._frame: tuple[str, npt.NDArray[np.uint8]] | None = None
 
     def begin(self, problem: Problem) -> None:
         """Puts a fresh problem on the phone."""
-        phone = problem.phone()
-        self.mirror = mirror(phone)
-        sent = json.dumps(export.problem(problem, phone, self.programs.values()))
+        self.mirror = mirror(problem.phone())
+        self.programs = programs(world(problem))
+        sent = json.dumps(to_json(problem, self.mirror))
         self._see(self.page.evaluate(f"tiltyard.load({sent})"))
 
     def act(self, command: Command) -> None:

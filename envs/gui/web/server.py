@@ -1,6 +1,7 @@
 """Serves the phone's page on loopback: a few files of the package and the declarations, read only, to this machine."""
 
 import threading
+from collections.abc import Callable, Mapping
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
@@ -18,17 +19,17 @@ def static() -> dict[str, bytes]:
 
 
 class Server:
-    """Serves the files of ``static/`` and ``more`` at :attr:`url` until it is closed, from a thread of its own."""
+    """Serves ``static/`` and what ``more`` makes, by path, at :attr:`url` until it is closed, from a thread of its own."""
 
-    def __init__(self, more: dict[str, bytes]) -> None:
-        pages = static() | more
+    def __init__(self, more: Mapping[str, Callable[[], bytes]]) -> None:
+        pages = static()
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
             def do_GET(self) -> None:
                 path = self.path.partition("?")[0]
-                body = pages.get(path)
+                body = more[path]() if path in more else pages.get(path)
                 self.send_response(200 if body is not None else 404)
                 kind = "html" if path == "/" else path.rpartition(".")[2]
                 self.send_header("Content-Type", f"{TYPES.get(kind, 'text/plain')}; charset=utf-8")

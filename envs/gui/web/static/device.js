@@ -1,9 +1,9 @@
 // The phone: a stack of screens, focus and typing, dialogs, loading screens, and the state of every app (device.py).
 
 import {RecordType, binding, compile, constant, copied, reader, steps, truthy, values} from "./language.js";
-import {HEIGHT, Node, Page, WIDTH, dialogNodes, keyboardNodes} from "./page.js";
+import {BAR, HEIGHT, Node, Page, STATUS, WIDTH, dialogNodes, keyboardNodes} from "./page.js";
 
-const LONGEST_FIELD = 40, SCROLL_SHARE = 0.7;
+const LONGEST_FIELD = 40, DEEPEST = 64, SCROLL_SHARE = 0.7, NOTICE_STEPS = 3;
 
 // -- apps --------------------------------------------------------------------------------------------------------
 
@@ -182,34 +182,34 @@ const WIDGETS = {
 
 export class Screen {
   constructor(app, view = "main", arg = null) {
-    Object.assign(this, {app, view, arg, scroll: 0, drafts: {}, focus: null, error: ""});
+    Object.assign(this, {app, view, arg, scroll: 0, drafts: {}, focus: null, error: "", failed: false});
   }
 }
 
 export class Phone {
-  // `declared`: what export.apps gives. `flow`: the browser lays pages out, see page.js.
+  // `declared`: what export.declarations gives. `flow`: the browser lays pages out, see page.js.
   constructor(declared, {flow = false} = {}) {
     this.flow = flow;
-    this.keyboards = declared.keyboards;
+    this.declared = declared;
     this.programs = {};
     for (const one of declared.apps) this.programs[one.key] = new Program(one, this.programs);
-    this.popups = Object.fromEntries(Object.entries(declared.popups).map(([kind, {app, ask}]) => [kind, steps(ask, this.programs[app], null)]));
+    const system = ({app, ask}) => steps(ask, this.programs[app], null);
+    this.popups = Object.fromEntries(Object.entries(declared.popups).map(([kind, one]) => [kind, system(one)]));
+    this.banner = system(declared.banner);
   }
 
-  // Puts a problem (see problem.py) on the phone.
+  // Puts a problem (see export.problem) on the phone.
   load(problem) {
-    const {interruptions, slow, clock, charge, wallpaper, keyboard} = problem;
-    Object.assign(this, {interruptions, slow, clock, charge, wallpaper, pages: this.keyboards[keyboard]});
-    Object.assign(this, {state: {}, due: [], seen: [], answer: "", shift: "lower"});
+    Object.assign(this, problem, {state: {}, stack: problem.opened.map((one) => new Screen(...one))});
     for (const [key, list] of Object.entries(problem.state)) {
       this.state[key] = this.programs[key].record.read(list, this.programs[key].records);
     }
-    this.stack = problem.opened.map((one) => new Screen(...one));
+    Object.assign(this, {due: [], seen: [], answer: "", shift: "lower", corrected: [], noticed: 0, shownNotice: null});
     Object.assign(this, {dialog: null, loading: 0, steps: 0, message: "", hit: null});
     this.changed();
   }
 
-  changed() { this.madePage = this.madeNodes = this.madeKeys = null; }
+  changed() { this.madePage = this.madeNodes = this.madeKeys = this.madeNotice = null; }
 
   // One step: the command (ignored while a screen loads), then whatever is due at this step.
   act(command) {
@@ -220,18 +220,29 @@ export class Phone {
     else VERBS[command.verb || "nothing"].call(this, command);
     const kind = this.interruptions[this.steps];
     if (kind) this.due.push(kind);
-    if (this.due.length && !this.loading && this.dialog === null) this.interrupt(this.due.shift());
+    if (this.due.length && !this.loading && this.dialog === null) this.interrupt(this.popups[this.due.shift()]);
     if (this.stack.length && !this.loading && this.dialog === null) this.see(this.stack.at(-1));
+    this.age();
     this.changed();
   }
 
-  interrupt(kind) {
-    this.popups[kind]({state: this.state, screen: new Screen("system"), device: this, vars: {}});
+  interrupt(step, vars = {}) {
+    step({state: this.state, screen: new Screen("system"), device: this, vars});
     this.dialog.interrupt = true;
   }
 
-  see({app, view, arg}) {
-    if (!this.seen.some((one) => one[0] === app && one[1] === view && one[2] === arg)) this.seen.push([app, view, arg]);
+  // A notification that is shown is a step older, or one that is due comes.
+  age() {
+    if (this.noticed) {
+      this.noticed -= 1;
+    } else if (this.notice && this.steps >= this.notice.step && !this.loading && this.dialog === null) {
+      this.noticed = NOTICE_STEPS;
+      [this.shownNotice, this.notice] = [this.notice, null];
+    }
+  }
+
+  see({app, view, arg, failed}) {
+    if (!failed && !this.seen.some((one) => one[0] === app && one[1] === view && one[2] === arg)) this.seen.push([app, view, arg]);
   }
 
   // The topmost node at a point (in shares of the screen) that has a handler or a target.
@@ -248,13 +259,21 @@ export class Phone {
   }
 
   able() {
-    const nodes = this.dialog !== null ? this.nodes : [...this.page.fixed, ...this.page.column, ...this.keyboard()];
+    const nodes = this.dialog !== null ? this.nodes : [...this.page.fixed, ...this.page.column, ...this.keyboard(), ...this.over()];
     return nodes.filter((node) => [node.onTap, node.onHold, node.onDrop, node.target].some((one) => one !== null));
   }
 
   press(characters) {
     const screen = this.stack.at(-1), text = screen.drafts[screen.focus];
     screen.drafts[screen.focus] = (characters === "\b" ? text.slice(0, -1) : text + characters).slice(0, LONGEST_FIELD);
+  }
+
+  // The word, or what it is replaced with when it is first typed.
+  correct(word) {
+    const {corrections} = this.declared;
+    if (!Object.hasOwn(corrections, word) || this.corrected.includes(word)) return word;
+    this.corrected.push(word);
+    return corrections[word];
   }
 
   key({types, page}) {
@@ -281,8 +300,19 @@ export class Phone {
 
   push(app, view, arg) {
     if (this.stack.length) this.stack.at(-1).focus = null;
-    this.stack.push(new Screen(app, view, arg));
-    this.loading = this.slow[`${app}/${view}`] ?? 0;
+    const screen = new Screen(app, view, arg), name = `${app}/${view}`;
+    this.stack.push(screen);
+    this.stack.splice(0, this.stack.length - DEEPEST);
+    this.loading = this.slow[name] ?? 0;
+    if (this.failing !== name) return;
+    screen.failed = true;
+    this.failing = "";
+  }
+
+  retry() {
+    const screen = this.stack.at(-1);
+    screen.failed = false;
+    this.loading = this.slow[`${screen.app}/${screen.view}`] ?? 0;
   }
 
   pop(n) { this.stack.splice(Math.max(0, this.stack.length - n)); }
@@ -307,8 +337,8 @@ export class Phone {
     if (this.madePage === null) {
       const screen = this.stack.at(-1) ?? new Screen("home");
       const onFocus = (key) => { this.stack.at(-1).focus = key; this.shift = "lower"; };
-      const page = new Page(screen, {onBack: () => this.back(), onFocus, flow: this.flow});
-      if (this.stack.length) this.programs[screen.app].show(page, screen, this);
+      const page = new Page(screen, {onBack: () => this.back(), onFocus, flow: this.flow, density: this.density});
+      if (this.stack.length) this.show(page, screen);
       else this.showHome(page);
       if (screen.focus !== null && !page.fields.includes(screen.focus)) screen.focus = null;
       page.layOut(screen.focus !== null);
@@ -317,22 +347,52 @@ export class Phone {
     return this.madePage;
   }
 
+  show(page, screen) {
+    const app = this.programs[screen.app], {failed, retry, sponsored} = this.declared.words;
+    if (screen.failed) {
+      page.bar(app.name, true, []);
+      page.empty(failed, "info");
+      page.button(retry, () => this.retry(), "primary", false);
+      return;
+    }
+    if (this.advert && this.advert[0] === screen.app) {
+      const name = this.advert[1], more = {detail: sponsored, icon: this.declared.adverts[name]};
+      page.row(name, () => this.interrupt(this.banner, {title: name}), more);
+    }
+    app.show(page, screen, this);
+  }
+
+  // Icons, three in a row; closer together where there are more than nine.
   showHome(page) {
-    this.apps.forEach(({key, name, icon, colour}, i) => {
-      const x = 6 + 34 * (i % 3), y = 62 + 40 * Math.floor(i / 3);
-      page.fixed.push(new Node("app", name, x, y, x + 28, y + 36, () => this.launch(key), {icon, colour}));
+    const order = this.home.length ? this.home.map((key) => this.programs[key]) : this.apps;
+    const [top, step, height] = this.apps.length <= 9 ? [62, 40, 36] : [46, 36, 34];
+    order.forEach(({key, name, icon, colour}, i) => {
+      const x = 6 + 34 * (i % 3), y = top + step * Math.floor(i / 3);
+      page.fixed.push(new Node("app", name, x, y, x + 28, y + height, () => this.launch(key), {icon, colour}));
     });
+  }
+
+  // The notification, over the bar.
+  over() {
+    if (!this.noticed) return [];
+    const {name, icon, key} = this.programs[this.shownNotice.app];
+    const follow = () => {
+      this.noticed = 0;
+      this.launch(key);
+    };
+    const more = {detail: this.shownNotice.text, icon};
+    return [this.madeNotice ??= new Node("notification", name, 0, STATUS, WIDTH, STATUS + BAR, follow, more)];
   }
 
   get nodes() {
     return this.madeNodes ??= this.loading ? [new Node("spinner", "Loading", 42, 84, 66, 108, null, {icon: "spinner"})]
       : this.dialog !== null ? dialogNodes(this.dialog, this.flow)
-      : [...this.page.visible, ...this.keyboard()];
+      : [...this.page.visible, ...this.keyboard(), ...this.over()];
   }
 
   keyboard() {
     if (!this.page || this.focus === null) return [];  // making the page may take the focus away
-    return this.madeKeys ??= keyboardNodes(this.pages, this.shift, (key) => this.key(key), () => this.enter());
+    return this.madeKeys ??= keyboardNodes(this.declared.keyboards[this.keyboardName], this.shift, (key) => this.key(key), () => this.enter());
   }
 
   get where() {
@@ -365,9 +425,10 @@ export class Phone {
   report() {
     return {
       state: Object.fromEntries(Object.entries(this.state).map(([key, record]) => [key, values(record)])),
-      stack: this.stack.map(({app, view, arg, scroll, drafts, focus, error}) => ({app, view, arg, scroll, drafts, focus, error})),
+      stack: this.stack.map(({app, view, arg, scroll, drafts, focus, error, failed}) =>
+        ({app, view, arg, scroll, drafts, focus, error, failed})),
       dialog: this.dialog && [this.dialog.title, this.dialog.body, this.dialog.buttons.map(([text]) => text)],
-      loading: this.loading, steps: this.steps, message: this.message, seen: this.seen, hit: this.hit, answer: this.answer, shift: this.shift,
+      loading: this.loading, steps: this.steps, message: this.message, seen: this.seen, hit: this.hit, answer: this.answer, shift: this.shift, noticed: this.noticed, corrected: this.corrected,
     };
   }
 }
@@ -393,9 +454,14 @@ const VERBS = {
   press({text}) { if (this.dialog === null && this.focus !== null) this.press(text); },
   type({text}) {
     if (this.dialog !== null || this.focus === null) this.message = "nothing to type into: tap a field first";
-    else this.press(text);
+    else this.press(this.corrects ? text.replace(/[A-Za-z]+/g, (word) => this.correct(word)) : text);
   },
+  // A swipe up removes a notification and does nothing else.
   swipe({text}) {
+    if (this.noticed && text === "up" && this.dialog === null) {
+      this.noticed = 0;
+      return;
+    }
     if (this.dialog !== null || !this.stack.length) return;
     if (text === "left" || text === "right") {
       this.page.onSwipe[text]?.();

@@ -45,8 +45,9 @@ export function wrap(text, width) {
 
 export class Page {
   // `flow`: the browser lays the page out and scrolls it; there are no boxes, and texts are not broken into lines.
-  constructor(screen, {onBack, onFocus, flow = false}) {
-    Object.assign(this, {screen, onBack, onFocus, flow});
+  // `density` is a factor of all heights and gaps of the column.
+  constructor(screen, {onBack, onFocus, flow = false, density = 1}) {
+    Object.assign(this, {screen, onBack, onFocus, flow, density});
     Object.assign(this, {fixed: [], column: [], visible: [], top: STATUS, bottom: HEIGHT, title: "", colour: 0});
     Object.assign(this, {onSwipe: {}, onEnter: null, fields: [], y: 3});
   }
@@ -102,13 +103,13 @@ export class Page {
     if (!content) return;
     const clear = () => { drafts[key] = ""; };
     const more = {icon: "close", look: "inset"};
-    this.column.push(new Node("button", `Clear ${label}`, right, y, WIDTH - MARGIN, y + 21, clear, more));
+    this.column.push(new Node("button", `Clear ${label}`, right, y, WIDTH - MARGIN, y + 21 * this.density, clear, more));
   }
 
   button(text, onTap, look, disabled) {
-    this.y += 2;
+    this.y += 2 * this.density;
     this.add("button", text, 16, onTap, {look, disabled, colour: this.colour});
-    this.y += 2;
+    this.y += 2 * this.density;
   }
 
   stepper(label, value, less, more, bounds) {
@@ -116,7 +117,7 @@ export class Page {
     this.add("text", label, height, null, {look: "value", detail: value, x1: WIDTH - 36});
     for (const [x, name, onTap, icon, end] of [
       [72, `Decrease ${label}`, less, "minus", bounds[0]], [88, `Increase ${label}`, more, "plus", bounds[1]],
-    ]) this.column.push(new Node("button", name, x, y, x + 16, y + height, onTap, {icon, look: "round", disabled: end}));
+    ]) this.column.push(new Node("button", name, x, y, x + 16, y + height * this.density, onTap, {icon, look: "round", disabled: end}));
   }
 
   chips(chips) {
@@ -125,13 +126,14 @@ export class Page {
       const width = 9 + 4.4 * text.length;
       if (x + width > WIDTH - MARGIN && x > MARGIN) {
         x = MARGIN;
-        this.y += 15;
+        this.y += 15 * this.density;
       }
       const more = {checked: chosen, colour: this.colour};
-      this.column.push(new Node("chip", text, x, this.y, Math.min(x + width, WIDTH - 2), this.y + 13, onTap, more));
+      const [x1, y1] = [Math.min(x + width, WIDTH - 2), this.y + 13 * this.density];
+      this.column.push(new Node("chip", text, x, this.y, x1, y1, onTap, more));
       x += width + 3;
     }
-    this.y += 16;
+    this.y += 16 * this.density;
   }
 
   image(text, icon, colour, height = 44) { this.add("image", text, height, null, {icon, colour}); }
@@ -139,13 +141,14 @@ export class Page {
   error() { if (this.screen.error) this.text(this.screen.error, "error"); }
 
   empty(text, icon) {
-    this.y += 16;
+    this.y += 16 * this.density;
     this.image("", icon, 0, 26);
     this.text(text, "centre");
   }
 
   add(role, text, height, onTap = null, {x1 = null, ...more} = {}) {
     const side = ["row", "item", "switch", "radio"].includes(role) ? 0 : MARGIN;
+    height *= this.density;
     this.column.push(new Node(role, text, side, this.y, x1 ?? WIDTH - side, this.y + height, onTap, more));
     this.y += height;
   }

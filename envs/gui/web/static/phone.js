@@ -6,14 +6,22 @@ import {Phone} from "./device.js";
 import {css, defineIcons, distance, element, icon, logical, make, mixed, place, visibleBox} from "./view.js";
 
 const SLACK = 3;  // logical units that a pointer may wander during a tap
-const parts = Object.fromEntries([..."wallpaper status bar column dock keyboard over typing".split(" ")].map((id) => [id, document.getElementById(id)]));
+const parts = Object.fromEntries([..."wallpaper status bar column dock keyboard notice over typing icons".split(" ")].map((id) => [id, document.getElementById(id)]));
 const flow = new URLSearchParams(location.search).get("layout") === "flow";
 document.documentElement.className = flow ? "flow" : "same";
 
-const declared = await (await fetch("apps.json")).json();
-defineIcons(declared.icons, document.getElementById("icons"));
-const phone = new Phone(declared, {flow});
-let shown = "", version = 0;
+let phone = null, shown = "", version = 0;
+const phones = {};
+
+// A phone with the apps of a world: Phone-v0's, or Phone-v1's in a language.
+async function phoneOf(world) {
+  if (!phones[world]) {
+    const declared = await (await fetch(`${world}.json`)).json();
+    if (!parts.icons.childElementCount) defineIcons(declared.icons, parts.icons);
+    phones[world] = new Phone(declared, {flow});
+  }
+  return phones[world];
+}
 
 // -- showing -----------------------------------------------------------------------------------------------------
 
@@ -24,7 +32,7 @@ function show() {
   colours(app);
   document.body.className = [app ? "open" : "home", phone.loading ? "loading" : "", phone.dialog ? "asking" : "", phone.focus !== null ? "typing" : ""].join(" ");
   status(app);
-  const behind = phone.dialog ? page.visible : phone.loading ? [] : nodes.filter((node) => !["key", "keyboard"].includes(node.role));
+  const behind = phone.dialog ? page.visible : phone.loading ? [] : nodes.filter((node) => !["key", "keyboard", "notification"].includes(node.role));
   const column = behind.filter((node) => !node.fixed), fixed = behind.filter((node) => node.fixed);
   const placed = (node, from) => flow ? element(node) : place(element(node), node, from);
   const [bar, tabs] = [(node) => node.role !== "app" && node.role !== "tab", (node) => node.role === "tab"]
@@ -33,22 +41,24 @@ function show() {
   parts.dock.replaceChildren(...fixed.filter((node) => node.role === "app").map((node) => placed(node, 0)));
   parts.column.replaceChildren(...flowed(column.map((node) => placed(node, top))), ...scrollBar(page));
   parts.keyboard.replaceChildren(...rows(phone.keyboard().map((node) => placed(node, 0))));
+  parts.notice.replaceChildren(...nodes.filter(({role}) => role === "notification").map((node) => placed(node, 0)));
   parts.over.replaceChildren(...(phone.dialog || phone.loading ? over(nodes.map((node) => placed(node, 0))) : []));
   if (!flow) Object.assign(parts.column.style, {top: `${top}rem`, height: `${(page?.bottom ?? 192) - top}rem`});
   else scrolled(page);
   parts.typing.value = "";
   parts.typing.focus({preventScroll: true});
   const now = document.body.className + document.body.style.cssText + parts.status.innerHTML + parts.bar.innerHTML
-    + parts.dock.innerHTML + parts.column.innerHTML + parts.keyboard.innerHTML + parts.over.innerHTML + parts.column.scrollTop;
+    + parts.dock.innerHTML + parts.column.innerHTML + parts.keyboard.innerHTML + parts.notice.innerHTML + parts.over.innerHTML + parts.column.scrollTop;
   if (now !== shown) version += 1;
   shown = now;
 }
 
 function colours(app) {
-  const theme = declared.themes[phone.state.settings.dark ? "dark" : "light"], {style} = document.body;
+  const theme = phone.declared.themes[phone.theme][phone.state.settings.dark ? 1 : 0], {style} = document.body;
   const ground = mixed(phone.wallpaper, 0x0B0D12, 0.65);
-  for (const [name, colour] of Object.entries(theme)) if (typeof colour === "number") style.setProperty(`--${name}`, css(colour));
-  style.setProperty("--accent", css(app?.colour ?? phone.wallpaper));
+  for (const name of ["ground", "card", "ink", "faint", "line", "key", "accent"]) style.setProperty(`--${name}`, css(theme[name]));
+  style.setProperty("--bar", css(app ? mixed(app.colour, theme.accent, theme.tint) : phone.wallpaper));
+  style.setProperty("--app", css(app?.colour ?? phone.wallpaper));
   style.setProperty("--wallpaper", css(phone.wallpaper));
   style.setProperty("--wallpaper-end", css(ground));
 }
@@ -127,6 +137,7 @@ function flowTree() {
 // -- acting ------------------------------------------------------------------------------------------------------
 
 function act(command) {
+  if (phone === null) return;
   if (flow && phone.stack.length) phone.stack.at(-1).scroll = parts.column.scrollTop;
   phone.act(command);
   show();
@@ -164,8 +175,9 @@ addEventListener("contextmenu", (event) => event.preventDefault());
 addEventListener("wheel", (event) => {
   const sideways = Math.abs(event.deltaX) > Math.abs(event.deltaY);
   const text = sideways ? (event.deltaX > 0 ? "left" : "right") : event.deltaY > 0 ? "up" : "down";
-  if (!flow || sideways) event.preventDefault();
-  act(flow && !sideways ? {verb: "wait"} : {verb: "swipe", text});
+  const scrolls = flow && !sideways && !(phone.noticed && text === "up" && phone.dialog === null);
+  if (!scrolls) event.preventDefault();
+  act(scrolls ? {verb: "wait"} : {verb: "swipe", text});
 }, {passive: false});
 addEventListener("keydown", (event) => {
   const verb = {Escape: "back", Home: "home", Enter: "enter"}[event.key];
@@ -191,9 +203,9 @@ async function settled() {
 }
 
 window.tiltyard = {
-  phone,
   // Puts a problem on the phone.
-  load(problem) {
+  async load(problem) {
+    phone = await phoneOf(problem.world);
     phone.load(problem);
     show();
     return this.look();

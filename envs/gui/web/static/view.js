@@ -105,7 +105,7 @@ export function element(node) {
   made.tabIndex = -1;
   made.append(...(CONTENT[node.role] ?? ((one) => [...lead(one), lines(one)]))(node));
   if (node.colour) made.style.setProperty("--own", css(node.colour));
-  if (["button", "tab", "chip", "row", "app"].includes(node.role)) made.setAttribute("aria-label", node.text);
+  if (["button", "tab", "chip", "row", "app", "notification"].includes(node.role)) made.setAttribute("aria-label", node.text);
   if (node.checked !== null) made.setAttribute("aria-checked", node.checked);
   if (node.disabled) made.setAttribute("aria-disabled", "true");
   made.node = node;

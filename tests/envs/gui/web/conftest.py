@@ -1,26 +1,24 @@
 """Pages of one browser for all tests of a worker."""
 
-import json
 from collections.abc import Callable, Iterator
 
 import pytest
 
-from tiltyard.envs.gui.apps import PROGRAMS
-from tiltyard.envs.gui.web import export
 from tiltyard.envs.gui.web.browser import Browser
 from tiltyard.envs.gui.web.phone import WebPhone
+from tiltyard.envs.gui.web.problem import pages
 from tiltyard.envs.gui.web.server import Server
 
 
 @pytest.fixture(scope="session")
 def phones() -> Iterator[Callable[[str, tuple[int, int]], WebPhone]]:
     """Makes a phone in a page of its own: layout, (height, width)."""
-    server = Server({"/apps.json": json.dumps(export.declarations(PROGRAMS.values())).encode()})
+    server = Server(pages())
     browser = Browser.launch(timeout=60.0)
 
     def make(layout: str, size: tuple[int, int]) -> WebPhone:
         height, width = size
-        return WebPhone(browser.page(f"{server.url}/?layout={layout}", width, height), PROGRAMS, layout)
+        return WebPhone(browser.page(f"{server.url}/?layout={layout}", width, height), layout)
 
     yield make
     browser.close()

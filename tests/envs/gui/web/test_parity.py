@@ -1,19 +1,22 @@
 """The phone in Chromium does what the phone in Python does: state, screens, dialog and tree, after every action."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tiltyard.envs.gui.apps import APPS, TEMPLATES
+from tiltyard.envs import seeding
+from tiltyard.envs.gui import problems_v1
+from tiltyard.envs.gui.apps import APPS
 from tiltyard.envs.gui.commands import VERBS, parse
 from tiltyard.envs.gui.declare.expert import ScriptedExpert
-from tiltyard.envs.gui.problems import generate
+from tiltyard.envs.gui.problems_v1 import Split
 from tiltyard.envs.gui.web.phone import WebExpert, WebPhone
+from tiltyard.envs.gui.web.problem import Problem
 
 sys.path.insert(0, str(Path(__file__).parent))
-from parity import differences, play
+from parity import differences, play, problem_v1
 
 pytestmark = pytest.mark.web
 Make = Callable[[str, tuple[int, int]], WebPhone]
@@ -32,7 +35,7 @@ def test_phones_agree_over_ten_thousand_random_actions(same: WebPhone, seed: int
 
 
 def test_a_phone_that_did_something_else_is_told(same: WebPhone) -> None:
-    problem = generate("train", 0, 0, 2, [one for one in TEMPLATES if one.level == 2])
+    problem = problem_v1(Split(), 0, 0, 2)
     phone = problem.phone()
     same.begin(problem)
     assert not differences(phone, same)
@@ -40,13 +43,44 @@ def test_a_phone_that_did_something_else_is_told(same: WebPhone) -> None:
     assert {line.partition(":")[0] for line in differences(phone, same)} >= {"tree", "stack", "steps", "seen"}
 
 
-def reached(web: WebPhone, template: str, seed: int, limit: int = 60) -> bool:
+def reached(web: WebPhone, problem: Problem, limit: int = 80) -> bool:
     """Whether the expert reaches a goal on the phone in the page."""
-    problem = generate("train", seed, 0, 0, []) if not template else _problem(template, seed)
     web.begin(problem)
     for _ in range(limit):
         command = parse(WebExpert(web, ScriptedExpert(web.mirror, problem.goal)).action(), VERBS)
         web.act(command)
         if command.verb in ("done", "infeasible"):
-            return problem.goal.reached(web.state, web.answer, command.verb)
+            return bool(problem.goal.reached(web.state, web.answer, command.verb))
     return False
+
+
+def every_template(seed: int) -> Iterator[Problem]:
+    """A problem of every template of Phone-v1."""
+    for number, template in enumerate(problems_v1.world().templates):
+        held_out = [Split("test", axis) for axis in ("template", "app")]
+        split = next((one for one in (Split(), *held_out) if one.holds(template)), Split())
+        key = int(seeding.problem_keys("train", [seed], [number])[0])
+        yield problems_v1.generate(key, template.level, [number], split)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2))
+def test_the_expert_reaches_the_goals_of_every_template_in_same_boxes(same: WebPhone, seed: int) -> None:
+    failed = [problem.template.name for problem in every_template(seed) if not reached(same, problem)]
+    assert not failed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [(640, 360), (915, 412), (1280, 800)], ids=lambda size: f"{size[1]}x{size[0]}")
+def test_the_expert_reaches_the_goals_of_every_template_laid_out_by_css(phones: Make, size: tuple[int, int]) -> None:
+    web = phones("flow", size)
+    failed = [problem.template.name for problem in every_template(0) if not reached(web, problem)]
+    assert not failed
+    web.page.close()
+
+
+def test_elements_are_found_wherever_css_puts_them(phones: Make) -> None:
+    web = phones("flow", (800, 360))
+    reached_ = [reached(web, problem_v1(Split(), 3, episode, 1 + episode % 3)) for episode in range(6)]
+    assert all(reached_)
+    web.page.close()

@@ -69,5 +69,3 @@ def test_declarations_are_json_in_which_no_expression_is_left() -> None:
     assert all(body[0] in kinds for body in bodies)
     braces = [path for path, text in strings(declared["apps"]) if "{" in text and "/constants/" not in path]
     assert not braces
-
-
