@@ -391,7 +391,7 @@ export class Phone {
   }
 
   keyboard() {
-    if (!this.page || this.focus === null) return [];  // making the page may take the focus away
+    if (this.loading || !this.page || this.focus === null) return [];  // making the page may take the focus away
     return this.madeKeys ??= keyboardNodes(this.declared.keyboards[this.keyboardName], this.shift, (key) => this.key(key), () => this.enter());
   }
 
