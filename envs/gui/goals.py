@@ -27,7 +27,7 @@ class Goal:
     expert's episodes are as long as honest ones.
 
     ``wording`` is the number of its wording among its template's. ``answer`` is what must be answered, if it asks a
-    question. ``infeasible``: nothing on this phone fulfils it, and ``expected`` is the initial state: that must be said.
+    question. ``infeasible``: nothing on this phone fulfils it, and ``expected`` is the initial state.
     """
 
     text: str

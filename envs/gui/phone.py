@@ -22,6 +22,7 @@ from ..core import BatchedEnv, BatchedVectorEnv, Bools, Floats, Info, Ints, Sing
 from .commands import BASIC, Commands, parse
 from .declare.expert import ScriptedExpert
 from .device import Phone
+from .goals import Goal
 from .problems import canonical, generate, templates
 from .protocol import Device
 from .render import Renderer
@@ -156,7 +157,8 @@ class BatchedPhone(BatchedEnv):
     def holds(self, index: int, ended: str = "done") -> bool:
         """Whether the goal of a phone is reached now, if the episode ends with the verb ``done`` or ``infeasible``."""
         phone: Device = self.phones[index]
-        return self.problems[index].goal.reached(phone.state, phone.answer, ended)
+        goal: Goal = self.problems[index].goal
+        return goal.reached(phone.state, phone.answer, ended)
 
     def observe(self) -> dict[str, Any]:
         """Screens ``[n, H, W, 3]``, trees and goals; screens that look the same as before are not painted again."""
