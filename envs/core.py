@@ -391,8 +391,8 @@ class BatchedVectorEnv(VectorEnv[Any, Any, Any]):
         mask = (options or {}).get("reset_mask")
         if mask is None:
             return np.ones(self.num_envs, np.bool_)
-        shaped = isinstance(mask, np.ndarray) and mask.shape == (self.num_envs,) and mask.dtype == np.bool_
-        if not shaped or not mask.any():
+        wanted = ((self.num_envs,), np.bool_)
+        if not isinstance(mask, np.ndarray) or (mask.shape, mask.dtype) != wanted or not mask.any():
             raise ValueError(
                 f"options['reset_mask'] must be a boolean array of shape ({self.num_envs},) with a True in it"
             )

@@ -1,7 +1,7 @@
 """MiniWoB++ in a Chromium, a row a page of the installed ``miniwob`` package; see :mod:`tiltyard.envs.catalogue`.
 
-The package is found, not imported: one look at a folder. Without it there is ``tiltyard/MiniWoB-v0`` alone, whose making
-says what to install.
+The package is found, not imported: one look at a folder. Without it there is ``tiltyard/MiniWoB-v0`` alone, whose
+making says what to install.
 """
 
 from dataclasses import replace

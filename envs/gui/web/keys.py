@@ -26,6 +26,7 @@ NAMED: dict[str, tuple[str, int, str]] = {
     "Control": ("ControlLeft", 17, ""),
     "Alt": ("AltLeft", 18, ""),
 }
+CONTROL = {"\n": "Enter", "\t": "Tab"}
 MODIFIERS = {"Alt": 1, "Control": 2, "Meta": 4, "Shift": 8}
 EDITS = {"a": "selectAll", "c": "copy", "v": "paste", "x": "cut", "z": "undo"}
 """Control and a letter: Chromium takes what such a key does to a field from the window system, or from us."""
@@ -51,7 +52,7 @@ SHIFTED = frozenset('ABCDEFGHIJKLMNOPQRSTUVWXYZ_+{}|:"<>?~!@#$%^&*()')
 
 
 def strokes(text: str) -> list[Command]:
-    """The commands that type a text; a line feed is Enter, characters of no US keyboard are inserted as they are.
+    """The commands that type a text; a line feed is Enter, a tab Tab, and no US keyboard's characters are inserted.
 
     So is the whole of a text beyond :data:`MOST_STROKES` characters, which would take seconds key by key.
     """
@@ -60,8 +61,8 @@ def strokes(text: str) -> list[Command]:
     commands: list[Command] = []
     strange = ""
     for character in text:
-        key = "Enter" if character == "\n" else character
-        if key == "Enter" or _on_keyboard(key):
+        key = CONTROL.get(character, character)
+        if key in NAMED or _on_keyboard(key):
             commands += [_insert(strange)] if strange else []
             commands += keystroke(key)
             strange = ""

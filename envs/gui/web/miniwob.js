@@ -11,7 +11,7 @@ var tiltyard = (function () {
 
   function begin(seed, mode, animations) {
     core.endEpisode(0, false, "begun anew");
-    if (window.jQuery) jQuery.fx.off = !animations;
+    still(!animations);
     Math.seedrandom(seed);
     core.setDataMode(mode);
     core.EPISODE_MAX_TIME = LONGEST_TIMER;
@@ -19,6 +19,16 @@ var tiltyard = (function () {
     core.startEpisodeReal();
     if (document.activeElement && document.activeElement !== document.body) document.activeElement.blur();
     return ready().then(look);
+  }
+
+  function still(wanted) {
+    if (window.jQuery) jQuery.fx.off = wanted;
+    let style = document.getElementById("tiltyard-still");
+    if (style === null) {
+      style = document.head.appendChild(document.createElement("style"));
+      style.id = "tiltyard-still";
+    }
+    style.textContent = wanted ? "* { transition: none !important; animation: none !important; }" : "";
   }
 
   async function ready() {
@@ -30,9 +40,33 @@ var tiltyard = (function () {
     return typeof said === "string" ? said : said.utterance;
   }
 
-  function look() {
-    const lines = [];
-    walk(document.body, {left: 0, top: 0, right: WIDTH, bottom: HEIGHT}, lines);
+  // Pictures that decide how large things are: they have to be there before anything is measured.
+  const loaded = new Set();
+  const LONGEST_WAIT = 1000;  // milliseconds, for a picture that does not come
+
+  function missing(element, style) {
+    if (element.tagName === "IMG" && element.src && !element.complete) return element.src;
+    const named = style.content.startsWith("url(") ? style.content.slice(5, -2) : "";
+    return named && !loaded.has(named) ? named : "";
+  }
+
+  function load(url) {
+    return new Promise(done => {
+      const picture = new Image();
+      picture.onload = picture.onerror = () => { loaded.add(url); done(); };
+      picture.src = url;
+      setTimeout(done, LONGEST_WAIT);
+    });
+  }
+
+  async function look() {
+    let lines = [], waiting = new Set();
+    const screen = {left: 0, top: 0, right: WIDTH, bottom: HEIGHT};
+    walk(document.body, screen, lines, waiting);
+    if (waiting.size) {
+      await Promise.all(Array.from(waiting, load));
+      walk(document.body, screen, lines = [], new Set());
+    }
     const scrolled = window.scrollY, longest = document.documentElement.scrollHeight - window.innerHeight;
     const hints = (scrolled < longest - 1 ? " up" : "") + (scrolled > 1 ? " down" : "");
     if (hints) lines.push("swipe" + hints);
@@ -49,20 +83,23 @@ var tiltyard = (function () {
     return right > left && bottom > top ? {left, top, right, bottom} : null;
   }
 
-  function walk(element, clip, lines) {
+  function walk(element, clip, lines, waiting) {
     if (HIDDEN.has(element.id) || SKIPPED.has(element.tagName)) return;
     const style = getComputedStyle(element);
     if (style.display === "none" || style.visibility === "collapse") return;
+    const picture = missing(element, style);
+    if (picture) waiting.add(picture);
     const box = element.getBoundingClientRect(), seen = cut(box, clip);
     const shown = style.visibility === "visible" && style.opacity !== "0";
     if (seen && shown && element !== document.body) describe(element, style, seen, lines);
     if (element.tagName === "SELECT") return;
     const inner = style.overflowX === "visible" && style.overflowY === "visible" ? clip : cut(box, clip);
-    if (inner) for (const child of element.children) walk(child, inner, lines);
+    if (inner) for (const child of element.children) walk(child, inner, lines, waiting);
   }
 
   function describe(element, style, box, lines) {
     const tag = element.tagName, leaf = element.childElementCount === 0;
+    const scrolls = hidden(element, style);
     const svg = element instanceof SVGElement && SHAPES.has(tag);
     let role = ROLES[tag] || tag.toLowerCase(), text = own(element), detail = "", flags = "";
     if (tag === "INPUT") {
@@ -78,13 +115,20 @@ var tiltyard = (function () {
       detail = Array.from(element.selectedOptions, option => option.text.trim()).join(" | ");
     } else if (tag === "IMG") {
       text = element.alt || element.src.split("/").pop();
-    } else if (!text && !svg && !(leaf && names(element)) && !ROLES[tag]) {
+    } else if (!text && !svg && !scrolls && !(leaf && names(element)) && !ROLES[tag]) {
       return;  // a container: its children speak for it
     }
     const more = [detail, names(element), colour(element, style, svg)].filter(Boolean);
+    flags += scrolls;
     if (document.activeElement === element) flags += " focused";
     if (element.disabled) flags += " disabled";
     lines.push(role + quoted(text) + more.map(quoted).join("") + where(box) + flags);
+  }
+
+  function hidden(element, style) {
+    if (!["auto", "scroll"].includes(style.overflowY)) return "";
+    const below = element.scrollHeight - element.clientHeight - element.scrollTop > 1;
+    return (below ? " more-below" : "") + (element.scrollTop > 1 ? " more-above" : "");
   }
 
   function own(element) {

@@ -1,16 +1,16 @@
 """MiniWoB++ (``tiltyard/MiniWoB-click-test-v0`` and so on) in a real Chromium, several of them in a vector.
 
-The pages are those of the ``miniwob`` package (Farama's MiniWoB++; Shi et al. 2017, Liu et al. 2018), unchanged. Ours is
-the way in: real mouse and keyboard events over the Chrome DevTools Protocol, no clock (the raw reward, no time-out,
+The pages are those of the ``miniwob`` package (Farama's MiniWoB++; Shi et al. 2017, Liu et al. 2018), unchanged. Ours
+is the way in: real mouse and keyboard events over the Chrome DevTools Protocol, no clock (the raw reward, no time-out,
 jQuery's animations off unless asked for), a seed for every problem, and what the page shows as lines of text.
 
-The agent sees ``Dict(tree: Text, goal: Text)``, with ``screen: Box uint8 [210, 160, 3]`` if ``pixels=True``, and acts in
-words (:mod:`.gestures`). A line of the tree is: role, text, further words if there are any (value; id and classes;
+The agent sees ``Dict(tree: Text, goal: Text)``, with ``screen: Box uint8 [210, 160, 3]`` if ``pixels=True``, and acts
+in words (:mod:`.gestures`). A line of the tree is: role, text, further words if there are any (value; id and classes;
 colour), bounds in shares of the screen, flags.
 
 Reward is the sum of two named terms: ``goal``, the page's own raw reward at the end of an episode, from -1 to 1; and
-``format``, -0.01 for an action that cannot be read. If a browser or its page dies or hangs, ``info["crashed"]`` is true,
-the episode is truncated without a reward, and the next reset has a new browser.
+``format``, -0.01 for an action that cannot be read. If a browser or its page dies or hangs, ``info["crashed"]`` is
+true, the episode is truncated without a reward, and the next reset has a new browser.
 """
 
 import json

@@ -13,9 +13,7 @@ MOVES = 8
 """Mouse moves from one point of a drag to the next: what follows the mouse needs some on the way."""
 
 
-def stages(
-    gesture: Gesture, mouse: tuple[float, float], width: int, height: int
-) -> list[list[Command]]:
+def stages(gesture: Gesture, mouse: tuple[float, float], width: int, height: int) -> list[list[Command]]:
     """The events of a gesture, in stages of which each has to be over before the next.
 
     Args:

@@ -90,10 +90,8 @@ class Tabs:
         self._pages[slot :: len(self._browsers)] = [None] * len(self._pages[slot :: len(self._browsers)])
 
 
-def each(
-    indices: list[int], do: Callable[[int], Any], failed: Callable[[int, BrowserError], None]
-) -> dict[int, Any]:
-    """What ``do`` returns for each index; those for which it raises a :class:`BrowserError` are handed to ``failed``."""
+def each(indices: list[int], do: Callable[[int], Any], failed: Callable[[int, BrowserError], None]) -> dict[int, Any]:
+    """What ``do`` returns for each index; a :class:`BrowserError` goes to ``failed`` instead."""
     done: dict[int, Any] = {}
     for index in indices:
         try:
