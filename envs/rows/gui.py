@@ -29,3 +29,16 @@ ROWS: tuple[Row, ...] = (
         expert_success=1.0,
     ),
 )
+
+LIVE: tuple[Row, ...] = (
+    Row(
+        "tiltyard/WebPhone-v0",
+        "tiltyard.envs.gui.web.env:WebPhoneEnv",
+        "tiltyard.envs.gui.web.env:WebPhoneVectorEnv",
+        domain="gui",
+        summary="Phone-v1 in a real Chromium, from the same declarations; laid out the same, or by CSS",
+        max_episode_steps=60,
+        tier="live",
+    ),
+)
+"""What needs a browser."""
