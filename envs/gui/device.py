@@ -8,9 +8,10 @@ from typing import Any, Protocol
 from .commands import Command
 from .declare.interpreter import Program
 from .goals import State
+from .keyboards import ENTER, SIMPLE, Key, Keyboard
 from .paint import describe
 from .render import Picture
-from .ui import HEIGHT, KEY_ROWS, KEYBOARD, WIDTH, Handler, Node, Page, Screen, wrap
+from .ui import HEIGHT, KEYBOARD, WIDTH, Handler, Node, Page, Screen, wrap
 
 LONGEST_FIELD = 40
 SCROLL_SHARE = 0.7  # of the viewport, for one swipe
@@ -50,6 +51,9 @@ class Phone:
         interruptions: step -> maker of the dialog that appears then (or as soon as the screen is free).
         slow: ``app/view`` -> steps that screen takes to load, each time it is opened.
         clock, charge: what the status bar shows.
+        keyboard: its pages of keys.
+        answer: what was last given as an answer; empty: nothing.
+        shift: the keyboard's page that is shown.
         seen: screens ``(app, view, argument)`` that have been looked at.
         wallpaper: packed RGB of the home screen.
     """
@@ -61,14 +65,17 @@ class Phone:
     charge: int = 80
     wallpaper: int = 0x3B5B92
     app_classes: tuple[Program, ...] = ()
+    keyboard: Keyboard = field(default_factory=lambda: SIMPLE, repr=False)
 
     def __post_init__(self) -> None:
-        self.apps: dict[str, App] = {app.key: app(self) for app in self.app_classes}
+        self.apps: dict[str, App] = {app.key: app(self) for app in self.app_classes if not app.app.hidden}
         self.stack: list[Screen] = []
         self.dialog: Dialog | None = None
         self.loading = 0
         self.steps = 0
         self.message = ""
+        self.answer = ""
+        self.shift = "lower"
         self.seen: set[tuple[str, str, Any]] = set()
         self._due: list[Callable[[Phone], Dialog]] = []
         self._page: Page | None = None
@@ -97,15 +104,46 @@ class Phone:
     def _nothing(self, command: Command) -> None:
         pass
 
-    _done = _nothing
+    _done = _infeasible = _wait = _nothing
+
+    def _top(self, x: float, y: float, is_it: Callable[[Node], bool]) -> Node | None:
+        """The topmost node of a kind at a point (in shares of the screen); None where that node is disabled."""
+        x, y = min(x * WIDTH, WIDTH - 0.01), min(y * HEIGHT, HEIGHT - 0.01)
+        for node in reversed(self.nodes):
+            if node.holds(x, y) and is_it(node):
+                return None if node.disabled else node
+        return None
 
     def _tap(self, command: Command) -> None:
-        x, y = command.x * WIDTH, command.y * HEIGHT
-        for node in reversed(self.nodes):
-            if node.holds(min(x, WIDTH - 0.01), min(y, HEIGHT - 0.01)) and node.on_tap is not None:
-                if not node.disabled:
-                    node.on_tap()
+        node = self._top(command.x, command.y, lambda one: one.on_tap is not None)
+        if node is not None and node.on_tap is not None:
+            node.on_tap()
+
+    def _long_press(self, command: Command) -> None:
+        """Does what holding the topmost node under the finger that can be held does."""
+        node = self._top(command.x, command.y, lambda one: one.on_hold is not None)
+        if node is not None and node.on_hold is not None:
+            node.on_hold()
+
+    def _drag(self, command: Command) -> None:
+        """Drops the topmost node under the first point that can be dragged on the topmost target under the second."""
+        node = self._top(command.x, command.y, lambda one: one.on_drop is not None)
+        onto = self._top(command.x1, command.y1, lambda one: one.target is not None)
+        if node is not None and node.on_drop is not None and onto is not None and onto is not node:
+            node.on_drop(onto.target)
+
+    def _open(self, command: Command) -> None:
+        """Opens an app's first screen by the app's name, in whatever case, from anywhere but a dialog."""
+        if self.dialog is not None:
+            return
+        for app in self.apps.values():
+            if app.name.lower() == command.text.lower():
+                self.launch(app.key)()
                 return
+        self.message = "there is no app of that name"
+
+    def _answer(self, command: Command) -> None:
+        self.answer = command.text
 
     def _type(self, command: Command) -> None:
         if self.dialog is not None or self.focus is None:
@@ -114,7 +152,7 @@ class Phone:
         self.press(command.text)
 
     def press(self, characters: str) -> None:
-        """Adds characters to the focused field; a backspace character takes the last one away."""
+        """Adds characters to the focused field, as far as there is room; a backspace takes the last one away."""
         screen = self.stack[-1]
         assert screen.focus is not None
         text = screen.drafts[screen.focus]
@@ -211,6 +249,7 @@ class Phone:
 
     def _focus_on(self, key: str) -> None:
         self.stack[-1].focus = key
+        self.shift = "lower"
 
     def _show_home(self, page: Page) -> None:
         for i, app in enumerate(self.apps.values()):
@@ -233,10 +272,13 @@ class Phone:
 
     def _keyboard(self) -> list[Node]:
         board = Node("keyboard", "", 0.0, HEIGHT - KEYBOARD, WIDTH, HEIGHT, look="keyboard")
-        keys = [Node("key", text, *box, partial(self.press, character)) for text, character, box in KEYS]
-        x0, y0, x1, y1 = ENTER_BOX
-        enter = Node("key", "enter", x0, y0, x1, y1, lambda: self._enter(Command("enter")), icon="enter")
-        return [board, *keys, enter]
+        keys = [Node("key", k.text, *k.box, partial(self._key, k), icon=k.icon) for k in self.keyboard[self.shift]]
+        return [board, *keys, Node("key", "enter", *ENTER, lambda: self._enter(Command("enter")), icon="enter")]
+
+    def _key(self, key: Key) -> None:
+        if key.types:
+            self.press(key.types)
+        self.shift = key.page or self.shift
 
     @property
     def where(self) -> str:
@@ -280,23 +322,3 @@ def dialog_nodes(dialog: Dialog) -> list[Node]:
         look = "plain" if i == 0 and len(dialog.buttons) > 1 else "primary"
         nodes.append(Node("button", text, x + 1, y + height - 19, x + width - 1, y + height - 4, handler, look=look))
     return nodes
-
-
-def _keys() -> list[tuple[str, str, tuple[float, float, float, float]]]:
-    keys = []
-    height = KEYBOARD / len(KEY_ROWS)
-    for row, letters in enumerate(KEY_ROWS):
-        y = HEIGHT - KEYBOARD + row * height
-        if letters.endswith(" "):
-            spans = [(letters[0], 0.0, 14.0), (letters[1], 14.0, 28.0), (" ", 28.0, 76.0)]
-        else:
-            last = 12.0 if row == 3 else 0.0
-            width = (WIDTH - last) / len(letters)
-            spans = [(letter, i * width, (i + 1) * width) for i, letter in enumerate(letters)]
-        keys += [(letter, letter, (x0, y, x1, y + height)) for letter, x0, x1 in spans]
-    y = HEIGHT - 2 * height
-    return [*keys, ("backspace", "\b", (WIDTH - 12.0, y, WIDTH, y + height))]
-
-
-KEYS = _keys()
-ENTER_BOX = (76.0, HEIGHT - KEYBOARD / len(KEY_ROWS), WIDTH, HEIGHT)

@@ -236,8 +236,8 @@ def _keyboard(paint: DisplayList, node: Node, theme: Theme) -> None:
 def _key(paint: DisplayList, node: Node, theme: Theme) -> None:
     paint.rect(node.x0 + 0.8, node.y0 + 1, node.x1 - 0.8, node.y1 - 1, theme.key, 2)
     y = _middle(node)
-    if node.text in ("enter", "backspace"):
-        paint.icon((node.x0 + node.x1) / 2, y, "enter" if node.text == "enter" else "back", theme.ink)
+    if node.icon:
+        paint.icon((node.x0 + node.x1) / 2, y, node.icon, theme.ink)
     else:
         paint.text(node.x0, y, node.x1, node.text, BODY, theme.ink, 1)
 

@@ -106,8 +106,8 @@ class BatchedPhone(BatchedEnv):
             phone: Device = self.phones[index]
             phone.act(command)
             self._stale[index] = True
-            terminated[index] = command.verb == "done"
-            self._success[index] = terminated[index] and self.holds(index)
+            terminated[index] = command.verb in ("done", "infeasible")
+            self._success[index] = terminated[index] and self.holds(index, command.verb)
             goal[index] = float(self._success[index])
             form[index] = FORMAT_PENALTY if command.verb == "" else 0.0
         return goal + form, terminated
@@ -144,10 +144,10 @@ class BatchedPhone(BatchedEnv):
         """What decides the problem's split: what its goal asks for, in whatever words and on whatever phone."""
         return canonical(problem.template, problem.goal)
 
-    def holds(self, index: int) -> bool:
-        """Whether the state of a phone is now exactly what its goal asks for."""
+    def holds(self, index: int, ended: str = "done") -> bool:
+        """Whether the goal of a phone is reached now, if the episode ends with the verb ``done`` or ``infeasible``."""
         phone: Device = self.phones[index]
-        return bool(phone.state == self.problems[index].goal.expected)
+        return self.problems[index].goal.reached(phone.state, phone.answer, ended)
 
     def observe(self) -> dict[str, Any]:
         """Screens ``[n, H, W, 3]``, trees and goals; screens that look the same as before are not painted again."""

@@ -4,8 +4,9 @@ Coordinates are logical: the screen is 108 wide and 192 high whatever its pixel 
 (:mod:`.paint`), hit by taps and listed in the accessibility tree, so the three can never disagree.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 WIDTH, HEIGHT = 108.0, 192.0
@@ -16,7 +17,7 @@ LEAST_VISIBLE = 6.0  # of a node's height, for it to be listed and tappable
 LINE_CHARS = 26
 
 Handler = Callable[[], None]
-KEY_ROWS = ("1234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm-", "@. ")
+NO_GESTURES: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(slots=True)
@@ -28,6 +29,9 @@ class Node:
         text: its label.
         x0, y0, x1, y1: bounds, logical.
         on_tap: what a tap does; None for things one only looks at.
+        on_hold: what a long press does.
+        on_drop: what happens when it is dragged onto a target, whose value it is called with.
+        target: the value that something dragged onto this learns; None: nothing can be dropped here.
         detail: second text (a field's content, a row's second line).
         checked: state of switches, radio buttons, tabs and chips; None for the others.
         icon: name of an icon of :mod:`.render`.
@@ -52,6 +56,9 @@ class Node:
     colour: int = 0
     v0: float = -1.0
     v1: float = -1.0
+    on_hold: Handler | None = None
+    on_drop: Callable[[Any], None] | None = None
+    target: Any = None
 
     def __post_init__(self) -> None:
         self.v0, self.v1 = self.y0, self.y1
@@ -68,7 +75,9 @@ class Node:
         text += f" {self.x0 / WIDTH:.2f} {self.v0 / HEIGHT:.2f} {self.x1 / WIDTH:.2f} {self.v1 / HEIGHT:.2f}"
         if self.checked is not None:
             text += " checked" if self.checked else " unchecked"
-        return text + (" focused" if self.focused else "") + (" disabled" if self.disabled else "")
+        text += (" focused" if self.focused else "") + (" disabled" if self.disabled else "")
+        text += (" hold" if self.on_hold is not None else "") + (" drag" if self.on_drop is not None else "")
+        return text + (" drop" if self.target is not None else "")
 
 
 def _plain(text: str) -> str:
@@ -146,11 +155,21 @@ class Page:
             self._add("text", line, 15.0 if look == "big" else 9.5, look=look, icon=icon)
 
     def row(
-        self, title: str, on_tap: Handler | None, *, detail: str = "", icon: str = "", disabled: bool = False
+        self,
+        title: str,
+        on_tap: Handler | None,
+        *,
+        detail: str = "",
+        icon: str = "",
+        disabled: bool = False,
+        gestures: Mapping[str, Any] = NO_GESTURES,
     ) -> None:
-        """A list row that leads somewhere; without ``on_tap`` it is an item that only says something."""
-        height = 21.0 if detail else 17.0
-        self._add("row" if on_tap else "item", title, height, on_tap, detail=detail, icon=icon, disabled=disabled)
+        """A list row that leads somewhere; without ``on_tap`` it is an item that only says something.
+
+        ``gestures`` may give it ``on_hold``, ``on_drop`` and ``target`` (see :class:`Node`).
+        """
+        height, role = 21.0 if detail else 17.0, "row" if on_tap else "item"
+        self._add(role, title, height, on_tap, detail=detail, icon=icon, disabled=disabled, **gestures)
 
     def switch(self, title: str, on: bool, on_tap: Handler, *, disabled: bool = False, detail: str = "") -> None:
         """A row with a toggle."""

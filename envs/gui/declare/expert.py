@@ -10,15 +10,15 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from ..commands import parse, tap
-from ..goals import Goal, State
+from ..commands import VERBS, drag, long_press, parse, tap
+from ..goals import Goal, State, spoken
 from ..ui import HEIGHT, WIDTH, Node, Screen
 from .aims import Wanted, distance
 from .effects import Index
 from .interpreter import Program
 from .operations import Button
 from .planning import Hop, Plan, Planner, Rehearsal
-from .screens import Tap
+from .screens import ONTO, Site, Tap
 
 if TYPE_CHECKING:
     from ..device import Phone
@@ -41,7 +41,7 @@ class ScriptedExpert:
         self.wanted: Wanted = missing(phone.state, goal.expected, self.index)
 
     def action(self) -> str:
-        """The next action towards the goal; ``done`` when all is done, or nothing helps."""
+        """The next action towards the goal; at the end the answer, if one is asked for, and the last verb."""
         phone = self.phone
         if phone.loading:
             return tap(0.5, 0.02)
@@ -52,7 +52,12 @@ class ScriptedExpert:
         plan = self.planner.plan(self.wanted) if self.wanted else None
         if phone.dialog is not None:
             return self._answer(plan)
-        return "done" if plan is None else self.travel(plan.way, plan.tap.to) or self._press(plan.tap)
+        return self._end() if plan is None else self.travel(plan.way, plan.tap.to) or self._press(plan.tap)
+
+    def _end(self) -> str:
+        if self.goal.answer and spoken(self.phone.answer) != spoken(self.goal.answer):
+            return f"answer {self.goal.answer}"
+        return "infeasible" if self.goal.infeasible else "done"
 
     def way(self) -> list[tuple[str, str, Any]]:
         """The screens that are opened on the way to the first change, one after the other."""
@@ -92,11 +97,26 @@ class ScriptedExpert:
             fields = self.phone.page.fields
             return "enter" if self.phone.focus else self._find(lambda n: n.role == "field" and bool(fields))
 
-        def is_it(node: Node) -> bool:
-            it = node.on_tap
-            return isinstance(it, Tap) and it.site is hop.site and all(it.env[k] == v for k, v in hop.rows)
+        rows = {name: value for name, value in hop.rows if hop.site.gesture != "drop" or name != ONTO}
 
-        return self._find(is_it)
+        def is_it(node: Node) -> bool:
+            it = _handler(node, hop.site)
+            return isinstance(it, Tap) and it.site is hop.site and all(it.env[k] == v for k, v in rows.items())
+
+        if hop.site.gesture == "drop":
+            return self._drag(is_it, dict(hop.rows)[ONTO])
+        return self._find(is_it, long_press if hop.site.gesture == "hold" else tap)
+
+    def _drag(self, is_it: Any, onto: Any) -> str:
+        """Drags an element onto the target with a value, scrolling until both can be seen."""
+        column, bottom = [*self.phone.page.fixed, *self.phone.page.column], self.phone.page.bottom
+        both = [next((n for n in column if fits(n)), None) for fits in (is_it, lambda node: node.target == onto)]
+        if both[0] is None or both[1] is None:
+            return "back"
+        ends = [_centre(node) for node in both if any(node is one for one in self.phone.nodes)]  # type: ignore[arg-type]
+        if len(ends) == 2:
+            return drag(*ends[0], *ends[1])
+        return "swipe up" if max(node.y1 for node in both if node) > bottom else "swipe down"
 
     def _fill(self, hop: Hop) -> str | None:
         view = self.index.programs[hop.site.app].views[hop.site.view]
@@ -152,9 +172,9 @@ class ScriptedExpert:
                     best, chosen = gain, i
         return self._tap(phone.nodes, lambda node: node.text == phone.dialog.buttons[chosen][0]) or "back"  # type: ignore[union-attr]
 
-    def _find(self, is_it: Any) -> str:
+    def _find(self, is_it: Any, gesture: Any = tap) -> str:
         phone = self.phone
-        seen = self._tap(phone.nodes, is_it)
+        seen = self._tap(phone.nodes, is_it, gesture)
         if seen is not None:
             return seen
         for node in phone.page.column:
@@ -163,11 +183,20 @@ class ScriptedExpert:
         return "back"
 
     @staticmethod
-    def _tap(nodes: list[Node], is_it: Any) -> str | None:
+    def _tap(nodes: list[Node], is_it: Any, gesture: Any = tap) -> str | None:
         for node in nodes:
-            if node.on_tap is not None and is_it(node):
-                return tap((node.x0 + node.x1) / 2 / WIDTH, (node.v0 + node.v1) / 2 / HEIGHT)
+            if (node.on_tap is not None or gesture is long_press) and is_it(node):
+                return str(gesture(*_centre(node)))
         return None
+
+
+def _handler(node: Node, site: Site) -> Any:
+    """What a node does at a site's gesture."""
+    return {"tap": node.on_tap, "hold": node.on_hold, "drop": node.on_drop}[site.gesture]
+
+
+def _centre(node: Node) -> tuple[float, float]:
+    return (node.x0 + node.x1) / 2 / WIDTH, (node.v0 + node.v1) / 2 / HEIGHT
 
 
 def missing(state: State, expected: State, index: Index) -> Wanted:
@@ -192,16 +221,16 @@ def _after(button: Button, state: State) -> State:
 
 
 def length(problem: "Problem", limit: int = 200) -> int | None:
-    """Actions that the expert takes when nothing interrupts it and no screen is slow, ``done`` among them.
+    """Actions that the expert takes when nothing interrupts it and no screen is slow, the last one among them.
 
     None: it does not get there.
     """
     phone = replace(problem, interruptions={}, slow={}).phone()
     for n in range(1, limit + 1):
         action = ScriptedExpert(phone, problem.goal).action()
-        if action == "done":
-            return n if phone.state == problem.goal.expected else None
-        phone.act(parse(action))
+        if action in ("done", "infeasible"):
+            return n if problem.goal.reached(phone.state, phone.answer, action) else None
+        phone.act(parse(action, VERBS))
     return None
 
 

@@ -47,6 +47,12 @@ class _Tasks:
         self._wanted: Step = bind_all(tasks.wanted, place.at("wanted"))
         self._asked = [compiled(text, scope.at("asked")).run for text in tasks.asked]
         self._look = _look(tasks.look, place) if tasks.look else None
+        self._answer = compiled(tasks.answer, scope.at("answer")).run if tasks.answer else None
+        self._infeasible = tasks.infeasible
+        if tasks.infeasible and tasks.wanted != ():
+            raise place.error("nothing can be wanted of what is infeasible")
+        if tasks.wanted == () and not (tasks.infeasible or tasks.answer):
+            raise place.error("nothing is wanted, nothing is to be answered, and it is feasible")
 
     def make(self, rng: np.random.Generator, state: State) -> Goal:
         """Draws a goal; ``state`` is prepared in place."""
@@ -58,7 +64,9 @@ class _Tasks:
         wanted: State = dict(state)
         self._wanted({**env, "state": wanted})
         look = self._look(env) if self._look else None
-        return Goal(text, wanted, look, asked=tuple(run(env) for run in self._asked))
+        asked = tuple(run(env) for run in self._asked)
+        answer = str(self._answer(env)) if self._answer else ""
+        return Goal(text, wanted, look, asked=asked, answer=answer, infeasible=self._infeasible)
 
 
 def _draw(drawn: str | tuple[str, ...], scope: Scope) -> Run:
