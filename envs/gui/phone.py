@@ -61,7 +61,7 @@ class BatchedPhone(BatchedEnv):
         self.split = seeding.check_split(split)
         self.level = level
         self._apps = apps
-        height, width = _check_size(size)
+        height, width = check_size(size)
         self.observation_space = Dict(
             screen=Box(0, 255, (height, width, 3), np.uint8),
             tree=Text(8000, charset=TREE_CHARACTERS),
@@ -191,7 +191,8 @@ class BatchedPhone(BatchedEnv):
         return frame
 
 
-def _check_size(size: tuple[int, int]) -> tuple[int, int]:
+def check_size(size: tuple[int, int]) -> tuple[int, int]:
+    """Height and width, if they are 16 to 9 and neither too small nor too large; raises ``ValueError`` otherwise."""
     height, width = size
     if not SMALLEST <= height <= LARGEST or abs(height / width / ASPECT - 1) > 0.02:
         raise ValueError(f"size is (height, width) at 16 to 9 with height {SMALLEST} to {LARGEST}, got {size}")

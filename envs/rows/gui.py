@@ -17,4 +17,13 @@ ROWS: tuple[Row, ...] = (
         blind_success=0.043,
         blind_policy="tap 0.2 0.5, then done",
     ),
+    Row(
+        "tiltyard/Android-v0",
+        "tiltyard.envs.gui.android.env:AndroidEnv",
+        None,
+        domain="gui",
+        summary="A device behind adb: a phone, an emulator, or a fake one with Phone-v0's tasks",
+        max_episode_steps=50,
+        tier="live",
+    ),
 )

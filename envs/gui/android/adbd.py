@@ -8,6 +8,7 @@ Protocol: AOSP, packages/modules/adb, protocol.txt, SERVICES.TXT and shell_proto
 """
 
 import asyncio
+import socket
 import threading
 from collections.abc import Coroutine
 from typing import Any
@@ -16,10 +17,11 @@ from . import packets
 from .faults import Faults
 from .files import Files
 from .host import Host
-from .packets import CLSE, CNXN, OKAY, OPEN, WRTE, BrokenPacket, Header, packet
+from .packets import CLSE, CNXN, OKAY, OPEN, WRTE, BrokenPacket, Header, header
+from .programs import ANDROID
 from .services import Service, serve
 from .shell import Shell
-from .system import PROGRAMS
+from .system import TOOLS
 
 FEATURES = "shell_v2,cmd,stat_v2,ls_v2,fixed_push_mkdir"
 BANNER = (
@@ -39,7 +41,7 @@ class Adbd:
 
     def __init__(self, host: Host, *, faults: Faults | None = None, port: int = 0) -> None:
         self.host, self.faults, self.files = host, faults, Files()
-        self.shell = Shell(host, self.files, PROGRAMS)
+        self.shell = Shell(host, self.files, {**ANDROID, **TOOLS})
         self.port = port
         self.connections: set[Connection] = set()
         self.served = 0
@@ -94,6 +96,8 @@ class Adbd:
         if self._loop.time() < self.gone_until:
             writer.close()
             return
+        # asyncio moves what a socket did not take to the front of its buffer, again and again: let it take a packet.
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2 * packets.LARGEST)
         connection = Connection(self, reader, writer)
         self.connections.add(connection)
         try:
@@ -118,28 +122,28 @@ class Connection:
     async def run(self) -> None:
         """Reads packets until the other end is gone."""
         while True:
-            header = Header.read(await self.reader.readexactly(packets.HEADER.size))
-            payload = await self.reader.readexactly(header.length)
-            header.verify(payload)
+            head = Header.read(await self.reader.readexactly(packets.HEADER.size))
+            payload = await self.reader.readexactly(head.length)
+            head.verify(payload)
             self.device.served += 1
-            await self._take(header, payload)
+            await self._take(head, payload)
 
-    async def _take(self, header: Header, payload: bytes) -> None:
-        if header.command == CNXN:
-            self.sums = header.arg0 < packets.NO_CHECKSUMS
-            self.largest = max(min(header.arg1, packets.LARGEST), packets.OLDEST_LARGEST)
+    async def _take(self, head: Header, payload: bytes) -> None:
+        if head.command == CNXN:
+            self.sums = head.arg0 < packets.NO_CHECKSUMS
+            self.largest = max(min(head.arg1, packets.LARGEST), packets.OLDEST_LARGEST)
             version = packets.FIRST_VERSION if self.sums else packets.NO_CHECKSUMS
             await self.send(CNXN, version, packets.LARGEST, BANNER.encode())
-        elif header.command == OPEN:
-            await self._open(header.arg0, payload)
-        elif header.command in (OKAY, WRTE, CLSE):
-            stream = self.streams.get(header.arg1)
+        elif head.command == OPEN:
+            await self._open(head.arg0, payload)
+        elif head.command in (OKAY, WRTE, CLSE):
+            stream = self.streams.get(head.arg1)
             if stream is None:
-                if header.command == WRTE:
-                    await self.send(CLSE, 0, header.arg0)
-            elif header.command == OKAY:
+                if head.command == WRTE:
+                    await self.send(CLSE, 0, head.arg0)
+            elif head.command == OKAY:
                 stream.acknowledged.set()
-            elif header.command == WRTE:
+            elif head.command == WRTE:
                 stream.inbox.put_nowait(payload)
             else:
                 stream.end()
@@ -171,9 +175,9 @@ class Connection:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def send(self, command: int, arg0: int, arg1: int, payload: bytes = b"") -> None:
+    async def send(self, command: int, arg0: int, arg1: int, payload: bytes | memoryview = b"") -> None:
         """Sends a packet, or what the faults make of it."""
-        data = packet(command, arg0, arg1, payload, sums=self.sums)
+        parts = [header(command, arg0, arg1, payload, sums=self.sums), payload]
         faults = self.device.faults
         fault = faults.draw() if faults is not None else ""
         if fault == "drop":
@@ -183,12 +187,13 @@ class Connection:
             await asyncio.sleep(faults.lateness())
         elif fault == "garbage":
             assert faults is not None
-            data = faults.noise(len(data))
+            parts = [faults.noise(packets.HEADER.size + len(payload))]
         elif fault == "half":
-            data = data[: len(data) // 2]
+            parts = [b"".join(parts)[: (packets.HEADER.size + len(payload)) // 2]]
         if self.writer.is_closing():
             raise ConnectionResetError("the connection is closed")
-        self.writer.write(data)
+        for part in parts:
+            self.writer.write(part)
         await self.writer.drain()
         if fault == "half":
             self.writer.close()
@@ -225,7 +230,8 @@ class Stream:
             if self.closed:
                 raise ConnectionResetError("the stream is closed")
             self.acknowledged.clear()
-            await self.connection.send(WRTE, self.local, self.remote, data[at : at + self.connection.largest])
+            part = memoryview(data)[at : at + self.connection.largest]
+            await self.connection.send(WRTE, self.local, self.remote, part)
             await self.acknowledged.wait()
 
     async def read_some(self) -> bytes:

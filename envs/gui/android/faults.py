@@ -1,4 +1,4 @@
-"""Seeded faults of a device: packets that never come, come late, are garbage or half written, and a device that is gone."""
+"""Seeded faults of a device: packets that are lost, late, garbage or half written, and a device that is gone."""
 
 from dataclasses import dataclass, field
 

@@ -18,7 +18,8 @@ SYSTEM = "com.android.systemui"
 CLASSES = {
     "button": "android.widget.Button", "switch": "android.widget.Switch", "radio": "android.widget.RadioButton",
     "field": "android.widget.EditText", "image": "android.widget.ImageView", "chip": "android.widget.ToggleButton",
-    "row": "android.widget.LinearLayout", "item": "android.widget.LinearLayout", "spinner": "android.widget.ProgressBar",
+    "row": "android.widget.LinearLayout", "item": "android.widget.LinearLayout",
+    "spinner": "android.widget.ProgressBar",
     "dialog": "android.app.AlertDialog", "keyboard": "android.inputmethodservice.KeyboardView",
     "tab": "android.app.ActionBar$Tab", "app": "android.widget.TextView",
 }  # fmt: skip
@@ -28,6 +29,8 @@ ROLES = {
     "EditText": "field", "AutoCompleteTextView": "field", "ImageView": "image", "TextView": "text",
     "ProgressBar": "spinner", "SeekBar": "slider", "Tab": "tab",
 }  # fmt: skip
+DRAGS = (("drag", "draggable"), ("drop", "drop-target"))
+"""Flags of our phone's lines, and attributes that stock Android does not write."""
 BOUNDS = re.compile(r"\[(-?\d+),(-?\d+)\]\[(-?\d+),(-?\d+)\]")
 HEAD = "<?xml version='1.0' encoding='UTF-8' standalone='yes' ?>"
 
@@ -58,7 +61,10 @@ def _element(index: int, node: Node, package: str, width: int, height: int) -> s
     box = round(node.x0 * sx), round(node.v0 * sy), round(node.x1 * sx), round(node.v1 * sy)
     flags = f'checkable="{_yes(node.checked is not None)}" checked="{_yes(bool(node.checked))}" '
     flags += f'clickable="{_yes(node.on_tap is not None)}" enabled="{_yes(not node.disabled)}" '
-    flags += f'focusable="{_yes(node.role == "field")}" focused="{_yes(node.focused)}"'
+    flags += f'focusable="{_yes(node.role == "field")}" focused="{_yes(node.focused)}" '
+    flags += f'long-clickable="{_yes(node.on_hold is not None)}"'
+    flags += ' draggable="true"' if node.on_drop is not None else ""
+    flags += ' drop-target="true"' if node.target is not None else ""
     kind = CLASSES.get(node.role, "android.widget.TextView")
     return _node(index, kind, package, f"{package}:id/{node.role}", node.text, node.detail, box, flags)
 
@@ -126,7 +132,7 @@ def _foreign(root: ElementTree.Element, package: str, width: int, height: int) -
         if touched and not words:
             inner = [one for one in node.iter("node") if one is not node and _only_text(one)]
             told.update(inner)
-            words = [one.get("text") or one.get("content-desc", "") for one in inner]
+            words = [one.get("text", "") or one.get("content-desc", "") for one in inner]
         if words or touched:
             detail = ", ".join(dict.fromkeys(word for word in words[1:] if word != words[0]))
             lines.append(_line(_role(node, touched), words[0] if words else "", detail, node, width, height))
@@ -155,7 +161,9 @@ def _line(role: str, text: str, detail: str, node: ElementTree.Element, width: i
     if node.get("checkable") == "true":
         line += " checked" if node.get("checked") == "true" else " unchecked"
     line += " focused" if role == "field" and node.get("focused") == "true" else ""
-    return line + (" disabled" if node.get("enabled") == "false" else "")
+    line += " disabled" if node.get("enabled") == "false" else ""
+    line += " hold" if node.get("long-clickable") == "true" else ""
+    return line + "".join(f" {word}" for word, key in DRAGS if node.get(key) == "true")
 
 
 def _plain(text: str, longest: int = 60) -> str:

@@ -37,7 +37,7 @@ class Host:
         density: dots an inch.
     """
 
-    def __init__(self, phone: Phone | None = None, size: tuple[int, int] = (540, 960), density: int = 240) -> None:
+    def __init__(self, phone: Phone | None = None, size: tuple[int, int] = (432, 768), density: int = 192) -> None:
         self.width, self.height = size
         self.density = density
         self.lock = threading.RLock()
@@ -74,17 +74,13 @@ class Host:
             self.act(Command("swipe", text="left" if dx < 0 else "right"))
 
     def hold(self, x: float, y: float) -> None:
-        """A long press, where the phone knows it; a tap where it does not."""
-        verb = "long_press" if self._knows("long_press") else "tap"
-        self.act(Command(verb, x / self.width, y / self.height))
+        """A long press."""
+        self.act(Command("long_press", x / self.width, y / self.height))
 
     def drag(self, x0: float, y0: float, x1: float, y1: float, ms: float = 300.0) -> None:
-        """Takes what is at one point to another, where the phone knows it; a swipe where it does not."""
-        if self._knows("drag"):
-            ends = {"x1": x1 / self.width, "y1": y1 / self.height}
-            self.act(Command("drag", x0 / self.width, y0 / self.height, **ends))  # type: ignore[arg-type]
-        else:
-            self.swipe(x0, y0, x1, y1, ms)
+        """Takes what is at one point to another."""
+        start, end = (x0 / self.width, y0 / self.height), (x1 / self.width, y1 / self.height)
+        self.act(Command("drag", *start, "", *end))
 
     def type(self, text: str) -> None:
         """Text from a keyboard; characters that the phone has no keys for are left out, as Android does."""
@@ -116,7 +112,7 @@ class Host:
 
     def wait(self) -> None:
         """Lets a step pass in which nobody touches the phone."""
-        self.act(Command("wait" if self._knows("wait") else "done"))
+        self.act(Command("wait"))
 
     def act(self, command: Command) -> None:
         """One step of the phone."""
@@ -124,26 +120,23 @@ class Host:
             self.gestures += 1
             self.phone.act(command)
 
-    def _knows(self, verb: str) -> bool:
-        return hasattr(self.phone, f"_{verb}")
-
     # -- apps ------------------------------------------------------------------------------------------------------
 
-    def packages(self) -> list[str]:
-        """Names of the packages of the phone's apps."""
+    def packages(self) -> dict[str, str]:
+        """Packages of the phone's apps, and what the apps are called."""
         with self.lock:
-            return [PACKAGE + key for key in self.phone.apps]
+            return {PACKAGE + key: app.name for key, app in self.phone.apps.items()}
 
     def start(self, package: str) -> bool:
-        """Opens an app's first screen; False where there is no such package."""
+        """Opens an app's first screen, which is a step of the phone; False where there is no such package."""
         key = package.removeprefix(PACKAGE)
         if package == LAUNCHER:
-            self.with_phone(lambda phone: phone.stack.clear())
+            self.act(Command("home"))
             return True
         with self.lock:
             if key not in self.phone.apps:
                 return False
-            self.with_phone(lambda phone: phone.launch(key)())
+            self.act(Command("open", text=self.phone.apps[key].name))
             return True
 
     def stop(self, package: str) -> None:
@@ -168,20 +161,22 @@ class Host:
     def frame(self) -> npt.NDArray[np.uint8]:
         """The screen ``[H, W, 3]``."""
         with self.lock:
-            picture = self.phone.picture()
-            if picture != self._painted:
-                self._renderer.paint(picture, self._frame)
-                self._painted, self._raw = picture, b""
-            return self._frame.copy()
+            return self._current().copy()
+
+    def _current(self) -> npt.NDArray[np.uint8]:
+        picture = self.phone.picture()
+        if picture != self._painted:
+            self._renderer.paint(picture, self._frame)
+            self._painted, self._raw = picture, b""
+        return self._frame
 
     def raw(self) -> bytes:
         """As ``screencap`` writes it: width, height, format and colour space (four words), then RGBA bytes."""
         with self.lock:
-            frame = self.frame()
+            frame = self._current()
             if not self._raw:
-                rgba = np.full((self.height, self.width, 4), 255, np.uint8)
-                rgba[..., :3] = frame
-                self._raw = struct.pack("<4I", self.width, self.height, RGBA_8888, SRGB) + rgba.tobytes()
+                rgba = Image.fromarray(frame).convert("RGBA").tobytes()
+                self._raw = struct.pack("<4I", self.width, self.height, RGBA_8888, SRGB) + rgba
             return self._raw
 
     def png(self, kind: str = "PNG") -> bytes:

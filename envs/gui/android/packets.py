@@ -51,7 +51,7 @@ class Header:
             raise BrokenPacket(f"a payload of {length} bytes is larger than {LARGEST}")
         return cls(command, arg0, arg1, length, check)
 
-    def verify(self, payload: bytes) -> None:
+    def verify(self, payload: bytes | bytearray) -> None:
         """Compares the sum of the payload's bytes with what the header says (0 where the sender sums nothing).
 
         Raises:
@@ -61,9 +61,15 @@ class Header:
             raise BrokenPacket(f"the bytes of a payload add up to {checksum(payload)}, its header says {self.check}")
 
 
-def checksum(payload: bytes) -> int:
+def checksum(payload: bytes | bytearray | memoryview) -> int:
     """The sum of the bytes, which the protocol calls its crc32."""
     return int(np.frombuffer(payload, np.uint8).sum(dtype=np.uint64)) & 0xFFFFFFFF
+
+
+def header(command: int, arg0: int, arg1: int, payload: bytes | memoryview, *, sums: bool = True) -> bytes:
+    """The header of a packet."""
+    check = checksum(payload) if sums else 0
+    return HEADER.pack(command, arg0, arg1, len(payload), check, command ^ 0xFFFFFFFF)
 
 
 def packet(command: int, arg0: int, arg1: int, payload: bytes = b"", *, sums: bool = True) -> bytes:
@@ -72,8 +78,7 @@ def packet(command: int, arg0: int, arg1: int, payload: bytes = b"", *, sums: bo
     >>> packet(OKAY, 1, 2)[:4]
     b'OKAY'
     """
-    check = checksum(payload) if sums else 0
-    return HEADER.pack(command, arg0, arg1, len(payload), check, command ^ 0xFFFFFFFF) + payload
+    return header(command, arg0, arg1, payload, sums=sums) + payload
 
 
 def piece(kind: int, data: bytes) -> bytes:

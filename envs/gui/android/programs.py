@@ -1,16 +1,19 @@
 """Programs of the fake device: what of Android's own is needed to look at it, touch it and ask it."""
 
 import base64
-import hashlib
-import re
+from collections.abc import Mapping
 
 from . import queries
 from .errors import CommandFailed
 from .hierarchy import dump
 from .host import KEYS, LAUNCHER, PACKAGE
-from .shell import Process
+from .shell import Process, Program
 
 DUMPED = "/sdcard/window_dump.xml"
+ACTIVITY = """  ActivityInfo:
+    name={0}.Main
+    packageName={0}
+    labelRes=0x0 nonLocalizedLabel={1} icon=0x0 banner=0x0"""
 PROPERTIES = {
     "ro.product.name": "tiltyard", "ro.product.model": "Tiltyard phone", "ro.product.device": "tiltyard",
     "ro.product.brand": "tiltyard", "ro.product.manufacturer": "tiltyard", "ro.product.cpu.abi": "x86_64",
@@ -18,7 +21,7 @@ PROPERTIES = {
     "ro.build.version.preview_sdk": "0", "ro.build.version.codename": "REL", "ro.serialno": "tiltyard",
     "ro.boot.serialno": "tiltyard", "ro.debuggable": "1", "ro.kernel.qemu": "0", "sys.boot_completed": "1",
     "ro.build.fingerprint": "tiltyard/tiltyard/tiltyard:13/FAKE/1:userdebug/test-keys",
-    "persist.sys.timezone": "UTC", "ro.sf.lcd_density": "240", "dev.bootcomplete": "1",
+    "persist.sys.timezone": "UTC", "ro.sf.lcd_density": "192", "dev.bootcomplete": "1",
 }  # fmt: skip
 
 
@@ -32,7 +35,7 @@ def _numbers(words: list[str], least: int, most: int, usage: str) -> list[float]
     return found
 
 
-def run_input(process: Process) -> int:
+def _input(process: Process) -> int:
     words = [word for word in process.words[1:]]
     sources = ("touchscreen", "keyboard", "mouse", "touchnavigation", "dpad", "trackball", "joystick", "stylus")
     while words and words[0] in sources or words[:1] == ["-d"]:
@@ -66,7 +69,7 @@ def _key(word: str) -> int:
     return KEYS[name]
 
 
-def run_wm(process: Process) -> int:
+def _wm(process: Process) -> int:
     host = process.host
     what = process.words[1] if len(process.words) > 1 else ""
     if len(process.words) > 2:
@@ -80,7 +83,7 @@ def run_wm(process: Process) -> int:
     return 0
 
 
-def run_screencap(process: Process) -> int:
+def _screencap(process: Process) -> int:
     words = [word for word in process.words[1:] if word not in ("-d", "0")]
     kind = words[0] if words and words[0] in ("-p", "-j") else ""
     path = words[-1] if words and not words[-1].startswith("-") else ""
@@ -89,11 +92,11 @@ def run_screencap(process: Process) -> int:
     if path and path != "/dev/stdout":
         process.files.write(path, data)
     else:
-        process.out += data
+        process.write(data)
     return 0
 
 
-def run_uiautomator(process: Process) -> int:
+def _uiautomator(process: Process) -> int:
     words = [word for word in process.words[1:] if word != "--compressed"]
     if words[:1] != ["dump"]:
         return process.fail("Usage: uiautomator dump [file]")
@@ -101,14 +104,14 @@ def run_uiautomator(process: Process) -> int:
     with host.lock:
         xml = dump(host.phone, host.top()[0], host.width, host.height)
     if path in ("/dev/tty", "/dev/stdout", "/proc/self/fd/1"):
-        process.out += xml.encode()
+        process.write(xml.encode())
     else:
         process.files.write(path, xml.encode())
     process.say(f"UI hierchary dumped to: {path}")
     return 0
 
 
-def run_settings(process: Process) -> int:
+def _settings(process: Process) -> int:
     words = [word for i, word in enumerate(process.words[1:]) if word != "--user" and process.words[i] != "--user"]
     verb, space = (words + ["", ""])[:2]
     if space not in queries.NAMESPACES or len(words) < {"get": 3, "put": 4, "list": 2, "delete": 3}.get(verb, 99):
@@ -129,7 +132,7 @@ def run_settings(process: Process) -> int:
     return 0
 
 
-def run_content(process: Process) -> int:
+def _content(process: Process) -> int:
     verb, *words = process.words[1:] or [""]
     options: dict[str, list[str]] = {}
     for i in range(0, len(words) - 1, 2):
@@ -155,7 +158,7 @@ def run_content(process: Process) -> int:
     return 0
 
 
-def run_am(process: Process) -> int:
+def _am(process: Process) -> int:
     verb, *words = process.words[1:] or [""]
     if verb in ("start", "start-activity"):
         flags = ("-n", "-a", "-c", "-d", "-f", "-p", "--user", "--es", "--ei", "--ez")
@@ -192,7 +195,7 @@ def _broadcast(process: Process, words: list[str]) -> int:
     return 0
 
 
-def run_pm(process: Process) -> int:
+def _pm(process: Process) -> int:
     words = process.words[1:] if process.words[0] == "pm" else process.words[2:]
     packages = [*process.host.packages(), LAUNCHER, "com.android.systemui"]
     if words[:2] == ["list", "packages"]:
@@ -203,8 +206,10 @@ def run_pm(process: Process) -> int:
             return 1
         process.say(f"package:/data/app/{words[-1]}/base.apk")
     elif words[:1] in (["resolve-activity"], ["query-activities"]):
-        wanted = [one for one in packages[:-2] if one in words] or packages[:-2]
-        process.say("\n".join(f"{one}/.Main" for one in wanted))
+        apps = process.host.packages()
+        wanted = [one for one in apps if one in words] or list(apps)
+        form = "{}/.Main" if "--brief" in words else ACTIVITY
+        process.say("\n".join(form.format(one, apps[one]) for one in wanted))
     elif words[:1] == ["clear"]:
         process.host.stop(words[-1])
         process.say("Success")
@@ -213,7 +218,7 @@ def run_pm(process: Process) -> int:
     return 0
 
 
-def run_monkey(process: Process) -> int:
+def _monkey(process: Process) -> int:
     words = process.words
     package = words[words.index("-p") + 1] if "-p" in words[:-1] else ""
     if not process.host.start(package):
@@ -222,7 +227,7 @@ def run_monkey(process: Process) -> int:
     return 0
 
 
-def run_dumpsys(process: Process) -> int:
+def _dumpsys(process: Process) -> int:
     host = process.host
     package, activity = host.top()
     name = process.words[1] if len(process.words) > 1 else ""
@@ -259,16 +264,16 @@ def run_dumpsys(process: Process) -> int:
     return 0
 
 
-def run_getprop(process: Process) -> int:
+def _getprop(process: Process) -> int:
     name = process.words[1] if len(process.words) > 1 else ""
     if name:
-        process.out += (PROPERTIES.get(name, "") + "\n").encode()
+        process.write((PROPERTIES.get(name, "") + "\n").encode())
     else:
         process.say("\n".join(f"[{key}]: [{value}]" for key, value in sorted(PROPERTIES.items())))
     return 0
 
 
-def run_svc(process: Process) -> int:
+def _svc(process: Process) -> int:
     names = {"wifi": "wifi_on", "data": "mobile_data", "bluetooth": "bluetooth_on"}
     name, to = (process.words[1:] + ["", ""])[:2]
     if name == "power":
@@ -279,10 +284,10 @@ def run_svc(process: Process) -> int:
     return 0
 
 
-def run_cmd(process: Process) -> int:
+def _cmd(process: Process) -> int:
     words = process.words[1:]
     if words[:1] == ["package"]:
-        return run_pm(process)
+        return _pm(process)
     if words[:2] == ["connectivity", "airplane-mode"] and words[2:] in (["enable"], ["disable"]):
         on = str(int(words[2] == "enable"))
         process.host.with_phone(lambda phone: queries.put_setting(phone, "airplane_mode_on", on))
@@ -291,77 +296,14 @@ def run_cmd(process: Process) -> int:
         if words[2:] in (["yes"], ["no"]):
             dark = "2" if words[2] == "yes" else "1"
             process.host.with_phone(lambda phone: queries.put_setting(phone, "ui_night_mode", dark))
-        process.say(
-            f"Night mode: {'yes' if queries.get_setting(process.host.phone, 'ui_night_mode') == '2' else 'no'}"
-        )
+        process.say(f"Night mode: {'yes' if queries.get_setting(process.host.phone, 'ui_night_mode') == '2' else 'no'}")
         return 0
     return process.fail(f"cmd: Can't find service: {' '.join(words[:1])}", 20)
 
 
-def run_cat(process: Process) -> int:
-    code = 0
-    for path in process.words[1:]:
-        data = process.files.read(path)
-        if data is None:
-            code = process.fail(f"cat: {path}: No such file or directory")
-        process.out += data or b""
-    if len(process.words) == 1:
-        process.out += process.stdin
-    return code
-
-
-def run_ls(process: Process) -> int:
-    code, long = 0, any(word.startswith("-") and "l" in word for word in process.words[1:])
-    for path in [word for word in process.words[1:] if not word.startswith("-")] or ["/"]:
-        found = process.files.stat(path)
-        if found is None:
-            code = process.fail(f"ls: {path}: No such file or directory")
-        elif found.mode & 0o040000:
-            for name, one in process.files.listing(path):
-                process.say(f"{one.mode:o} {one.size} {name}" if long else name)
-        else:
-            process.say(f"{found.mode:o} {found.size} {path}" if long else path)
-    return code
-
-
-def run_rm(process: Process) -> int:
-    code, recursive = 0, any(word.startswith("-") and "r" in word for word in process.words[1:])
-    for path in [word for word in process.words[1:] if not word.startswith("-")]:
-        if not process.files.remove(path, recursive=recursive) and "-f" not in process.words:
-            code = process.fail(f"rm: {path}: No such file or directory")
-    return code
-
-
-def run_mkdir(process: Process) -> int:
-    for path in [word for word in process.words[1:] if not word.startswith("-")]:
-        process.files.make_folder(path)
-    return 0
-
-
-def run_test(process: Process) -> int:
-    words = [word for word in process.words[1:] if word != "]"]
-    if len(words) == 2 and words[0] in ("-e", "-f", "-d", "-r"):
-        return int(process.files.stat(words[1]) is None)
-    return int(not (words and words[0]))
-
-
-def run_md5sum(process: Process) -> int:
-    data = process.files.read(process.words[-1])
-    if data is None:
-        return process.fail(f"md5sum: {process.words[-1]}: No such file or directory")
-    process.say(f"{hashlib.md5(data).hexdigest()}  {process.words[-1]}")
-    return 0
-
-
-def run_grep(process: Process) -> int:
-    words = [word for word in process.words[1:] if not word.startswith("-")]
-    flags = re.IGNORECASE if any("i" in word for word in process.words[1:] if word.startswith("-")) else 0
-    if not words:
-        return process.fail("usage: grep [-i] PATTERN [FILE]", 2)
-    data = process.stdin if len(words) == 1 else process.files.read(words[1]) or b""
-    try:
-        lines = [line for line in data.decode(errors="replace").split("\n") if re.search(words[0], line, flags)]
-    except re.error as error:
-        return process.fail(f"grep: bad pattern {words[0]!r}: {error}", 2)
-    process.say("\n".join(line for line in lines if line))
-    return int(not lines)
+ANDROID: Mapping[str, Program] = {
+    "input": _input, "wm": _wm, "screencap": _screencap, "uiautomator": _uiautomator, "settings": _settings,
+    "content": _content, "am": _am, "pm": _pm, "cmd": _cmd, "monkey": _monkey, "dumpsys": _dumpsys,
+    "getprop": _getprop, "svc": _svc,
+}  # fmt: skip
+"""Every program by name."""

@@ -1,4 +1,4 @@
-"""What uiautomator2 calls on a device: JSON-RPC over HTTP at port 9008, answered by our phone in place of its own server.
+"""What uiautomator2 calls on a device: JSON-RPC over HTTP at port 9008, answered by our phone itself.
 
 uiautomator2 3.x pushes a program (u2.jar), starts it by ``app_process`` and speaks to it from then on. The fake device
 keeps the file, starts nothing, and answers the calls of its clicks, selectors, texts, swipes, keys and dumps itself; a

@@ -48,7 +48,7 @@ def serve(name: str, shell: Shell) -> Service | None:
     if head == "framebuffer":
         return lambda pipe: _framebuffer(pipe, shell)
     if head == "tcp" and rest == str(UIAUTOMATOR_PORT) and (rpc := shell.services.get(UIAUTOMATOR_PORT)) is not None:
-        found: "Rpc" = rpc  # type: ignore[assignment]
+        found: Rpc = rpc  # type: ignore[assignment]
         return lambda pipe: answer_http(pipe, found)
     if head in ("reboot", "remount", "root", "unroot", "tcpip", "usb", "disable-verity"):
         return lambda pipe: pipe.write(f"{head}: this device cannot do that\n".encode())
@@ -62,7 +62,7 @@ async def _run(pipe: Pipe, shell: Shell, line: str, two: bool, *, errors: bool =
         return
     code, out, err = await shell.run(line)
     if not two:
-        await pipe.write(out + (err if errors else b""))
+        await pipe.write(out + err if err and errors else out)
         return
     data = b"".join(piece(kind, part) for kind, part in ((packets.STDOUT, out), (packets.STDERR, err)) if part)
     await pipe.write(data + piece(packets.EXIT, bytes([code & 255])))

@@ -1,4 +1,4 @@
-"""The fake device's shell: words, quotes, ``;``, ``&&``, ``||``, pipes, redirections, ``$?``, and nothing more of sh."""
+"""The fake device's shell: words, quotes, ``;``, ``&&``, ``||``, pipes, redirections and ``$?``, no more of sh."""
 
 import asyncio
 import inspect
@@ -28,17 +28,22 @@ class Process:
     files: Files
     words: list[str]
     stdin: bytes = b""
-    out: bytearray = field(default_factory=bytearray)
-    err: bytearray = field(default_factory=bytearray)
+    out: list[bytes] = field(default_factory=list)
+    err: list[bytes] = field(default_factory=list)
     services: dict[int, object] = field(default_factory=dict)
+
+    def write(self, data: bytes) -> None:
+        """Writes bytes."""
+        self.out.append(data)
 
     def say(self, text: str) -> None:
         """Writes a line; nothing at all for an empty text."""
-        self.out += (text + "\n").encode() if text else b""
+        if text:
+            self.write((text + "\n").encode())
 
     def fail(self, text: str, code: int = 1) -> int:
         """Writes a line to the other stream; returns the exit code."""
-        self.err += (text + "\n").encode()
+        self.err.append((text + "\n").encode())
         return code
 
 
@@ -62,7 +67,8 @@ class Shell:
 
     async def run(self, line: str, stdin: bytes = b"") -> tuple[int, bytes, bytes]:
         """Exit code, output and errors of a line."""
-        out, err = bytearray(), bytearray()
+        out: list[bytes] = []  # screens are large: nothing is copied until it is sent
+        err: list[bytes] = []
         try:
             tokens = tokenise(line)
         except CommandFailed as error:
@@ -72,9 +78,9 @@ class Shell:
             skip = (joint == "&&" and code != 0) or (joint == "||" and code == 0)
             if not skip and pipeline:
                 code = await self._pipeline(pipeline, stdin, out, err, code)
-        return code, bytes(out), bytes(err)
+        return code, b"".join(out), b"".join(err)
 
-    async def _pipeline(self, tokens: list[Token], stdin: bytes, out: bytearray, err: bytearray, last: int) -> int:
+    async def _pipeline(self, tokens: list[Token], stdin: bytes, out: list[bytes], err: list[bytes], last: int) -> int:
         commands: list[list[Token]] = [[]]
         for token in tokens:
             if token.text == "|" and token.kind == "op":
@@ -84,10 +90,10 @@ class Shell:
         code = last
         for i, command in enumerate(commands):
             code, written, wrong = await self._command(command, stdin, last)
-            err += wrong
+            err.append(wrong)
             stdin = written
             if i == len(commands) - 1:
-                out += written
+                out.append(written)
         return code
 
     async def _command(self, tokens: list[Token], stdin: bytes, last: int) -> tuple[int, bytes, bytes]:
@@ -132,7 +138,7 @@ class Shell:
             return process.fail(f"{name}: {error}")
 
     def _redirected(self, process: Process, to: list[tuple[str, str]]) -> tuple[bytes, bytes]:
-        out, err = bytes(process.out), bytes(process.err)
+        out, err = b"".join(process.out), b"".join(process.err)
         for how, path in to:
             if how == "2>&1":
                 out, err = out + err, b""
