@@ -86,10 +86,11 @@ class Adbd:
         self._ready.set()
         self._loop.run_forever()
         server.close()
+        for connection in list(self.connections):
+            connection.hang_up()
         left = asyncio.all_tasks(self._loop)
-        for task in left:
-            task.cancel()
-        self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        if left:
+            self._loop.run_until_complete(asyncio.wait(left, timeout=START_S))
         self._loop.close()
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

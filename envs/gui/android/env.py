@@ -91,7 +91,7 @@ class BatchedAndroid(BatchedEnv):
         if serial != FAKE and (num_envs > 1 or self.tasks == "phone" or faults is not None):
             raise ValueError(f"num_envs, Phone-v0's tasks and faults are for serial='{FAKE}', not for {serial!r}")
         height, width = check_size(size)
-        self._templates = templates(level, apps)
+        self.templates = templates(level, apps)
         self.observation_space = Dict(
             screen=Box(0, 255, (height, width, 3), np.uint8),
             tree=Text(LONGEST, charset=TREE_CHARACTERS),
@@ -121,7 +121,7 @@ class BatchedAndroid(BatchedEnv):
         """
         for index, seed, episode in zip(indices.tolist(), seeds.tolist(), episodes.tolist(), strict=True):
             seat = self.seats[index]
-            problem = generate(self.split, seed, episode, self.level, self._templates)
+            problem = generate(self.split, seed, episode, self.level, self.templates)
             if self.tasks == "phone":
                 seat.begin(problem)
                 self._goals[index] = PhoneGoal(problem)
