@@ -1,6 +1,7 @@
 """The scripted expert of every phone task, played through the real adb program on the fake device.
 
     python benchmarks/studies/android.py --episodes 10                  # every template of Phone-v0, by adb
+    python benchmarks/studies/android.py --episodes 2 --tasks phone-v1
     python benchmarks/studies/android.py --episodes 10 --direct         # without adb, by our own client
     python benchmarks/studies/android.py --steps 500 --faults 0.004     # lost, late, broken packets, a device that goes
 
@@ -18,6 +19,7 @@ import gymnasium
 import tiltyard
 from tiltyard.benchmarks.evaluation import wilson
 from tiltyard.envs.gui.apps import TEMPLATES
+from tiltyard.envs.gui.problems_v1 import world
 
 KINDS = ("drop", "delay", "garbage", "half", "gone")
 
@@ -37,15 +39,17 @@ def parity(arguments: argparse.Namespace) -> None:
     """Every template."""
     won = played = steps = 0
     spent = 0.0
+    v0 = arguments.tasks == "phone-v0"
+    known = TEMPLATES if v0 else world().templates
     for level in (1, 2, 3):
-        env = gymnasium.make("tiltyard/Android-v0", adb=arguments.adb, level=level, split="test")
-        for template in (one for one in TEMPLATES if one.level == level):
-            env.unwrapped.batched.templates = (template,)  # type: ignore[attr-defined]
+        env = gymnasium.make("tiltyard/Android-v0", adb=arguments.adb, tasks=arguments.tasks, level=level, split="test")
+        for number, template in [(i, one) for i, one in enumerate(known) if one.level == level]:
+            env.unwrapped.batched.phones._templates = (template if v0 else number,)  # type: ignore[attr-defined]
             start = time.perf_counter()
             results = [play(env, 1000 + episode) for episode in range(arguments.episodes)]
             spent += time.perf_counter() - start
             here = sum(success for success, _ in results)
-            print(f"level {level} {template.name:28s} {here}/{len(results)}", flush=True)
+            print(f"level {level} {template.name:30s} {here}/{len(results)}", flush=True)
             won, played, steps = won + here, played + len(results), steps + sum(n for _, n in results)
         env.close()
     low, high = wilson([True] * won + [False] * (played - won))
@@ -77,6 +81,7 @@ def faults(arguments: argparse.Namespace) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--episodes", type=int, default=10, help="of each template")
+    parser.add_argument("--tasks", choices=("phone-v0", "phone-v1"), default="phone-v0")
     parser.add_argument("--steps", type=int, default=300, help="on a faulty device")
     parser.add_argument("--faults", type=float, default=0.0, help="probability of each kind, a packet")
     parser.add_argument("--direct", dest="adb", action="store_const", const=None, default="adb", help="without adb")

@@ -14,6 +14,7 @@ from .render import Picture
 from .ui import HEIGHT, KEYBOARD, WIDTH, Handler, Node, Page, Screen, wrap
 
 LONGEST_FIELD = 40
+DEEPEST = 64  # screens on the stack
 SCROLL_SHARE = 0.7  # of the viewport, for one swipe
 
 
@@ -52,6 +53,9 @@ class Phone:
         slow: ``app/view`` -> steps that screen takes to load, each time it is opened.
         clock, charge: what the status bar shows.
         keyboard: its pages of keys.
+        home: keys of the apps as they stand on the home screen; empty: in their own order.
+        density: factor of the heights in columns.
+        theme: its colours, one of :data:`.paint.PALETTES`.
         answer: what was last given as an answer; empty: nothing.
         shift: the keyboard's page that is shown.
         seen: screens ``(app, view, argument)`` that have been looked at.
@@ -66,6 +70,9 @@ class Phone:
     wallpaper: int = 0x3B5B92
     app_classes: tuple[Program, ...] = ()
     keyboard: Keyboard = field(default_factory=lambda: SIMPLE, repr=False)
+    home: tuple[str, ...] = ()
+    density: float = 1.0
+    theme: int = 0
 
     def __post_init__(self) -> None:
         self.apps: dict[str, App] = {app.key: app(self) for app in self.app_classes if not app.app.hidden}
@@ -97,7 +104,7 @@ class Phone:
             self._due.append(self.interruptions[self.steps])
         if self._due and not self.loading and self.dialog is None:
             self.dialog = self._due.pop(0)(self)
-        if self.stack and not self.loading and self.dialog is None:
+        if self.stack and not self.loading and self.dialog is None and not self.stack[-1].failed:
             self.seen.add((self.stack[-1].app, self.stack[-1].view, self.stack[-1].arg))
         self._page = self._nodes = None
 
@@ -195,10 +202,11 @@ class Phone:
     # -- for apps ------------------------------------------------------------------------------------------------
 
     def push(self, screen: Screen) -> None:
-        """Opens a screen; a slow one starts to load."""
+        """Opens a screen; a slow one starts to load. Beyond :data:`DEEPEST` screens the oldest is dropped."""
         if self.stack:
             self.stack[-1].focus = None
         self.stack.append(screen)
+        del self.stack[:-DEEPEST]
         self.loading = self.slow.get(f"{screen.app}/{screen.view}", 0)
 
     def pop(self, n: int = 1) -> None:
@@ -235,26 +243,35 @@ class Phone:
     def page(self) -> Page:
         """The topmost screen (the home screen when none is open), built once a step."""
         if self._page is None:
-            screen = self.stack[-1] if self.stack else Screen("home")
-            page = Page(screen, on_back=lambda: self._back(Command("back")), on_focus=self._focus_on)
-            if self.stack:
-                self.apps[screen.app].show(page, screen)
-            else:
-                self._show_home(page)
-            if screen.focus is not None and screen.focus not in page.fields:
-                screen.focus = None
-            page.lay_out(keyboard=screen.focus is not None)
-            self._page = page
+            self._page = self.page_of(self.stack[-1] if self.stack else Screen("home"))
         return self._page
+
+    def page_of(self, screen: Screen) -> Page:
+        """What a screen shows, laid out, whether it is open or not."""
+        page = Page(screen, on_back=partial(self._back, Command("back")), on_focus=self._focus_on, density=self.density)
+        if screen.app in self.apps:
+            self._show(page, screen)
+        else:
+            self._show_home(page)
+        if screen.focus is not None and screen.focus not in page.fields:
+            screen.focus = None
+        page.lay_out(keyboard=screen.focus is not None)
+        return page
 
     def _focus_on(self, key: str) -> None:
         self.stack[-1].focus = key
         self.shift = "lower"
 
+    def _show(self, page: Page, screen: Screen) -> None:
+        self.apps[screen.app].show(page, screen)
+
     def _show_home(self, page: Page) -> None:
-        for i, app in enumerate(self.apps.values()):
-            x, y = 6.0 + 34.0 * (i % 3), 62.0 + 40.0 * (i // 3)
-            node = Node("app", app.name, x, y, x + 28.0, y + 36.0, self.launch(app.key), icon=app.icon)
+        """Icons, three in a row; closer together where there are more than nine."""
+        top, step, height = (62.0, 40.0, 36.0) if len(self.apps) <= 9 else (46.0, 36.0, 34.0)
+        for i, key in enumerate(self.home or self.apps):
+            app = self.apps[key]
+            x, y = 6.0 + 34.0 * (i % 3), top + step * (i // 3)
+            node = Node("app", app.name, x, y, x + 28.0, y + height, self.launch(app.key), icon=app.icon)
             node.colour = app.colour
             page.fixed.append(node)
 
@@ -267,8 +284,13 @@ class Phone:
             elif self.dialog is not None:
                 self._nodes = dialog_nodes(self.dialog)
             else:
-                self._nodes = self.page.visible + (self._keyboard() if self.focus is not None else [])
+                self._nodes = self.page.visible + (self._keyboard() if self.focus is not None else []) + self.over
         return self._nodes
+
+    @property
+    def over(self) -> list[Node]:
+        """What lies over the page."""
+        return []
 
     def _keyboard(self) -> list[Node]:
         board = Node("keyboard", "", 0.0, HEIGHT - KEYBOARD, WIDTH, HEIGHT, look="keyboard")

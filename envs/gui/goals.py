@@ -26,13 +26,14 @@ class Goal:
     ``look`` is a screen (app, screen, argument) to visit first: who does not know the answer must go there, so the
     expert's episodes are as long as honest ones.
 
-    ``answer`` is what must be answered, if it asks a question. ``infeasible``: nothing on this phone fulfils it, and
-    ``expected`` is the initial state: who tries must say so.
+    ``wording`` is the number of its wording among its template's. ``answer`` is what must be answered, if it asks a
+    question. ``infeasible``: nothing on this phone fulfils it, and ``expected`` is the initial state.
     """
 
     text: str
     expected: State
     look: tuple[str, str, Any] | None = None
+    wording: int = 0
     asked: tuple[object, ...] = field(kw_only=True)
     answer: str = ""
     infeasible: bool = False
@@ -57,14 +58,15 @@ class Template:
         name: unique, lower case with underscores.
         level: 1, 2 or 3.
         apps: keys of the apps it needs.
-        make: ``(rng, state) -> Goal``; it may first prepare ``state`` (the initial state) in place.
+        make: ``(rng, state, wordings="all") -> Goal``; it may first prepare ``state`` (the initial state) in place.
+            Of the wordings all may be drawn, or the "first" (all but the last), or the "last".
         weight: how often it is drawn, relative to the others of its level.
     """
 
     name: str
     level: int
     apps: tuple[str, ...]
-    make: Callable[[np.random.Generator, State], Goal]
+    make: Callable[..., Goal]
     weight: float = 1.0
 
 

@@ -86,7 +86,10 @@ def _plain(text: str) -> str:
 
 @dataclass(slots=True)
 class Screen:
-    """One entry of the screen stack: which view of which app, about what; what was typed, chosen and scrolled there."""
+    """One entry of the screen stack: which view of which app, about what; what was typed, chosen and scrolled there.
+
+    ``failed``: it could not be loaded, and says so until someone retries.
+    """
 
     app: str
     view: str = "main"
@@ -95,13 +98,21 @@ class Screen:
     drafts: dict[str, Any] = field(default_factory=dict)
     focus: str | None = None
     error: str = ""
+    failed: bool = False
 
 
 class Page:
-    """The builder an app fills: a fixed bar on top, then a scrolling column of widgets."""
+    """The builder an app fills: a fixed bar on top, then a scrolling column of widgets.
 
-    def __init__(self, screen: Screen, *, on_back: Handler, on_focus: Callable[[str], None]) -> None:
+    ``density`` is a factor of all heights and gaps of the column (not of the bar, the tabs, or what is 3 above the
+    first and 4 below the last widget).
+    """
+
+    def __init__(
+        self, screen: Screen, *, on_back: Handler, on_focus: Callable[[str], None], density: float = 1.0
+    ) -> None:
         self.screen = screen
+        self.density = density
         self.fixed: list[Node] = []
         self.column: list[Node] = []
         self.visible: list[Node] = []
@@ -190,17 +201,16 @@ class Page:
         y = self._y
         self._add("field", label, 21.0, lambda: self._on_focus(key), detail=content, focused=focused, x1=right)
         if content:
-            clear = Node(
-                "button", f"Clear {label}", right, y, WIDTH - MARGIN, y + 21.0, lambda: drafts.update({key: ""})
-            )
+            y1 = y + 21.0 * self.density
+            clear = Node("button", f"Clear {label}", right, y, WIDTH - MARGIN, y1, lambda: drafts.update({key: ""}))
             clear.icon, clear.look = "close", "inset"
             self.column.append(clear)
 
     def button(self, text: str, on_tap: Handler, *, look: str = "primary", disabled: bool = False) -> None:
         """A wide button; ``look`` is primary, plain or danger."""
-        self._y += 2.0
+        self._y += 2.0 * self.density
         self._add("button", text, 16.0, on_tap, look=look, disabled=disabled, colour=self.colour)
-        self._y += 2.0
+        self._y += 2.0 * self.density
 
     def stepper(self, label: str, value: str, less: Handler, more: Handler, *, bounds: tuple[bool, bool]) -> None:
         """A value between two buttons; ``bounds`` says whether it is at its lowest and at its highest."""
@@ -210,7 +220,8 @@ class Page:
             (72.0, f"Decrease {label}", less, "minus", bounds[0]),
             (88.0, f"Increase {label}", more, "plus", bounds[1]),
         ):
-            node = Node("button", name, x, y, x + 16, y + height, handler, icon=icon, look="round", disabled=end)
+            y1 = y + height * self.density
+            node = Node("button", name, x, y, x + 16, y1, handler, icon=icon, look="round", disabled=end)
             self.column.append(node)
 
     def chips(self, chips: Iterable[tuple[str, bool, Handler]]) -> None:
@@ -219,12 +230,13 @@ class Page:
         for text, chosen, handler in chips:
             width = 9.0 + 4.4 * len(text)
             if x + width > WIDTH - MARGIN and x > MARGIN:
-                x, self._y = MARGIN, self._y + 15.0
-            node = Node("chip", text, x, self._y, min(x + width, WIDTH - 2), self._y + 13, handler, checked=chosen)
+                x, self._y = MARGIN, self._y + 15.0 * self.density
+            x1, y1 = min(x + width, WIDTH - 2), self._y + 13.0 * self.density
+            node = Node("chip", text, x, self._y, x1, y1, handler, checked=chosen)
             node.colour = self.colour
             self.column.append(node)
             x += width + 3.0
-        self._y += 16.0
+        self._y += 16.0 * self.density
 
     def image(self, text: str, icon: str, colour: int, *, height: float = 44.0) -> None:
         """A picture: an icon on a coloured tile."""
@@ -237,7 +249,7 @@ class Page:
 
     def empty(self, text: str, icon: str = "info") -> None:
         """What a list shows when it holds nothing."""
-        self._y += 16.0
+        self._y += 16.0 * self.density
         self.image("", icon, 0, height=26.0)
         self.text(text, look="centre")
 
@@ -245,6 +257,7 @@ class Page:
         self, role: str, text: str, height: float, on_tap: Handler | None = None, *, x1: float | None = None, **kw: Any
     ) -> None:
         side = 0.0 if role in ("row", "item", "switch", "radio") else MARGIN
+        height *= self.density
         self.column.append(
             Node(role, text, side, self._y, WIDTH - side if x1 is None else x1, self._y + height, on_tap, **kw)
         )

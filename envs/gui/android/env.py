@@ -3,7 +3,7 @@
 The agent sees ``Dict(screen: Box uint8 [H, W, 3], tree: Text, goal: Text)`` and acts in words (:mod:`..commands`); its
 actions go to the device as shell lines of ``input``, its observations come by ``screencap`` and ``uiautomator dump``,
 and success is asked of the device by shell lines too (:mod:`.tasks`). Behind it is a real phone or emulator
-(``serial="emulator-5554"``), or the fake device of :mod:`.adbd`, on which every task of Phone-v0 can be played.
+(``serial="emulator-5554"``), or the fake device of :mod:`.adbd`, on which every task of Phone-v0 and Phone-v1 can be played.
 
 Reward is the sum of two named terms: ``goal``, 1 for a ``done`` at which the goal holds, else 0; and ``format``, -0.01
 for an action that cannot be read. A device that cannot be reached within ``patience`` seconds ends the
@@ -22,9 +22,9 @@ from .... import unknown
 from ... import seeding
 from ...actions import strings
 from ...core import BatchedEnv, Bools, Floats, Info, Ints, SingleEnv
-from ..commands import BASIC, VERBS, Commands, parse
-from ..phone import FORMAT_PENALTY, TREE_CHARACTERS, check_size
-from ..problems import generate, templates
+from ..commands import VERBS, Commands, parse
+from ..phone import FORMAT_PENALTY, TREE_CHARACTERS, BatchedPhone, check_size
+from ..phone_v1 import BatchedPhoneV1
 from .errors import AdbError, CommandFailed
 from .faults import Faults
 from .goals import DeviceGoal, PhoneGoal
@@ -33,7 +33,8 @@ from .hierarchy import LONGEST
 from .seats import FAKE, Seat
 from .tasks import draw
 
-KINDS = ("phone", "stock")
+PHONES: dict[str, type[BatchedPhone]] = {"phone-v0": BatchedPhone, "phone-v1": BatchedPhoneV1}
+KINDS = (*PHONES, "stock")
 SETTLE_S = 1.0
 Goals = PhoneGoal | DeviceGoal
 
@@ -44,12 +45,13 @@ class BatchedAndroid(BatchedEnv):
     Args:
         num_envs: number of devices; more than one only of the fake.
         split: which problems, "train" or "test".
-        level: of Phone-v0's tasks.
-        apps: that Phone-v0's tasks may need; None for all.
+        level: of our phones' tasks.
+        apps: that our phones' tasks may need; None for all.
         size: height and width of ``screen``; 16 to 9, to which the device's own screen is shrunk.
         serial: the device as ``adb devices`` lists it; "" for the only one; "fake" for our own.
-        tasks: "phone" (Phone-v0's, on the fake device) or "stock" (:data:`~.tasks.TASKS`); None: the former on the
-            fake device, the latter on any other.
+        tasks: "phone-v0" or "phone-v1" (on the fake device), or "stock" (:data:`~.tasks.TASKS`); None: "phone-v0" on
+            the fake device, "stock" on any other.
+        phone: further keywords of Phone-v1: ``held_out``, ``drift``, ``rows``.
         adb: the adb program; None: "adb", but the fake device is spoken to without one.
         port: of adb's server; None: one of our own.
         timeout: seconds a command may take.
@@ -73,6 +75,7 @@ class BatchedAndroid(BatchedEnv):
         size: tuple[int, int] = (192, 108),
         serial: str = FAKE,
         tasks: str | None = None,
+        phone: Mapping[str, Any] | None = None,
         adb: str | None = None,
         port: int | None = None,
         timeout: float = 10.0,
@@ -84,20 +87,22 @@ class BatchedAndroid(BatchedEnv):
         render_mode: str | None = None,
     ) -> None:
         super().__init__(num_envs, render_mode)
-        self.split, self.level, self._snapshot = seeding.check_split(split), level, snapshot
-        self.tasks = tasks if tasks is not None else "phone" if serial == FAKE else "stock"
+        self.split, self._snapshot = seeding.check_split(split), snapshot
+        self.tasks = tasks if tasks is not None else "phone-v0" if serial == FAKE else "stock"
         if self.tasks not in KINDS:
             raise ValueError(unknown("kind of tasks", tasks, KINDS))
-        if serial != FAKE and (num_envs > 1 or self.tasks == "phone" or faults is not None):
-            raise ValueError(f"num_envs, Phone-v0's tasks and faults are for serial='{FAKE}', not for {serial!r}")
+        if serial != FAKE and (num_envs > 1 or self.tasks in PHONES or faults is not None):
+            raise ValueError(f"num_envs, our phones' tasks and faults are for serial='{FAKE}', not for {serial!r}")
         height, width = check_size(size)
-        self.templates = templates(level, apps)
+        source = PHONES.get(self.tasks, BatchedPhone)
+        self.phones = source(1, split, level, apps, **dict(phone or {}))
+        """What draws problems and makes phones; they are put into the fake device."""
         self.observation_space = Dict(
             screen=Box(0, 255, (height, width, 3), np.uint8),
             tree=Text(LONGEST, charset=TREE_CHARACTERS),
             goal=Text(400, charset=TREE_CHARACTERS),
         )
-        self.verbs = BASIC if self.tasks == "phone" else VERBS
+        self.verbs = self.phones.verbs if self.tasks in PHONES else VERBS
         self.action_space = Commands(verbs=self.verbs)
         chosen = Faults(**faults) if isinstance(faults, Mapping) else faults
         settled = settle if settle is not None else 0.0 if serial == FAKE else SETTLE_S
@@ -121,12 +126,12 @@ class BatchedAndroid(BatchedEnv):
         """
         for index, seed, episode in zip(indices.tolist(), seeds.tolist(), episodes.tolist(), strict=True):
             seat = self.seats[index]
-            problem = generate(self.split, seed, episode, self.level, self.templates)
-            if self.tasks == "phone":
+            problem = self.phones.generate(seed, episode) if seat.fake else None
+            if self.tasks in PHONES:
                 seat.begin(problem)
                 self._goals[index] = PhoneGoal(problem)
             else:
-                seat.begin(problem if seat.fake else None, bare=True)
+                seat.begin(problem, bare=True)
                 if self._snapshot:
                     seat.load_snapshot(self._snapshot)
                 task = draw(seeding.problem_rng(self.split, seed, episode), self.split)

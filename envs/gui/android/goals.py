@@ -1,8 +1,9 @@
 """What has been asked of a device, and the questions to it by which an episode is judged."""
 
+from typing import Any
+
 from ..declare.expert import ScriptedExpert
 from ..goals import Goal, spoken
-from ..problems import Problem
 from .errors import CommandFailed
 from .handset import Handset
 from .queries import whole_state
@@ -15,14 +16,14 @@ STATE = "dumpsys tiltyard"
 class PhoneGoal:
     """A task of our own phones, on the fake device: the whole state of all apps is asked for and compared."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Any) -> None:
         self.goal = problem.goal
         self.text, self.template, self.digest = problem.goal.text, problem.template.name, problem.digest
 
     def holds(self, handset: Handset, answer: str, ended: str) -> bool:
         """Whether the goal is reached if the episode ends with the verb ``done`` or ``infeasible``."""
         same = handset.ask(STATE) == whole_state(self.goal.expected)
-        return self.goal.reached(self.goal.expected if same else {}, answer, ended)
+        return bool(self.goal.reached(self.goal.expected if same else {}, answer, ended))
 
     def expert(self, seat: Seat) -> str:
         """The scripted expert's next action."""

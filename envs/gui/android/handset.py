@@ -152,6 +152,10 @@ class Handset:
         except AdbError:
             self.failures += 1  # told by the next attempt, which fails for the same reason
 
+    def forget(self) -> None:
+        """Asks the names of apps anew when they are next needed."""
+        self._packages = None
+
     # -- touching --------------------------------------------------------------------------------------------------
 
     def perform(self, command: Command) -> str:

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from ..commands import Command
-from ..problems import Problem
 from .adb import Adb
 from .adbd import Adbd
 from .direct import Direct
@@ -54,7 +54,7 @@ class Seat:
         """Attempts that failed so far."""
         return self._handset.failures if self._handset is not None else 0
 
-    def begin(self, problem: Problem | None, *, bare: bool = False) -> None:
+    def begin(self, problem: Any, *, bare: bool = False) -> None:
         """Puts a problem's phone into the fake device; of a real one, makes sure that it is there.
 
         Args:
@@ -66,6 +66,7 @@ class Seat:
         """
         if problem is not None:
             phone = (replace(problem, interruptions={}, slow={}, opened=()) if bare else problem).phone()
+            self.forget()
             if self.host is None:
                 self.host = Host(phone, self._device_size)
                 self.adbd = Adbd(self.host, faults=self._faults)
@@ -78,6 +79,11 @@ class Seat:
                 self.host.install(phone)
         elif not self.fake:
             self.handset.reconnect()
+
+    def forget(self) -> None:
+        """Asks anew what may differ from phone to phone, such as the names of apps."""
+        if self._handset is not None:
+            self._handset.forget()
 
     def answered(self, text: str) -> str:
         """Notes an answer, which is told to the owner and not to the device; the expert of the fake reads it there."""

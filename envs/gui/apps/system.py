@@ -27,9 +27,31 @@ POPUPS: dict[str, Ask] = {
                             Set("newsletter", "True")),
 }  # fmt: skip
 
+ADVERTS: dict[str, str] = {"Coffee Corner": "mug", "Super Saver": "bag", "Star Puzzle": "star", "Plant Doctor": "plant"}
+"""Apps that banners advertise, and their icons."""
+SPONSORED = "Sponsored"
+BANNER = _tempting("{title}", "Get this app now?", "Close", "Install", Set("installed", "True"))
+"""What a tap on a banner opens."""
+NOTICES = ("Something new is waiting", "Take a look at what is new", "You have not been here for long")
+FAILED, RETRY = "Could not load", "Retry"
+"""Text and button of a screen that could not be loaded, under a bar with the app's name."""
+CORRECTIONS = {
+    "Ada": "And", "Wei": "We", "Lina": "Line", "Tess": "Test", "Mina": "Mine", "Nora": "Nor", "Kai": "Kit",
+    "Hale": "Hall", "Reyes": "Rays", "Toth": "Tooth", "Marsh": "March", "Elm": "Else", "Lorne": "Lone",
+    "Milk": "Mild", "Lunch": "Launch", "bill": "will",
+}  # fmt: skip
+"""What autocorrection makes of words when they are first typed."""
+
 FIELDS = ("updated", "rated", "location_shared", "newsletter")
-APP = App(
-    key="system", name="System", icon="gear", colour=0x44546A, record="System", hidden=True,
-    state={name: Bool(False) for name in FIELDS}, data=dict.fromkeys(FIELDS, "False"),
-    screens={"main": View((Bar("System"),))},
-)  # fmt: skip
+
+
+def _system(*fields: str) -> App:
+    return App(
+        key="system", name="System", icon="gear", colour=0x44546A, record="System", hidden=True,
+        state={name: Bool(False) for name in fields}, data=dict.fromkeys(fields, "False"),
+        screens={"main": View((Bar("System"),))},
+    )  # fmt: skip
+
+
+APP = _system(*FIELDS)
+APP_V1 = _system(*FIELDS, "installed")
