@@ -28,6 +28,15 @@ ROWS: tuple[Row, ...] = (
         expert_score=1.0,
         expert_success=1.0,
     ),
+    Row(
+        "tiltyard/Android-v0",
+        "tiltyard.envs.gui.android.env:AndroidEnv",
+        None,
+        domain="gui",
+        summary="A device behind adb: a phone, an emulator, or a fake one with the tasks of our phones",
+        max_episode_steps=60,
+        tier="live",
+    ),
 )
 
 LIVE: tuple[Row, ...] = (
