@@ -55,7 +55,12 @@ def _hundredths(m, share):  # type: ignore[no-untyped-def]
     scaled = share * 100.0
     n = int(math.floor(scaled))
     rest = scaled - n
-    if rest > 0.5 or (rest == 0.5 and n % 2 == 1):
+    if rest == 0.5:
+        # What the product lost in rounding (Dekker 1971) says on which side of the middle the number really is.
+        high = 134217729.0 * share - (134217729.0 * share - share)
+        lost = (high * 100.0 - scaled) + (share - high) * 100.0
+        n += lost > 0.0 or (lost == 0.0 and n % 2 == 1)
+    elif rest > 0.5:
         n += 1
     put_int(m, n // 100, 1)
     put(m, 46)

@@ -1,8 +1,11 @@
 """Where the machine and the builder of screens can be called: compiled for C, and cached."""
 
 from functools import cache
+from typing import Any
 
-from numba import carray, cfunc, config, types
+from numba import carray, config, types
+from numba.core.ccallback import CFunc
+from numba.core.sigutils import normalize_signature
 
 from . import memory as w
 from .jit import stamped
@@ -24,10 +27,22 @@ def _refresh(m, f, code, pool, pc):  # type: ignore[no-untyped-def]
     return 0
 
 
+_MADE: list[CFunc] = []
+"""Kept, since their addresses are."""
+
+
 @cache
 def addresses() -> tuple[int, int]:
     """Of what runs bytecode, and of what builds a screen; zeros where nothing is compiled."""
     if config.DISABLE_JIT:
         return 0, 0
-    made = [stamped(cfunc(_SIGNATURE, nopython=True, cache=True)(one)) for one in (_run, _refresh)]
-    return made[0].address, made[1].address
+    return _address(_run), _address(_refresh)
+
+
+def _address(function: Any) -> int:
+    """As ``numba.cfunc`` makes it, which would look into its cache before it could be told what to look at."""
+    made = CFunc(function, normalize_signature(_SIGNATURE), {}, {})
+    made.enable_caching()
+    stamped(made).compile()
+    _MADE.append(made)
+    return int(made.address)

@@ -98,6 +98,7 @@ class _Maker:
             pool[place] = self.to.value(text)
         for place, table in TABLES.items():
             pool[place] = self.to.value(tuple(table))
+        pool[p.ICON_NAMES] = self.to.value(tuple(ICON_INDEX))
         for place, icon in ICONS.items():
             pool[place] = ICON_INDEX[icon] + 1
         pool[p.APPS] = self.to.table(word for app in self.declared.values() for word in self._app(app))

@@ -21,6 +21,7 @@ class Compiled(Expressions):
     def __init__(self, assembly: Assembly, declared: Mapping[str, App]) -> None:
         super().__init__(assembly, declared)
         self._waiting: list[tuple[int, Callable[[], None], Known, int]] = []
+        self._joined = 0
         self._number()
 
     def operations(self, operations: Operations, known: Known, submit: Operations = ()) -> None:
@@ -45,6 +46,17 @@ class Compiled(Expressions):
                 raise known.place.error(f"a tap may need {p.MOST_CAPTURED} names of its surroundings, not more")
             self.to.units[number] = (start, onto, captured)
         self._waiting.clear()
+        self._join_rows()
+
+    def _join_rows(self) -> None:
+        """The units of a row keep their names in the same places."""
+        for row in self.to.rows[self._joined :]:
+            units = [unit for unit in row if unit >= 0]
+            drops = {self.to.units[unit][1] for unit in units}
+            needed = tuple(sorted({one for unit in units for one in self.to.units[unit][2]} - drops))
+            for unit in units:
+                self.to.units[unit] = (*self.to.units[unit][:2], needed)
+        self._joined = len(self.to.rows)
 
     def _read(self, start: int, stop: int, below: int) -> set[int]:
         """The locals from outside that code reads, and that dialogs that it opens do."""

@@ -7,16 +7,22 @@ from . import opcodes as op
 from . import roles as r
 from .acting import DRAFTS, ERROR, FOCUS, top
 from .jit import compiled
-from .memory import at, character, put, put_text, size, take_text, truth
+from .memory import at, character, equal, item, put, put_text, size, take_text, truth
 from .nodes import captures, node
-from .pool import BACK_TEXT, CLEAR_TEXT, EMPTY, ICON_BACK, ICON_CLOSE, ICON_MINUS, ICON_PLUS, LESS_TEXT, MORE_TEXT, ROWS
+from .pool import BACK_TEXT, CLEAR_TEXT, EMPTY, ICON_BACK, ICON_CLOSE, ICON_MINUS, ICON_NAMES, ICON_PLUS, LESS_TEXT, MORE_TEXT, ROWS
 from .stack import pop
 
 
 @compiled
 def icon_of(m, pool, text):  # type: ignore[no-untyped-def]
-    """The number of the icon that a text names, 1 added."""
-    return at(m, pool, text >> 3, 2) if text & 7 == w.TEXT else 0
+    """The number of the icon that a text names, 1 added; constant texts know it."""
+    if text & 7 != w.TEXT or text >> 3 < 0:
+        return at(m, pool, text >> 3, 2) if text & 7 == w.TEXT else 0
+    names = pool[ICON_NAMES]
+    for i in range(size(m, pool, names)):
+        if equal(m, pool, item(m, pool, names, i), text):
+            return i + 1
+    return 0
 
 
 @compiled
