@@ -8,7 +8,6 @@ from typing import ClassVar
 import sb3_contrib
 import stable_baselines3 as sb3
 from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete
-
 from stable_baselines3.common.policies import BasePolicy
 
 from .base import ControlAgent, OffPolicyAgent

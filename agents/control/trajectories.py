@@ -1,4 +1,4 @@
-"""Whole episodes of dict observations and several-part actions: how they are kept, read from Minari and laid end to end."""
+"""Whole episodes of dict observations and actions of several parts: how they are kept, read and laid end to end."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -24,7 +24,7 @@ from .elements_policy import ElementsPolicy
 from .trajectories import Pool, Running, Trajectory, read
 
 if TYPE_CHECKING:
-    from minari import MinariDataset
+    pass
 
 Self = TypeVar("Self", bound="TrajectoryAgent")
 Data = "MinariDataset | str | Sequence[Trajectory]"

@@ -1,8 +1,8 @@
 """A transformer over the words of a goal and the elements of a screen, and the distribution of actions it gives.
 
-The numbers are those of :mod:`tiltyard.envs.gui.elements`. An action is chosen part by part: the verb; then, as the verb
-asks for it, an element by a pointer, a second one given the first, or the first of some goal words by a pointer and the
-last given the first. Parts that the verb does not use are 0 and have no share in probability and entropy.
+The numbers are those of :mod:`tiltyard.envs.gui.elements`. An action is chosen part by part: the verb; then, as the
+verb asks for it, an element by a pointer, a second one given the first, or the first of some goal words by a pointer
+and the last given the first. Parts that the verb does not use are 0 and have no share in probability and entropy.
 """
 
 from dataclasses import dataclass
@@ -59,8 +59,11 @@ class Shape:
 
 
 class Encoded(NamedTuple):
-    """Hidden states: ``summary [B, D]``, ``elements [B, n, D]``, ``goal [B, g, D]``; which are ``present [B, n]`` and
-    are ``words [B, g]``. n and g are the most of any observation in the batch."""
+    """Hidden states.
+
+    ``summary [B, D]``, ``elements [B, n, D]``, ``goal [B, g, D]``; which are ``present [B, n]`` and are ``words
+    [B, g]``. n and g are the most of any observation in the batch.
+    """
 
     summary: Tensor
     elements: Tensor
@@ -78,8 +81,10 @@ class Matches(NamedTuple):
 
 
 def matches(text: Tensor, detail: Tensor, goal: Tensor) -> Matches:
-    """Where tokens ``[B, n, 8]``, ``[B, n, 4]`` and ``[B, g]`` are equal; shares of the element's words that the goal
-    has, and whether it has them all, for text and detail."""
+    """Where tokens ``[B, n, 8]``, ``[B, n, 4]`` and ``[B, g]`` are equal.
+
+    The shares are those of the element's words that the goal has, and whether it has them all, for text and detail.
+    """
     found, shares = [], []
     for words in (text, detail):
         known = words > 0

@@ -16,15 +16,15 @@ from .elements import DETAIL_AT, DONE, NUMERIC_VERBS, ROLES, TAP, TEXT_AT, TYPE,
 Ints = npt.NDArray[np.int64]
 Seen = Mapping[str, npt.NDArray[np.int16]]
 
-SWIPE_UP, SWIPE_DOWN, BACK, HOME, ENTER = map(
-    NUMERIC_VERBS.index, ("swipe up", "swipe down", "back", "home", "enter")
-)
+SWIPE_UP, SWIPE_DOWN, BACK, HOME, ENTER = map(NUMERIC_VERBS.index, ("swipe up", "swipe down", "back", "home", "enter"))
 HANDS = ((TAP, 0.7), (TYPE, 0.08), (SWIPE_UP, 0.06), (SWIPE_DOWN, 0.04), (BACK, 0.07), (HOME, 0.03), (DONE, 0.02))
 """Verbs of random hands and how often each is drawn, as those of action strings are."""
 FIELD, KEYBOARD, DIALOG, BUTTON = (1 + ROLES.index(role) for role in ("field", "keyboard", "dialog", "button"))
 LEAD = frozenset(tokens("named called type password to number email street address city search for is as say"))
 """After one of these words a goal tends to say what to type."""
-COMMON = frozenset(tokens("a all an and at by for from go i in is it make of on off open that the then to with your my"))
+COMMON = frozenset(
+    tokens("a all an and at by for from go i in is it make of on off open that the then to with my")
+)
 LONGEST = 4
 """Words that the matcher types at once, and swipes before it gives up."""
 

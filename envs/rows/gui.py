@@ -28,4 +28,26 @@ ROWS: tuple[Row, ...] = (
         expert_score=1.0,
         expert_success=1.0,
     ),
+    Row(
+        "tiltyard/Android-v0",
+        "tiltyard.envs.gui.android.env:AndroidEnv",
+        None,
+        domain="gui",
+        summary="A device behind adb: a phone, an emulator, or a fake one with the tasks of our phones",
+        max_episode_steps=60,
+        tier="live",
+    ),
 )
+
+LIVE: tuple[Row, ...] = (
+    Row(
+        "tiltyard/WebPhone-v0",
+        "tiltyard.envs.gui.web.env:WebPhoneEnv",
+        "tiltyard.envs.gui.web.env:WebPhoneVectorEnv",
+        domain="gui",
+        summary="Phone-v1 in a real Chromium, from the same declarations; laid out the same, or by CSS",
+        max_episode_steps=60,
+        tier="live",
+    ),
+)
+"""What needs a browser."""

@@ -1,12 +1,12 @@
 """Operations of declarations: what they change in the phone's state, its screens and its dialog."""
 
-from .jit import compiled, inlined
 from . import memory as w
-from .pool import EMPTY, TABLES
 from . import opcodes as op
 from .drawing import below
+from .jit import compiled, inlined
 from .memory import at, changed, column, item, new_list, size, sort, swapped
 from .operators import field_number, number_of
+from .pool import EMPTY, TABLES
 from .stack import pop, push
 
 APP, VIEW, ARG, ERROR, FOCUS, FAILED, DRAFTS = range(7)
@@ -26,7 +26,7 @@ def _set(m, pool, app, k, value):  # type: ignore[no-untyped-def]
     m[w.ROOTS + app] = changed(m, pool, m[w.ROOTS + app], k, value)
 
 
-@inlined
+@compiled
 def _field(m, pool, app, k):  # type: ignore[no-untyped-def]
     return at(m, pool, m[w.ROOTS + app] >> 3, 1 + k)
 
@@ -40,7 +40,7 @@ def _set_table(m, pool, table, rows):  # type: ignore[no-untyped-def]
     _set(m, pool, pool[start], pool[start + 1], rows)
 
 
-@inlined
+@compiled
 def _rows(m, pool, table):  # type: ignore[no-untyped-def]
     start = pool[TABLES] + 3 * table
     return _field(m, pool, pool[start], pool[start + 1])

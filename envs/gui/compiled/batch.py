@@ -16,7 +16,7 @@ from .device import DONE as DONE_VERB
 from .jit import compiled
 from .memory import character, equal, part, put, size, take_text
 from .nodes import box_of
-from .pages import refresh
+from .calling import refresh
 from .phones import begin
 from .pool import APP_COUNT, APP_SIZE, APPS, EMPTY, SHOWN_APPS, SHOWN_COUNT, TASK_SIZE, TASKS
 
@@ -208,5 +208,3 @@ def view_tree(m, f, pool, out):  # type: ignore[no-untyped-def]
     for k in range(n):
         out[k] = m[w.SCRATCH + k]
     return n
-
-

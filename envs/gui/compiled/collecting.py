@@ -3,8 +3,8 @@
 Cheney's copying collector (1970), but depth first, since headers do not say whether a text, a list or a record follows.
 """
 
-from .jit import compiled
 from . import memory as w
+from .jit import compiled
 from .memory import fields
 
 
@@ -85,4 +85,3 @@ def clear(m):  # type: ignore[no-untyped-def]
 def crowded(m):  # type: ignore[no-untyped-def]
     """Whether it is time to compact: much more is used than was alive last time."""
     return m[w.TOP] - (w.HEAP + w.HALF * m[w.SPACE]) > 2 * m[w.LIVE] + 4096
-

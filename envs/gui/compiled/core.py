@@ -155,7 +155,9 @@ class Core:
         faults = self.memory[indices, w.FAULT]
         if faults.any():
             index = int(indices[np.flatnonzero(faults)[0]])
-            raise Faulty(f"phone {index}: fault {int(self.memory[index, w.FAULT])} of the compiled phone (see compiled/)")
+            raise Faulty(
+                f"phone {index}: fault {int(self.memory[index, w.FAULT])} of the compiled phone (see compiled/)"
+            )
 
     # -- looking -------------------------------------------------------------------------------------------------
 
@@ -163,7 +165,9 @@ class Core:
         """Elements ``[n, 64, 24]`` and goals ``[n, 48]``."""
         pool = compiled_image(LOCALES[0]).pool
         if self._languages() == [0]:
-            self._spread(lambda a, b: batch.view_numbers(self.memory, self.floats, pool, a, b, self._found, self._goals))
+            self._spread(
+                lambda a, b: batch.view_numbers(self.memory, self.floats, pool, a, b, self._found, self._goals)
+            )
         else:
             for i in range(self.num_envs):
                 own = self.image(i).pool
@@ -178,7 +182,9 @@ class Core:
     def reader(self, index: int) -> Reader:
         """Reads values of a phone's memory."""
         one = self.image(index)
-        return Reader(self.memory[index], one.pool, one.types, makers(world(LOCALES[int(self.locales[index])]).programs))
+        return Reader(
+            self.memory[index], one.pool, one.types, makers(world(LOCALES[int(self.locales[index])]).programs)
+        )
 
     def goal(self, index: int) -> str:
         """The goal in words."""

@@ -21,8 +21,6 @@ LONGEST_TEXT = 60
 _OFFSET, _PRIME, _ALL = 0x811C9DC5, 0x01000193, 0xFFFFFFFF
 
 
-
-
 def _array(text: str) -> npt.NDArray[np.uint8]:
     return np.frombuffer(text.encode(), np.uint8)
 

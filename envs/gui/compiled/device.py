@@ -8,10 +8,9 @@ from . import nodes as nd
 from .acting import DRAFTS, ENV, FAILED, FOCUS, UNITS, VIEW, delay, push_screen, top
 from .collecting import collect, crowded
 from .jit import compiled, inlined
-from .machine import run
+from .calling import refresh, run
 from .memory import character, equal, part, put, put_text, size, take_text
 from .nodes import box_of, restore
-from .pages import refresh
 from .pool import (
     APP_SIZE,
     APPS,
@@ -311,5 +310,3 @@ def _corrected(m, pool, text):  # type: ignore[no-untyped-def]
 @inlined
 def _letter(c):  # type: ignore[no-untyped-def]
     return 65 <= c <= 90 or 97 <= c <= 122
-
-

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from .jit import compiled, inlined
 from . import memory as w
-from .pool import FIRST_NAMES, LAST_NAMES, STREET_KINDS, STREET_NAMES
 from . import opcodes as op
+from .jit import compiled
 from .memory import equal, item, new_list, put, put_int, put_text, size
+from .pool import FIRST_NAMES, LAST_NAMES, STREET_KINDS, STREET_NAMES
 from .stack import pop, push, push_bool
 
 _GAMMA = np.uint64(0x9E3779B97F4A7C15)
@@ -15,7 +15,7 @@ _MIX_2 = np.uint64(0x94D049BB133111EB)
 CENTS = (0, 49, 50, 95, 99)
 
 
-@inlined
+@compiled
 def mixed(x):  # type: ignore[no-untyped-def]
     """SplitMix64's finaliser."""
     x = (x ^ (x >> np.uint64(30))) * _MIX_1
@@ -29,7 +29,7 @@ def child(key, number):  # type: ignore[no-untyped-def]
     return np.int64(mixed(np.uint64(key) ^ mixed(np.uint64(number + 1) * _GAMMA)))
 
 
-@inlined
+@compiled
 def word(m):  # type: ignore[no-untyped-def]
     """The next 64 bits."""
     x = np.uint64(m[w.KEY]) + _GAMMA
@@ -37,7 +37,7 @@ def word(m):  # type: ignore[no-untyped-def]
     return mixed(x)
 
 
-@inlined
+@compiled
 def below(m, n):  # type: ignore[no-untyped-def]
     """An integer from 0 to ``n - 1``."""
     return np.int64((word(m) >> np.uint64(32)) * np.uint64(n) >> np.uint64(32))

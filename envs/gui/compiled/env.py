@@ -19,7 +19,7 @@ from .. import elements
 from ..commands import VERBS, Commands, parse
 from ..declare.expert import ScriptedExpert
 from ..phone import FORMAT_PENALTY, TREE_CHARACTERS, check_size, frame_size
-from ..problems_v1 import LOCALES, HeldOut, Problem, Split, choices, fnv1a, generate, split_of, world
+from ..problems_v1 import LOCALES, HeldOut, Problem, choices, fnv1a, generate, split_of, world
 from ..render import Renderer
 from ..stream import Stream
 from ..twists import weighted

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..declare.expressions import DeclarationError, Name, Scope, constant, of_tree, parse
 from ..declare.app import App
+from ..declare.expressions import DeclarationError, Name, Scope, constant, of_tree, parse
 from ..declare.functions import ANY, FUNCTIONS, RANDOM, TABLES, Kind
 from ..declare.operations import Place
 from ..declare.state import Schema, Table
@@ -26,7 +26,7 @@ CALLS: dict[str, int] = {
     "two_digits": op.TWO_DIGITS, "money": op.MONEY, "pick": op.PICK, "choose": op.CHOOSE, "shuffled": op.SHUFFLED,
     "coin": op.COIN, "coins": op.COINS, "integer": op.INTEGER, "integers": op.INTEGERS, "people": op.PEOPLE,
     "new_person": op.NEW_PERSON, "numbers": op.NUMBERS, "streets": op.STREETS, "password": op.PASSWORD,
-    "prices": op.PRICES, "find": op.FIND,
+    "prices": op.PRICES, "find": op.FIND, "moved": op.MOVED, "clock": op.CLOCK,
 }  # fmt: skip
 
 
@@ -322,5 +322,3 @@ class Expressions:
             self.to.emit(op.STORE, inner.next)
             inner = inner.binding(parameter, kind)
         self.text(text, inner)
-
-

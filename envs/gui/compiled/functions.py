@@ -1,9 +1,24 @@
 """The functions of expressions; what each does stands in :mod:`tiltyard.envs.gui.declare.functions`."""
 
-from .jit import compiled, inlined
 from . import memory as w
 from . import opcodes as op
-from .memory import at, character, column, compare, equal, item, new_list, part, put, put_int, put_text, size, sort, truth
+from .jit import compiled, inlined
+from .memory import (
+    at,
+    character,
+    column,
+    compare,
+    equal,
+    item,
+    new_list,
+    part,
+    put,
+    put_int,
+    put_text,
+    size,
+    sort,
+    truth,
+)
 from .operators import contains
 from .stack import pop, push, push_bool
 
@@ -48,6 +63,11 @@ def call_text(m, pool, kind):  # type: ignore[no-untyped-def]
         push(m, part(m, pool, text, 0, n) if kind == op.CUT else part(m, pool, text, whole - n, whole))
     elif kind == op.TWO_DIGITS:
         put_int(m, x >> 3, 2)
+        push(m, w.take_text(m))
+    elif kind == op.CLOCK:
+        put_int(m, (x >> 3) // 60, 1)
+        put(m, 58)
+        put_int(m, (x >> 3) % 60, 2)
         push(m, w.take_text(m))
     else:  # MONEY
         put(m, 36)
@@ -130,6 +150,9 @@ def call_list(m, pool, kind, a):  # type: ignore[no-untyped-def]
         push(m, _repeated(m, pool, y))
     elif kind == op.TOGGLED:
         push(m, _toggled(m, pool, pop(m), y))
+    elif kind == op.MOVED:
+        one = pop(m)
+        push(m, _moved(m, pool, pop(m), one, y))
     else:
         _reduce(m, pool, kind, y)
 
@@ -206,4 +229,25 @@ def _toggled(m, pool, items, one):  # type: ignore[no-untyped-def]
     for i in range(n):
         m[(made >> 3) + 1 + i] = item(m, pool, items, i)
     m[(made >> 3) + 1 + n] = one
+    return made
+
+
+@compiled
+def _moved(m, pool, items, one, onto):  # type: ignore[no-untyped-def]
+    """A list with a value taken out and put in at the place that another one has now."""
+    n, source, goal = size(m, pool, items), -1, -1
+    for i in range(n - 1, -1, -1):
+        source = i if equal(m, pool, item(m, pool, items, i), one) else source
+        goal = i if equal(m, pool, item(m, pool, items, i), onto) else goal
+    if source < 0 or goal < 0:
+        return items
+    made = new_list(m, n)
+    k = 0
+    for i in range(n):
+        if i == goal:
+            m[(made >> 3) + 1 + i] = item(m, pool, items, source)
+            continue
+        k += 1 if k == source else 0
+        m[(made >> 3) + 1 + i] = item(m, pool, items, k)
+        k += 1
     return made

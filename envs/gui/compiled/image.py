@@ -18,6 +18,7 @@ from ..render import ICON_INDEX
 from . import memory as w
 from . import opcodes as op
 from . import pool as p
+from .entries import addresses
 from .expressions import Known
 from .program import Assembly, Words
 from .views import Views
@@ -113,6 +114,7 @@ class _Maker:
         pool[p.TASKS] = self.to.table(word for one in made for word in self._task_words(one))
         names = np.array([self.to.value(one.tasks.name) for one in made], np.int64)
         code, words_ = self.to.finished()
+        code[0, 1:] = addresses()
         return Image(code, words_, made, tuple(self.declared), dict(self.views.views), dict(self.to.types), names)
 
     def _known(self, key: str) -> Known:
@@ -272,5 +274,3 @@ class _Maker:
         self.views.words(texts[-1], inner)
         for end in ends:
             self.to.patch(end, a=self.to.here)
-
-

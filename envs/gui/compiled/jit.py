@@ -29,9 +29,13 @@ _STAMP = _stamp()
 def _made(function: Any, **options: Any) -> Any:
     if config.DISABLE_JIT:
         return function
-    dispatcher: Any = njit(cache=True, nogil=True, error_model="numpy", _nrt=False, **options)(function)
-    dispatcher._cache._cache_file._source_stamp = _STAMP
-    return dispatcher
+    return stamped(njit(cache=True, nogil=True, error_model="numpy", _nrt=False, **options)(function))
+
+
+def stamped(made: Any) -> Any:
+    """Has numba's disk cache look at all sources, not at one file alone (numba has no public way)."""
+    made._cache._cache_file._source_stamp = _STAMP
+    return made
 
 
 def compiled(function: Callable[P, T]) -> Callable[P, T]:

@@ -1,15 +1,15 @@
 """The machine that runs bytecode: a stack of values, 64 locals, and one function a group of instructions."""
 
-from .jit import compiled
 from . import memory as w
-from .pool import EMPTY
 from . import opcodes as op
 from .acting import ARG, DRAFTS, top
 from .acting import operate as act
 from .drawing import draw
 from .functions import call_list, call_text
+from .jit import compiled
 from .memory import at, item, new_list, size, truth
 from .operators import attribute, number_of, operate
+from .pool import EMPTY
 from .stack import pop, push
 from .widgets import show
 

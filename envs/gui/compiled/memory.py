@@ -80,7 +80,7 @@ def item(m, pool, value, i):  # type: ignore[no-untyped-def]
     return at(m, pool, value >> 3, 1 + i)
 
 
-@inlined
+@compiled
 def alloc(m, n):  # type: ignore[no-untyped-def]
     """Room for ``n`` words; a full heap is a fault, and what is written then goes nowhere that counts."""
     p = m[TOP]
@@ -91,7 +91,7 @@ def alloc(m, n):  # type: ignore[no-untyped-def]
     return p
 
 
-@inlined
+@compiled
 def truth(m, pool, value):  # type: ignore[no-untyped-def]
     """Whether a value counts as true, as in Python."""
     tag = value & 7
@@ -169,7 +169,7 @@ def compare(m, pool, a, b):  # type: ignore[no-untyped-def]
 # -- texts ---------------------------------------------------------------------------------------------------------------
 
 
-@inlined
+@compiled
 def put(m, c):  # type: ignore[no-untyped-def]
     """A character more on the scratch pad."""
     n = m[SCRATCH_LENGTH]

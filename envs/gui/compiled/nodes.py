@@ -1,7 +1,7 @@
 """The table of what is on a page: one row of words and one box an element."""
 
-from .jit import compiled, inlined
 from . import memory as w
+from .jit import compiled, inlined
 from .pool import UNIT_SIZE, UNITS
 
 ROLE, TEXT, DETAIL, CHECKED, FOCUSED, DISABLED, ICON, LOOK, COLOUR, TAP, HOLD, DROP, TARGET, FIXED = range(14)

@@ -18,13 +18,14 @@ GROUP = 32
 
 # 2: functions of texts and numbers (functions.call_text).
 (
-    LOWER, TRIM, CLEAN, DIGITS, SPLIT, JOIN, CUT, ENDING, TWO_DIGITS, MONEY,
-) = range(2 * GROUP, 2 * GROUP + 10)  # fmt: skip
+    LOWER, TRIM, CLEAN, DIGITS, SPLIT, JOIN, CUT, ENDING, TWO_DIGITS, MONEY, CLOCK,
+) = range(2 * GROUP, 2 * GROUP + 11)  # fmt: skip
 
 # 3: functions of lists (functions.call_list).
 (
     FIND, FIRST, LAST, LENGTH, SUM, LEAST, MOST, ANY, ALL, RANGE, SORTED, SORTED_BY, REPEATED, TOGGLED, SORTED_BY_KEYS,
-) = range(3 * GROUP, 3 * GROUP + 15)  # fmt: skip
+    MOVED,
+) = range(3 * GROUP, 3 * GROUP + 16)  # fmt: skip
 
 # 4: random functions (drawing.draw).
 (

@@ -196,5 +196,3 @@ class Compiled(Expressions):
                 self.tables[key, name] = len(self.tables)
                 words += [self.apps[key], k, by]
         self.to.pool[p.TABLES] = self.to.table(words)
-
-

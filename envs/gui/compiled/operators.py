@@ -1,10 +1,10 @@
 """Operators of expressions on values."""
 
-from .jit import compiled
 from . import memory as w
-from .pool import FIELD_NAMES, TYPES
 from . import opcodes as op
+from .jit import compiled
 from .memory import at, character, compare, equal, item, new_list, put_text, size, take_text, truth
+from .pool import FIELD_NAMES, TYPES
 from .stack import pop, push, push_bool
 
 

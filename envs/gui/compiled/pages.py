@@ -1,12 +1,12 @@
 """What is on the screen: the page is built, laid out and scrolled, and the nodes that can be seen are listed."""
 
-from .jit import compiled, inlined
 from ..ui import BAR, HEIGHT, KEYBOARD, LEAST_VISIBLE, MARGIN, STATUS, WIDTH
 from . import memory as w
 from . import nodes as nd
 from . import roles as r
 from .acting import APP, BODY, BUTTONS, FAILED, FOCUS, TITLE, VIEW, top
-from .machine import run
+from .jit import compiled, inlined
+from .calling import run
 from .memory import size
 from .nodes import node
 from .phones import draw_apps
@@ -29,7 +29,6 @@ from .pool import (
     VIEWS,
 )
 from .pool import STATUS as STATUS_CODE
-
 from .widgets import add, bar, empty, line
 
 
@@ -182,7 +181,7 @@ def _dialog(m, f, pool):  # type: ignore[no-untyped-def]
         _shown(m, place)
 
 
-@inlined
+@compiled
 def _vertical(f, i, y0, y1):  # type: ignore[no-untyped-def]
     box = w.BOXES + 6 * i
     f[box + 1], f[box + 3], f[box + 4], f[box + 5] = y0, y1, y0, y1

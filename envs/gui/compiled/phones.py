@@ -8,7 +8,7 @@ from .acting import FOCUS, push_screen, top
 from .collecting import clear
 from .drawing import below, child, mixed, permutation, share
 from .jit import compiled
-from .machine import run
+from .calling import run
 from .memory import item, put_text, size
 from .pool import (
     ADVERT_COUNT,
@@ -25,11 +25,22 @@ from .pool import (
     VIEW_COUNTS,
 )
 
-
 ATTEMPTS, MOST_ATTEMPTS, APPS = 64, 1 << 16, 64
 LEVEL, TESTS_PARAMS, LAST_WORDING, ROWS_ON, FIRST_THEME, THEMES, ALWAYS = range(7)
 """Words of the settings of a split; ``ALWAYS``: apps (a bit each) whose data are always there."""
-ODDS = ("popups 0", "popups 1", "popups 2", "popups 3", "slow", "failed", "advert", "notice", "autocorrect", "wide", "open")
+ODDS = (
+    "popups 0",
+    "popups 1",
+    "popups 2",
+    "popups 3",
+    "slow",
+    "failed",
+    "advert",
+    "notice",
+    "autocorrect",
+    "wide",
+    "open",
+)
 """Numbers with a point of a split's settings: probabilities; those of several pop-ups as weights."""
 _OFFSET, _PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
 
@@ -200,5 +211,3 @@ def _popups(m, pool, settings, odds, on):  # type: ignore[no-untyped-def]
     for k in range(count):
         m[w.DUE + 2 * k + 1] = m[start + k]
     m[w.DUE_COUNT] = count if on else 0
-
-

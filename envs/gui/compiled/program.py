@@ -31,7 +31,7 @@ class Assembly:
     """Bytecode and constants in the making.
 
     Attributes:
-        code: instructions ``(number, a, b)``.
+        code: instructions ``(number, a, b)``; the first is none, but room for addresses (:mod:`.calling`).
         pool: words of constants.
         types: names of the fields of each type of record, by the record's name.
         names: numbers of the names of fields.
@@ -39,7 +39,7 @@ class Assembly:
         rows: units of rows.
     """
 
-    code: list[tuple[int, int, int]] = field(default_factory=list)
+    code: list[tuple[int, int, int]] = field(default_factory=lambda: [(0, 0, 0)])
     pool: list[int] = field(default_factory=lambda: [0] * p.HEADER)
     types: dict[str, tuple[str, ...]] = field(default_factory=lambda: {"mapping": ("keys", "values")})
     names: dict[str, int] = field(default_factory=dict)

@@ -1,7 +1,7 @@
 """The machine's stack of values."""
 
-from .jit import inlined
 from . import memory as w
+from .jit import inlined
 
 
 @inlined

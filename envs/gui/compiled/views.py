@@ -42,9 +42,13 @@ class Views(Compiled):
 
     def _named(self, view: View, known: Known) -> Known:
         names = [*view.drafts, *(name for name in typed(view.widgets) if name not in view.drafts)]
-        scope = replace(known.scope, drafts={**dict.fromkeys(typed(view.widgets), TEXT), **dict.fromkeys(view.drafts, ANY)})
+        scope = replace(
+            known.scope, drafts={**dict.fromkeys(typed(view.widgets), TEXT), **dict.fromkeys(view.drafts, ANY)}
+        )
         scope = scope.binding("arg", TEXT)
-        known = replace(known, place=replace(known.place, scope=scope), drafts={name: i for i, name in enumerate(names)})
+        known = replace(
+            known, place=replace(known.place, scope=scope), drafts={name: i for i, name in enumerate(names)}
+        )
         for name, text in view.let.items():
             kind = self.text(text, known)
             self.to.emit(op.STORE, known.next)

@@ -1,19 +1,19 @@
 """Elements of a page: the instructions that declared widgets become; boxes as :mod:`tiltyard.envs.gui.ui` lays them out."""
 
-from .jit import compiled, inlined
 from ..ui import BAR, LINE_CHARS, MARGIN, STATUS, WIDTH
 from . import memory as w
-from .pool import BACK_TEXT, CLEAR_TEXT, EMPTY, ICON_BACK, ICON_CLOSE, ICON_MINUS, ICON_PLUS, LESS_TEXT, MORE_TEXT, ROWS
 from . import nodes as nd
 from . import opcodes as op
 from . import roles as r
 from .acting import DRAFTS, ERROR, FOCUS, top
+from .jit import compiled
 from .memory import at, character, put, put_text, size, take_text, truth
 from .nodes import captures, node
+from .pool import BACK_TEXT, CLEAR_TEXT, EMPTY, ICON_BACK, ICON_CLOSE, ICON_MINUS, ICON_PLUS, LESS_TEXT, MORE_TEXT, ROWS
 from .stack import pop
 
 
-@inlined
+@compiled
 def icon_of(m, pool, text):  # type: ignore[no-untyped-def]
     """The number of the icon that a text names, 1 added."""
     return at(m, pool, text >> 3, 2) if text & 7 == w.TEXT else 0
@@ -264,6 +264,6 @@ def line(m, pool, text, i, width):  # type: ignore[no-untyped-def]
     return i
 
 
-@inlined
+@compiled
 def _blank(c):  # type: ignore[no-untyped-def]
     return c == 32 or 9 <= c <= 13
