@@ -82,6 +82,11 @@ class Renderer:
         self._scale = width / WIDTH
         self._coverage, self._glyphs = atlas(self._scale)
 
+    @property
+    def atlas(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float64], float]:
+        """Coverage, glyphs and scale (:func:`atlas`)."""
+        return self._coverage, self._glyphs, self._scale
+
     def paint(self, picture: Picture, frame: npt.NDArray[np.uint8]) -> None:
         """Paints into ``frame``, uint8 ``[height, width, 3]`` in C order."""
         ops = np.frombuffer(picture[0]).reshape(-1, COLUMNS)

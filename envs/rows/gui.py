@@ -19,8 +19,8 @@ ROWS: tuple[Row, ...] = (
     ),
     Row(
         "tiltyard/Phone-v1",
-        "tiltyard.envs.gui.phone_v1:PhoneV1Env",
-        "tiltyard.envs.gui.phone_v1:PhoneV1VectorEnv",
+        "tiltyard.envs.gui.compiled.env:PhoneV1Env",
+        "tiltyard.envs.gui.compiled.env:PhoneV1VectorEnv",
         domain="gui",
         summary="A simulated phone with more apps and gestures, questions, infeasible tasks, and six held-out splits",
         max_episode_steps=60,

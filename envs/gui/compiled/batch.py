@@ -17,6 +17,7 @@ from .jit import compiled
 from .memory import character, equal, part, put, size, take_text
 from .nodes import box_of
 from .calling import refresh
+from .painting import paint
 from .phones import begin
 from .pool import APP_COUNT, APP_SIZE, APPS, EMPTY, SHOWN_APPS, SHOWN_COUNT, TASK_SIZE, TASKS
 
@@ -199,6 +200,13 @@ def view_numbers(M, F, pool, start, stop, found, goals):  # type: ignore[no-unty
     """Elements ``[n, 64, 24]`` and goal words ``[n, 48]`` of the phones from ``start`` to ``stop``."""
     for i in range(start, stop):
         elements(M[i], F[i], pool, found[i], goals[i])
+
+
+@compiled
+def paint_all(M, F, pool, chosen, screens, coverage, glyphs, scale, ops, text):  # type: ignore[no-untyped-def]
+    """Paints the phones ``chosen`` into ``screens`` ``[n, H, W, 3]``; ``ops`` and ``text`` have room for a display list."""
+    for i in chosen:
+        paint(M[i], F[i], pool, screens[i], ops, text, coverage, glyphs, scale)
 
 
 @compiled

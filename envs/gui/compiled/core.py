@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import twists
+from .. import render, twists
 from ..apps.declared import tasks
 from ..commands import Command
 from ..elements import COLUMNS, ELEMENTS, GOAL_WORDS, Int16
 from ..problems_v1 import LOCALES, OPEN, Split, world
 from ..themes import TEST_THEMES, TRAIN_THEMES
-from . import batch, device
+from ..render import Renderer
+from . import batch, device, shapes
 from . import memory as w
 from .image import Image, image, key_boxes
 from .reading import Reader, makers
@@ -67,6 +68,11 @@ class Settings:
         self.odds = np.array(
             [*popups, *(one[level] * more for one in chances), twists.AUTOCORRECT[level], split.drift / 2, OPEN]
         )
+
+
+def _room() -> tuple[Floats, npt.NDArray[np.uint8]]:
+    """For a display list."""
+    return np.zeros((shapes.MOST_OPS, render.COLUMNS)), np.zeros(shapes.MOST_CHARACTERS, np.uint8)
 
 
 class Core:
@@ -173,6 +179,13 @@ class Core:
                 own = self.image(i).pool
                 batch.view_numbers(self.memory, self.floats, own, i, i + 1, self._found, self._goals)
         return {"elements": self._found.copy(), "goal": self._goals.copy()}
+
+    def paint(self, renderer: Renderer, screens: npt.NDArray[np.uint8], chosen: Ints) -> None:
+        """Paints the phones ``chosen`` into ``screens`` ``[n, H, W, 3]``."""
+        for locale in np.unique(self.locales[chosen]).tolist():
+            pool, own = compiled_image(LOCALES[locale]).pool, chosen[self.locales[chosen] == locale]
+            self._spread(lambda a, b, pool=pool, own=own: batch.paint_all(  # type: ignore[misc]
+                self.memory, self.floats, pool, own[(own >= a) & (own < b)], screens, *renderer.atlas, *_room()))  # fmt: skip
 
     def tree(self, index: int) -> str:
         """The accessibility tree of a phone."""

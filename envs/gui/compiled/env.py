@@ -88,12 +88,14 @@ class BatchedPhoneV1(BatchedEnv):
         self._mirrors: dict[int, tuple[Problem, Any, int]] = {}
         self._terms = {"goal": np.zeros(num_envs), "format": np.zeros(num_envs)}
         self._success = np.zeros(num_envs, np.bool_)
+        self._stale = np.ones(num_envs, np.bool_)
 
     def begin(self, indices: Ints, seeds: Ints, episodes: Ints) -> None:
         """Puts fresh problems on phones."""
         self._keys[indices] = keys = seeding.problem_keys(self.split, seeds, episodes)
         self.core.begin(indices, keys, self._settings, self._languages(keys))
         self._success[indices] = False
+        self._stale[indices] = True
         for term in self._terms.values():
             term[indices] = 0.0
         for index in indices.tolist():
@@ -120,6 +122,7 @@ class BatchedPhoneV1(BatchedEnv):
     def advance(self, actions: Any, active: Bools) -> tuple[Floats, Bools]:
         """Acts on the active phones; ``done`` and ``infeasible`` end an episode and have the goal judged."""
         chosen = np.flatnonzero(active)
+        self._stale |= active
         form = self._terms["format"]
         form[active] = 0.0
         if self.observation == "elements":
@@ -138,6 +141,7 @@ class BatchedPhoneV1(BatchedEnv):
         """See :meth:`BatchedEnv.restore`."""
         super().restore(index, state)
         self._goals[index] = self.core.goal(index)
+        self._stale[index] = True
         self._mirrors.pop(index, None)
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
@@ -151,7 +155,8 @@ class BatchedPhoneV1(BatchedEnv):
             return dict(self.core.elements())
         seen: dict[str, Any] = {"goal": tuple(self._goals)}
         if self.observation != "tree":
-            self.core.paint(self._renderer, self._screens)
+            self.core.paint(self._renderer, self._screens, np.flatnonzero(self._stale))
+            self._stale[:] = False
             seen["screen"] = self._screens.copy()
         if self.observation != "pixels":
             seen["tree"] = tuple(self.core.tree(index) for index in range(self.num_envs))
@@ -159,7 +164,8 @@ class BatchedPhoneV1(BatchedEnv):
 
     def reset_info(self) -> Info:
         """Goal, its template, level and apps, the digest that names the problem, whether it is infeasible, the locale."""
-        made = [world().templates[number] for number in self.core.memory[:, w.TEMPLATE].tolist()]
+        numbers, tasks = self.core.memory[:, w.TEMPLATE].tolist(), self.core.image(0).tasks
+        made = [world().templates[number] for number in numbers]
         named = zip(self._keys.tolist(), self._goals, strict=True)
         return {
             "goal": list(self._goals),
@@ -167,7 +173,7 @@ class BatchedPhoneV1(BatchedEnv):
             "apps": [one.apps for one in made],
             "level": np.full(self.num_envs, self.level),
             "problem": [f"{fnv1a(f'{key}|{goal}'):016x}" for key, goal in named],
-            "infeasible": np.array([one.infeasible for one in made]),
+            "infeasible": np.array([tasks[number].tasks.infeasible for number in numbers]),
             "locale": [LOCALES[number] for number in self._locales.tolist()],
         }
 
@@ -206,9 +212,9 @@ class BatchedPhoneV1(BatchedEnv):
         """A large frame of one phone."""
         if self._frames is None:
             raise ValueError("make the environment with render_mode='rgb_array' to render it")
-        frame = np.zeros((self._frames.height, self._frames.width, 3), np.uint8)
-        self.core.paint_one(self._frames, index, frame)
-        return frame
+        frames = np.zeros((self.num_envs, self._frames.height, self._frames.width, 3), np.uint8)
+        self.core.paint(self._frames, frames, np.array([index]))
+        return frames[index]
 
 
 def _spaces(observation: str, height: int, width: int) -> tuple[Dict, Space[Any]]:

@@ -14,12 +14,19 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
+CONSTANTS = ("pool", "opcodes", "roles")
+CONSTANTS_OF_PHONES = ("commands", "device", "elements", "icons", "paint", "render", "themes", "twists", "ui")
+
+
 def _stamp() -> str:
-    """A digest of all sources that end up in compiled code."""
+    """A digest of the sources that end up in compiled code: of all that compile, and of where their constants are."""
     digest = hashlib.sha256()
     here = Path(__file__).parent
-    for path in sorted([*here.glob("*.py"), *here.parent.glob("*.py")]):
-        digest.update(path.read_bytes())
+    for path in sorted(here.glob("*.py")):
+        source = path.read_bytes()
+        digest.update(source if b".jit import" in source or path.stem in CONSTANTS else b"")
+    for name in CONSTANTS_OF_PHONES:
+        digest.update((here.parent / f"{name}.py").read_bytes())
     return digest.hexdigest()
 
 
