@@ -144,6 +144,10 @@ class BatchedPhoneV1(BatchedEnv):
         self._stale[index] = True
         self._mirrors.pop(index, None)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and pickles: without the interpreted phones, which are made again where they are needed."""
+        return {**vars(self), "_mirrors": {}}
+
     def __setstate__(self, kept: dict[str, Any]) -> None:
         """A copy looks at memory of its own."""
         vars(self).update(kept)
