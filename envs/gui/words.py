@@ -107,3 +107,30 @@ def streets(rng: np.random.Generator, n: int) -> list[str]:
 def password(rng: np.random.Generator) -> str:
     """A word and three digits."""
     return f"{STREETS[int(rng.integers(len(STREETS)))].lower()}{int(rng.integers(100, 1000))}"
+
+
+TOPICS = (
+    "barbecue,bicycle,birthday,boat trip,bookshelf,budget,cake,camera,carpet,choir,concert,contract,exam,exhibition,"
+    "fence,film night,football,garden,guitar,hike,holiday,insurance,invoice,kitchen,lawn mower,library,lottery,"
+    "marathon,museum,new flat,old sofa,parking,photos,piano,picnic,quiz,recipe,report,reunion,roof,school,ski trip,"
+    "survey,tent,theatre,tickets,train trip,wedding,website,workshop"
+).split(",")
+"""What people write about; each goes with "the"."""
+OCCASIONS = (
+    "Art class,Board meeting,Book club,Budget talk,Car service,Chess evening,Choir practice,City tour,Coffee break,"
+    "Cooking class,Dance lesson,Dentist,Design review,Doctor,Driving lesson,Eye test,Farewell party,Film night,"
+    "First aid course,Football match,Garden party,Guitar lesson,Haircut,House viewing,Job interview,Language class,"
+    "Music quiz,Parents evening,Photo walk,Piano lesson,Project kickoff,Sales call,School play,Staff lunch,Swimming,"
+    "Tax adviser,Team meeting,Tennis,Theatre,Vet visit,Wine tasting,Yoga class"
+).split(",")
+VENUE_NAMES = (
+    "Atrium,Blue Room,Boathouse,Cafe Luna,Castle Park,City Hall,Clubhouse,Corner Bar,East Wing,Garden House,Gym,"
+    "Harbour Hall,Lake House,Library,Market Square,Music School,North Gate,Old Mill,Orangery,Park Hotel,Pavilion,"
+    "Room 12,Room 204,Rooftop,Sports Centre,Studio 5,Sunset Bar,Town Museum,Union House,West Pier"
+).split(",")
+GREETINGS = ("Sorry", "Thanks", "OK", "Hello", "Yes", "Well", "Hi", "Right")
+CLAUSES = (
+    "I'll be late for,I can't come to,I've heard about,let's talk about,we're ready for,you're right about,"
+    "it's all about,nobody wants,don't forget,I won't miss"
+).split(",")
+"""With a greeting before them and a topic after them they are messages of at most 40 characters."""

@@ -15,7 +15,7 @@ from tiltyard.envs.gui.declare.expert import ScriptedExpert
 from tiltyard.envs.gui.problems_v1 import Problem, Split, generate, world
 from tiltyard.envs.gui.twists import ROWS
 
-SEEDS = 4
+SEEDS = 3
 LIMIT = 60  # steps of an episode
 TASKS = tuple(one for _, one in tasks())
 every_task = pytest.mark.parametrize("number", range(len(TASKS)), ids=[one.name for one in TASKS])
@@ -83,10 +83,8 @@ def test_words_are_several_and_name_what_is_asked(number: int) -> None:
             assert goal.text.isascii()
             assert goal.text.isprintable()
             assert len(goal.text) <= 400
-            if not isinstance(goal.asked, tuple):
-                continue
-            for value in goal.asked:
-                if isinstance(value, str):
+            for value in goal.asked:  # names and numbers must be there, a plain word may be said otherwise
+                if isinstance(value, str) and not re.fullmatch("[a-z]*", value):
                     assert squeezed(value) in squeezed(goal.text), (goal.text, value)
 
 

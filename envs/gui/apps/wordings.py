@@ -35,13 +35,6 @@ FURTHER: dict[str, tuple[str, ...]] = {
     "shop_order": (
         "Have {spoken(line)} sent by the Shop to {name} at {street} in {city}; method of payment: {lower(payment)}",
     ),
-    "notes_pin": ("{one.title} should {'no longer stand' if one.pinned else 'stand'} among the pinned notes",),
-    "notes_bin": ("The note {one.title} is of no use any more: off to the bin with it",),
-    "notes_restore": ("{one.title} was binned by mistake: have it among the notes of Notes again",),
-    "notes_move": ("{folder} should be the folder of the note {one.title}",),
-    "notes_empty_bin": ("Clear what was thrown away in Notes, and let {one.title} be the one note with a pin",),
-    "notes_add": ("Jot down {text} in Notes, under the title {title} and in the folder {folder}",),
-    "notes_edit": ("What stands in the note {one.title} should now read {text}",),
     "errand_order_to_contact": (
         "{who.name} should get {spoken(line)} from the Shop at the address saved in Phone; use {lower(payment)} to pay",
     ),

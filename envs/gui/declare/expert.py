@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..commands import VERBS, drag, long_press, parse, tap
 from ..goals import Goal, State, spoken
 from ..ui import HEIGHT, LEAST_VISIBLE, WIDTH, Node, Page, Screen
-from .aims import Wanted, distance
+from .aims import Wanted, apart, distance
 from .effects import Index
 from .interpreter import Program
 from .operations import Button
@@ -49,6 +49,8 @@ class ScriptedExpert:
             return tap(0.5, 0.02)
         if phone.dialog is not None and phone.dialog.interrupt:
             return self._tap(phone.nodes, lambda node: node.text == phone.dialog.buttons[0][0]) or "back"  # type: ignore[union-attr]
+        if phone.dialog is None and phone.stack and phone.stack[-1].failed:
+            return self._tap(phone.nodes, lambda node: node.role == "button" and node.look != "bar") or "back"
         if self.goal.look is not None and self.goal.look not in phone.seen:
             return self.travel(self._way_to(*self.goal.look), self.goal.look) or "back"
         plan = self._plan()
@@ -118,7 +120,11 @@ class ScriptedExpert:
         if ends is None:
             return "back"
         if all(_seen(node, page) for node in ends):
+            if any(self._covered(node) for node in ends):
+                return "swipe up"
             return drag(*_centre(ends[0]), *_centre(ends[1]))
+        if isinstance(dict(hop.rows)[ONTO], int) and (nearest := self._nearest(*ends)) is not None:
+            return drag(*_centre(ends[0]), *_centre(nearest))
         lowest = max(ends, key=lambda node: node.y0)
         return "swipe up" if not _seen(lowest, page) and lowest.y1 > page.bottom else "swipe down"
 
@@ -133,6 +139,13 @@ class ScriptedExpert:
             return False
         near = max(node.y1 for node in ends) - min(node.y0 for node in ends) < NEAR * (page.bottom - page.top)
         return near or any(all(_seen(n, page, scroll) for n in ends) for scroll in (0.0, page.longest_scroll))
+
+    def _nearest(self, node: Node, to: Node) -> Node | None:
+        """Of the numbers in sight that an element in sight can be dropped on, one nearer to a number out of sight."""
+        seen = [one for one in self.phone.nodes if isinstance(one.target, int)]
+        best = min(seen, key=lambda one: abs(one.y0 - to.y0), default=None)
+        nearer = best is not None and abs(best.y0 - to.y0) < abs(node.y0 - to.y0) - (node.y1 - node.y0)
+        return best if nearer and any(one is node for one in self.phone.nodes) else None
 
     def _fill(self, hop: Hop) -> str | None:
         view = self.index.programs[hop.site.app].views[hop.site.view]
@@ -168,9 +181,9 @@ class ScriptedExpert:
                 copy = Screen(screen.app, screen.view, screen.arg, drafts=drafts)
                 env = {**node.on_tap.env, "screen": copy, "state": dict(self.phone.state), "device": Rehearsal([copy])}
                 node.on_tap.site.step(env)
-                apart = 0 if drafts[name] == value else abs(int(drafts[name]) - value) if isinstance(value, int) else 1
-                if best is None or apart < best:
-                    best, found = apart, node
+                left = abs(int(drafts[name]) - value) if isinstance(value, int) else apart(drafts[name], value)
+                if best is None or left < best:
+                    best, found = left, node
         return self._find(lambda node: node is found) if found is not None else "back"
 
     def _answer(self, plan: Plan | None) -> str:
@@ -205,12 +218,16 @@ class ScriptedExpert:
         focused = [node for node in page.column if node.focused]
         return any(node.y0 < page.top + 0.5 if up else node.y1 > page.bottom - 4.5 for node in focused)
 
-    @staticmethod
-    def _tap(nodes: list[Node], is_it: Any, gesture: Any = tap) -> str | None:
+    def _tap(self, nodes: list[Node], is_it: Any, gesture: Any = tap) -> str | None:
         for node in nodes:
             if (node.on_tap is not None or gesture is long_press) and is_it(node):
-                return str(gesture(*_centre(node)))
+                return "swipe up" if self._covered(node) else str(gesture(*_centre(node)))
         return None
+
+    def _covered(self, node: Node) -> bool:
+        """Whether a notification lies over the middle of an element."""
+        x, y = _centre(node)
+        return self.phone.dialog is None and any(one.holds(x * WIDTH, y * HEIGHT) for one in self.phone.over)
 
 
 def _handler(node: Node, site: Site) -> Any:

@@ -178,7 +178,8 @@ TABLES = {
     name: getattr(words, name)
     for name in ("FIRST", "LAST", "STREETS", "CITIES", "NETWORKS", "GADGETS",
                  "SONGS", "BANDS", "RECORDS", "VENUES", "DOCUMENTS",
-                 "RIVERS", "ANIMALS", "HABITATS", "POSTS", "CUISINES")
+                 "RIVERS", "ANIMALS", "HABITATS", "POSTS", "CUISINES",
+                 "TOPICS", "OCCASIONS", "VENUE_NAMES", "GREETINGS", "CLAUSES")
 }  # fmt: skip
 """Word tables, which what is drawn may be drawn from."""
 
