@@ -103,7 +103,7 @@ TEXTS: dict[str, str] = {
     "Restore to inbox": "In den Eingang zurueck", "Delete for ever": "Endgueltig loeschen",
     "The mail is lost.": "Die Mail geht verloren.", "Body": "Inhalt",
     "Enter one address in To": "Eine Adresse in An eingeben", "Enter a subject": "Betreff eingeben",
-    "{'Forward' if old != None else 'New mail'}": "{'Weiterleiten' if old != None else 'Neue Mail'}",
+    "Fwd: {one.subject}": "WG: {one.subject}", "New mail": "Neue Mail",
     "Subject": "Betreff", "Calendar": "Kalender", "Invitations": "Einladungen", "New event": "Neuer Termin",
     "This week": "Diese Woche", "Next week": "Naechste Woche",
     "{'bell' if one.reminder != 'None' else 'calendar'}": "{'bell' if one.reminder != 'None' else 'calendar'}",

@@ -100,7 +100,7 @@ TEXTS: dict[str, str] = {
     "Restore to inbox": "Devolver a la entrada", "Delete for ever": "Borrar para siempre",
     "The mail is lost.": "El correo se pierde.", "Body": "Cuerpo",
     "Enter one address in To": "Escribe una direccion en Para", "Enter a subject": "Escribe un asunto",
-    "{'Forward' if old != None else 'New mail'}": "{'Reenviar' if old != None else 'Correo nuevo'}",
+    "Fwd: {one.subject}": "RV: {one.subject}", "New mail": "Correo nuevo",
     "Subject": "Asunto", "Calendar": "Calendario", "Invitations": "Invitaciones", "New event": "Cita nueva",
     "This week": "Esta semana", "Next week": "Semana proxima",
     "{'bell' if one.reminder != 'None' else 'calendar'}": "{'bell' if one.reminder != 'None' else 'calendar'}",
