@@ -11,6 +11,7 @@ import pytest
 from tiltyard.envs.gui import words
 from tiltyard.envs.gui.apps import CONTACTS, SETTINGS, SHOP, calendar, clock, mail, messages, notes
 from tiltyard.envs.gui.apps.dates import DATES
+from tiltyard.envs.gui.apps.declared import tasks as declared_tasks
 from tiltyard.envs.gui.apps.errands_talk import ERRANDS
 from tiltyard.envs.gui.apps.questions import QUESTIONS
 from tiltyard.envs.gui.apps.talk import TALK
@@ -58,6 +59,7 @@ def test_there_are_many_templates_of_every_sort() -> None:
     assert len(across) >= 8
     assert all(len(one.apps) > 1 for one in across)
     assert all(one.look for one in tasks if one.answer)
+    assert {one.name for one in tasks} <= {one.name for _, one in declared_tasks()}, "Phone-v1 has them all"
     for key in KEYS:
         assert sum(one.name.startswith(key) for one in tasks) >= 10, key
 
