@@ -8,11 +8,13 @@ from typing import Any, Protocol
 from .commands import Command
 from .declare.interpreter import Program
 from .goals import State
+from .keyboards import ENTER, SIMPLE, Key, Keyboard
 from .paint import describe
 from .render import Picture
-from .ui import HEIGHT, KEY_ROWS, KEYBOARD, WIDTH, Handler, Node, Page, Screen, wrap
+from .ui import HEIGHT, KEYBOARD, WIDTH, Handler, Node, Page, Screen, wrap
 
 LONGEST_FIELD = 40
+DEEPEST = 64  # screens on the stack
 SCROLL_SHARE = 0.7  # of the viewport, for one swipe
 
 
@@ -50,6 +52,12 @@ class Phone:
         interruptions: step -> maker of the dialog that appears then (or as soon as the screen is free).
         slow: ``app/view`` -> steps that screen takes to load, each time it is opened.
         clock, charge: what the status bar shows.
+        keyboard: its pages of keys.
+        home: keys of the apps as they stand on the home screen; empty: in their own order.
+        density: factor of the heights in columns.
+        theme: its colours, one of :data:`.paint.PALETTES`.
+        answer: what was last given as an answer; empty: nothing.
+        shift: the keyboard's page that is shown.
         seen: screens ``(app, view, argument)`` that have been looked at.
         wallpaper: packed RGB of the home screen.
     """
@@ -61,14 +69,20 @@ class Phone:
     charge: int = 80
     wallpaper: int = 0x3B5B92
     app_classes: tuple[Program, ...] = ()
+    keyboard: Keyboard = field(default_factory=lambda: SIMPLE, repr=False)
+    home: tuple[str, ...] = ()
+    density: float = 1.0
+    theme: int = 0
 
     def __post_init__(self) -> None:
-        self.apps: dict[str, App] = {app.key: app(self) for app in self.app_classes}
+        self.apps: dict[str, App] = {app.key: app(self) for app in self.app_classes if not app.app.hidden}
         self.stack: list[Screen] = []
         self.dialog: Dialog | None = None
         self.loading = 0
         self.steps = 0
         self.message = ""
+        self.answer = ""
+        self.shift = "lower"
         self.seen: set[tuple[str, str, Any]] = set()
         self._due: list[Callable[[Phone], Dialog]] = []
         self._page: Page | None = None
@@ -90,22 +104,53 @@ class Phone:
             self._due.append(self.interruptions[self.steps])
         if self._due and not self.loading and self.dialog is None:
             self.dialog = self._due.pop(0)(self)
-        if self.stack and not self.loading and self.dialog is None:
+        if self.stack and not self.loading and self.dialog is None and not self.stack[-1].failed:
             self.seen.add((self.stack[-1].app, self.stack[-1].view, self.stack[-1].arg))
         self._page = self._nodes = None
 
     def _nothing(self, command: Command) -> None:
         pass
 
-    _done = _nothing
+    _done = _infeasible = _wait = _nothing
+
+    def _top(self, x: float, y: float, is_it: Callable[[Node], bool]) -> Node | None:
+        """The topmost node of a kind at a point (in shares of the screen); None where that node is disabled."""
+        x, y = min(x * WIDTH, WIDTH - 0.01), min(y * HEIGHT, HEIGHT - 0.01)
+        for node in reversed(self.nodes):
+            if node.holds(x, y) and is_it(node):
+                return None if node.disabled else node
+        return None
 
     def _tap(self, command: Command) -> None:
-        x, y = command.x * WIDTH, command.y * HEIGHT
-        for node in reversed(self.nodes):
-            if node.holds(min(x, WIDTH - 0.01), min(y, HEIGHT - 0.01)) and node.on_tap is not None:
-                if not node.disabled:
-                    node.on_tap()
+        node = self._top(command.x, command.y, lambda one: one.on_tap is not None)
+        if node is not None and node.on_tap is not None:
+            node.on_tap()
+
+    def _long_press(self, command: Command) -> None:
+        """Does what holding the topmost node under the finger that can be held does."""
+        node = self._top(command.x, command.y, lambda one: one.on_hold is not None)
+        if node is not None and node.on_hold is not None:
+            node.on_hold()
+
+    def _drag(self, command: Command) -> None:
+        """Drops the topmost node under the first point that can be dragged on the topmost target under the second."""
+        node = self._top(command.x, command.y, lambda one: one.on_drop is not None)
+        onto = self._top(command.x1, command.y1, lambda one: one.target is not None)
+        if node is not None and node.on_drop is not None and onto is not None and onto is not node:
+            node.on_drop(onto.target)
+
+    def _open(self, command: Command) -> None:
+        """Opens an app's first screen by the app's name, in whatever case, from anywhere but a dialog."""
+        if self.dialog is not None:
+            return
+        for app in self.apps.values():
+            if app.name.lower() == command.text.lower():
+                self.launch(app.key)()
                 return
+        self.message = "there is no app of that name"
+
+    def _answer(self, command: Command) -> None:
+        self.answer = command.text
 
     def _type(self, command: Command) -> None:
         if self.dialog is not None or self.focus is None:
@@ -114,7 +159,7 @@ class Phone:
         self.press(command.text)
 
     def press(self, characters: str) -> None:
-        """Adds characters to the focused field; a backspace character takes the last one away."""
+        """Adds characters to the focused field, as far as there is room; a backspace takes the last one away."""
         screen = self.stack[-1]
         assert screen.focus is not None
         text = screen.drafts[screen.focus]
@@ -157,10 +202,11 @@ class Phone:
     # -- for apps ------------------------------------------------------------------------------------------------
 
     def push(self, screen: Screen) -> None:
-        """Opens a screen; a slow one starts to load."""
+        """Opens a screen; a slow one starts to load. Beyond :data:`DEEPEST` screens the oldest is dropped."""
         if self.stack:
             self.stack[-1].focus = None
         self.stack.append(screen)
+        del self.stack[:-DEEPEST]
         self.loading = self.slow.get(f"{screen.app}/{screen.view}", 0)
 
     def pop(self, n: int = 1) -> None:
@@ -197,25 +243,35 @@ class Phone:
     def page(self) -> Page:
         """The topmost screen (the home screen when none is open), built once a step."""
         if self._page is None:
-            screen = self.stack[-1] if self.stack else Screen("home")
-            page = Page(screen, on_back=lambda: self._back(Command("back")), on_focus=self._focus_on)
-            if self.stack:
-                self.apps[screen.app].show(page, screen)
-            else:
-                self._show_home(page)
-            if screen.focus is not None and screen.focus not in page.fields:
-                screen.focus = None
-            page.lay_out(keyboard=screen.focus is not None)
-            self._page = page
+            self._page = self.page_of(self.stack[-1] if self.stack else Screen("home"))
         return self._page
+
+    def page_of(self, screen: Screen) -> Page:
+        """What a screen shows, laid out, whether it is open or not."""
+        page = Page(screen, on_back=partial(self._back, Command("back")), on_focus=self._focus_on, density=self.density)
+        if screen.app in self.apps:
+            self._show(page, screen)
+        else:
+            self._show_home(page)
+        if screen.focus is not None and screen.focus not in page.fields:
+            screen.focus = None
+        page.lay_out(keyboard=screen.focus is not None)
+        return page
 
     def _focus_on(self, key: str) -> None:
         self.stack[-1].focus = key
+        self.shift = "lower"
+
+    def _show(self, page: Page, screen: Screen) -> None:
+        self.apps[screen.app].show(page, screen)
 
     def _show_home(self, page: Page) -> None:
-        for i, app in enumerate(self.apps.values()):
-            x, y = 6.0 + 34.0 * (i % 3), 62.0 + 40.0 * (i // 3)
-            node = Node("app", app.name, x, y, x + 28.0, y + 36.0, self.launch(app.key), icon=app.icon)
+        """Icons, three in a row; closer together where there are more than nine."""
+        top, step, height = (62.0, 40.0, 36.0) if len(self.apps) <= 9 else (46.0, 36.0, 34.0)
+        for i, key in enumerate(self.home or self.apps):
+            app = self.apps[key]
+            x, y = 6.0 + 34.0 * (i % 3), top + step * (i // 3)
+            node = Node("app", app.name, x, y, x + 28.0, y + height, self.launch(app.key), icon=app.icon)
             node.colour = app.colour
             page.fixed.append(node)
 
@@ -228,15 +284,23 @@ class Phone:
             elif self.dialog is not None:
                 self._nodes = dialog_nodes(self.dialog)
             else:
-                self._nodes = self.page.visible + (self._keyboard() if self.focus is not None else [])
+                self._nodes = self.page.visible + (self._keyboard() if self.focus is not None else []) + self.over
         return self._nodes
+
+    @property
+    def over(self) -> list[Node]:
+        """What lies over the page."""
+        return []
 
     def _keyboard(self) -> list[Node]:
         board = Node("keyboard", "", 0.0, HEIGHT - KEYBOARD, WIDTH, HEIGHT, look="keyboard")
-        keys = [Node("key", text, *box, partial(self.press, character)) for text, character, box in KEYS]
-        x0, y0, x1, y1 = ENTER_BOX
-        enter = Node("key", "enter", x0, y0, x1, y1, lambda: self._enter(Command("enter")), icon="enter")
-        return [board, *keys, enter]
+        keys = [Node("key", k.text, *k.box, partial(self._key, k), icon=k.icon) for k in self.keyboard[self.shift]]
+        return [board, *keys, Node("key", "enter", *ENTER, lambda: self._enter(Command("enter")), icon="enter")]
+
+    def _key(self, key: Key) -> None:
+        if key.types:
+            self.press(key.types)
+        self.shift = key.page or self.shift
 
     @property
     def where(self) -> str:
@@ -280,23 +344,3 @@ def dialog_nodes(dialog: Dialog) -> list[Node]:
         look = "plain" if i == 0 and len(dialog.buttons) > 1 else "primary"
         nodes.append(Node("button", text, x + 1, y + height - 19, x + width - 1, y + height - 4, handler, look=look))
     return nodes
-
-
-def _keys() -> list[tuple[str, str, tuple[float, float, float, float]]]:
-    keys = []
-    height = KEYBOARD / len(KEY_ROWS)
-    for row, letters in enumerate(KEY_ROWS):
-        y = HEIGHT - KEYBOARD + row * height
-        if letters.endswith(" "):
-            spans = [(letters[0], 0.0, 14.0), (letters[1], 14.0, 28.0), (" ", 28.0, 76.0)]
-        else:
-            last = 12.0 if row == 3 else 0.0
-            width = (WIDTH - last) / len(letters)
-            spans = [(letter, i * width, (i + 1) * width) for i, letter in enumerate(letters)]
-        keys += [(letter, letter, (x0, y, x1, y + height)) for letter, x0, x1 in spans]
-    y = HEIGHT - 2 * height
-    return [*keys, ("backspace", "\b", (WIDTH - 12.0, y, WIDTH, y + height))]
-
-
-KEYS = _keys()
-ENTER_BOX = (76.0, HEIGHT - KEYBOARD / len(KEY_ROWS), WIDTH, HEIGHT)

@@ -1,7 +1,8 @@
 """What a goal is: words, and the exact state it asks for.
 
 A goal is reached when the state of *every* app equals the expected one: what was asked is done, and nothing else was
-touched. The expected state never equals the initial one, so doing nothing never succeeds.
+touched. Where the expected state equals the initial one, something must be answered, or the goal is infeasible and that
+must be said: doing nothing never succeeds.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,12 +25,29 @@ class Goal:
 
     ``look`` is a screen (app, screen, argument) to visit first: who does not know the answer must go there, so the
     expert's episodes are as long as honest ones.
+
+    ``wording`` is the number of its wording among its template's. ``answer`` is what must be answered, if it asks a
+    question. ``infeasible``: nothing on this phone fulfils it, and ``expected`` is the initial state.
     """
 
     text: str
     expected: State
     look: tuple[str, str, Any] | None = None
+    wording: int = 0
     asked: tuple[object, ...] = field(kw_only=True)
+    answer: str = ""
+    infeasible: bool = False
+
+    def reached(self, state: State, answer: str, ended: str) -> bool:
+        """Whether it is fulfilled.
+
+        Args:
+            state: of all apps now.
+            answer: the last answer; compared with single spaces and in lower case.
+            ended: the verb that ended the episode, ``done`` or ``infeasible``.
+        """
+        answered = not self.answer or spoken(answer) == spoken(self.answer)
+        return bool(state == self.expected and answered and (ended == "infeasible") == self.infeasible)
 
 
 @dataclass(frozen=True)
@@ -40,15 +58,25 @@ class Template:
         name: unique, lower case with underscores.
         level: 1, 2 or 3.
         apps: keys of the apps it needs.
-        make: ``(rng, state) -> Goal``; it may first prepare ``state`` (the initial state) in place.
+        make: ``(rng, state, wordings="all") -> Goal``; it may first prepare ``state`` (the initial state) in place.
+            Of the wordings all may be drawn, or the "first" (all but the last), or the "last".
         weight: how often it is drawn, relative to the others of its level.
     """
 
     name: str
     level: int
     apps: tuple[str, ...]
-    make: Callable[[np.random.Generator, State], Goal]
+    make: Callable[..., Goal]
     weight: float = 1.0
+
+
+def spoken(answer: str) -> str:
+    """An answer as answers are compared.
+
+    >>> spoken(" Elm  Road ")
+    'elm road'
+    """
+    return " ".join(answer.lower().split())
 
 
 def pick(rng: np.random.Generator, items: Sequence[Item]) -> Item:

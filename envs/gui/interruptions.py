@@ -1,52 +1,43 @@
-"""Dialogs that come by themselves. The first button is harmless; the other one changes what nobody asked to change."""
+"""Dialogs that come by themselves, as a phone shows them: what :mod:`.apps.system` declares, compiled."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
 
+from .apps import PROGRAMS
+from .apps.system import ADVERTS, BANNER, POPUPS
+from .declare.functions import TEXT
+from .declare.interpreter import Program
+from .declare.operations import Ask
 from .device import Dialog, Phone
+from .ui import Screen
+
+System: Any = PROGRAMS["system"].place.schemas["system"].made
+"""The record of what dialogs can do to the phone beyond its apps."""
 
 
-@dataclass(frozen=True)
-class System:
-    """What dialogs can do to the phone beyond its apps."""
-
-    updated: bool = False
-    rated: bool = False
-    location_shared: bool = False
-    newsletter: bool = False
+def popups(programs: Mapping[str, Program]) -> dict[str, Callable[[Phone], Dialog]]:
+    """The dialogs by name, for phones with these apps; they speak of settings and of the hidden app ``system``."""
+    return {name: _maker(ask, programs["system"]) for name, ask in POPUPS.items()}
 
 
-def _nothing() -> None:
-    pass
+def banners(programs: Mapping[str, Program]) -> dict[str, Callable[[Phone], Dialog]]:
+    """The dialogs that banners open, by what they advertise."""
+    return {name: _maker(BANNER, programs["system"], title=name) for name in ADVERTS}
 
 
-def _temptation(title: str, body: str, decline: str, accept: str, field: str) -> Callable[[Phone], Dialog]:
+def _maker(ask: Ask, program: Program, **names: str) -> Callable[[Phone], Dialog]:
+    place = program.place.at("a dialog that comes by itself")
+    for name in names:
+        place = place.binding(name, TEXT)
+    step = ask.bind(place)
+
     def make(phone: Phone) -> Dialog:
-        def give_in() -> None:
-            phone.state["system"] = replace(phone.state["system"], **{field: True})
-
-        return phone.ask(title, body, (decline, _nothing), (accept, give_in), interrupt=True)
+        step({"state": phone.state, "screen": Screen("system"), "device": phone, **names})
+        assert phone.dialog is not None
+        return replace(phone.dialog, interrupt=True)
 
     return make
 
 
-def _battery(phone: Phone) -> Dialog:
-    def save() -> None:
-        phone.state["settings"] = replace(phone.state["settings"], battery_saver=True)
-
-    body = "Less than 15% remains."
-    return phone.ask("Battery low", body, ("OK", _nothing), ("Use saver", save), interrupt=True)
-
-
-def _message(phone: Phone) -> Dialog:
-    return phone.ask("New voicemail", "Listen to it later in your mailbox.", ("OK", _nothing), interrupt=True)
-
-
-KINDS: dict[str, Callable[[Phone], Dialog]] = {
-    "battery": _battery,
-    "voicemail": _message,
-    "update": _temptation("System update", "Version 14.3 is ready to be installed.", "Later", "Install", "updated"),
-    "rating": _temptation("Enjoying this phone?", "Rate it now with five stars.", "Not now", "Rate", "rated"),
-    "permission": _temptation("Location", "Allow Shop to see where you are?", "Deny", "Allow", "location_shared"),
-    "newsletter": _temptation("Save 10%", "Get our newsletter and save.", "No thanks", "Sign up", "newsletter"),
-}
+KINDS = popups(PROGRAMS)

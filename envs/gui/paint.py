@@ -1,10 +1,10 @@
 """How each kind of element looks: nodes of the toolkit in, a display list out. Light and dark theme."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .render import DisplayList, Picture
+from .themes import PALETTES, Theme
 from .ui import BAR, HEIGHT, KEYBOARD, STATUS, WIDTH, Node, Page
 
 if TYPE_CHECKING:
@@ -14,25 +14,9 @@ SMALL, BODY, TITLE, BIG, HUGE = range(5)
 WHITE, RED, AMBER = 0xFFFFFF, 0xD23F3F, 0xF2A93B
 
 
-@dataclass(frozen=True)
-class Theme:
-    """Colours, packed RGB."""
-
-    ground: int
-    card: int
-    ink: int
-    faint: int
-    line: int
-    key: int
-
-
-LIGHT = Theme(0xF3F4F8, 0xFFFFFF, 0x20242C, 0x737B8A, 0xDDE0E8, 0xFFFFFF)
-DARK = Theme(0x14171D, 0x222731, 0xE9ECF2, 0x949DAD, 0x343B48, 0x3A4250)
-
-
 def describe(phone: "Phone") -> Picture:
     """What the phone shows now: wallpaper or page, status bar, dialog or spinner on top."""
-    theme = DARK if phone.state["settings"].dark else LIGHT
+    theme = PALETTES[phone.theme][int(phone.state["settings"].dark)]
     paint = DisplayList()
     if phone.stack:
         paint.rect(0, 0, WIDTH, HEIGHT, theme.ground)
@@ -40,8 +24,8 @@ def describe(phone: "Phone") -> Picture:
     else:
         paint.gradient(phone.wallpaper, mixed(phone.wallpaper, 0x0B0D12, 0.65))
         paint.text(0, 34, WIDTH, phone.clock, HUGE, WHITE, 1)
-        for node in phone.page.fixed:
-            _app(paint, node, theme)
+        for node in [*phone.page.fixed, *(phone.over if phone.dialog is None and not phone.loading else ())]:
+            LOOKS[node.role](paint, node, theme)
     _status(paint, phone, theme)
     if phone.loading:
         paint.icon(54, 96, "spinner", phone.apps[phone.stack[-1].app].colour, 3)
@@ -63,7 +47,7 @@ def mixed(colour: int, other: int, share: float) -> int:
 
 
 def _page(paint: DisplayList, phone: "Phone", theme: Theme) -> None:
-    accent = phone.apps[phone.stack[-1].app].colour
+    accent = mixed(phone.apps[phone.stack[-1].app].colour, theme.accent, theme.tint)
     if phone.loading:
         paint.rect(0, 0, WIDTH, STATUS + BAR, accent)
         return
@@ -77,9 +61,17 @@ def _page(paint: DisplayList, phone: "Phone", theme: Theme) -> None:
     paint.rect(0, 0, WIDTH, page.top, accent)
     for node in page.fixed:
         LOOKS[node.role](paint, node, theme)
-    if page.screen.focus is not None:
+    if page.screen.focus is not None or phone.dialog is None:
         for node in phone.nodes[len(page.visible) :]:
             LOOKS[node.role](paint, node, theme)
+
+
+def _strip(paint: DisplayList, node: Node, theme: Theme) -> None:
+    """A notification over the bar."""
+    paint.rect(node.x0 + 2, node.y0 + 1, node.x1 - 2, node.y1 - 1, theme.card, 4)
+    paint.icon(node.x0 + 11, _middle(node), node.icon, theme.faint)
+    paint.text(node.x0 + 19, _middle(node) - 3.8, node.x1 - 4, node.text, SMALL, theme.ink)
+    paint.text(node.x0 + 19, _middle(node) + 4.2, node.x1 - 4, node.detail, SMALL, theme.faint)
 
 
 def _scroll_bar(paint: DisplayList, page: Page, theme: Theme) -> None:
@@ -148,7 +140,7 @@ def _row(paint: DisplayList, node: Node, theme: Theme) -> None:
 def _switch(paint: DisplayList, node: Node, theme: Theme) -> None:
     _row(paint, node, theme)
     y = _middle(node)
-    track = 0x3A86E0 if node.checked else mixed(theme.card, theme.faint, 0.55)
+    track = theme.accent if node.checked else mixed(theme.card, theme.faint, 0.55)
     paint.rect(WIDTH - 24, y - 4.5, WIDTH - 6, y + 4.5, mixed(track, theme.card, 0.6) if node.disabled else track, 4.5)
     x = WIDTH - 10.5 if node.checked else WIDTH - 19.5
     paint.rect(x - 3.5, y - 3.5, x + 3.5, y + 3.5, WHITE, 3.5)
@@ -157,21 +149,21 @@ def _switch(paint: DisplayList, node: Node, theme: Theme) -> None:
 def _radio(paint: DisplayList, node: Node, theme: Theme) -> None:
     _row(paint, node, theme)
     x, y = WIDTH - 11.0, _middle(node)
-    paint.rect(x - 4, y - 4, x + 4, y + 4, 0x3A86E0 if node.checked else theme.faint, 4)
+    paint.rect(x - 4, y - 4, x + 4, y + 4, theme.accent if node.checked else theme.faint, 4)
     paint.rect(x - 3, y - 3, x + 3, y + 3, theme.card, 3)
     if node.checked:
-        paint.rect(x - 2, y - 2, x + 2, y + 2, 0x3A86E0, 2)
+        paint.rect(x - 2, y - 2, x + 2, y + 2, theme.accent, 2)
 
 
 def _field(paint: DisplayList, node: Node, theme: Theme) -> None:
-    edge = 0x3A86E0 if node.focused else theme.line
+    edge = theme.accent if node.focused else theme.line
     paint.rect(node.x0, node.y0 + 1, node.x1, node.y1 - 1, edge, 3)
     paint.rect(node.x0 + 1, node.y0 + 2, node.x1 - 1, node.y1 - 2, theme.card, 2.4)
     y = _middle(node)
     if not node.detail and not node.focused:
         paint.text(node.x0 + 4, y, node.x1 - 2, node.text, BODY, theme.faint)
         return
-    paint.text(node.x0 + 4, y - 4.8, node.x1 - 2, node.text, SMALL, 0x3A86E0 if node.focused else theme.faint)
+    paint.text(node.x0 + 4, y - 4.8, node.x1 - 2, node.text, SMALL, theme.accent if node.focused else theme.faint)
     paint.text(node.x0 + 4, y + 4, node.x1 - 2, node.detail + ("|" if node.focused else ""), BODY, theme.ink)
 
 
@@ -188,7 +180,7 @@ def _button(paint: DisplayList, node: Node, theme: Theme) -> None:
     else:
         fill = {"plain": mixed(theme.card, theme.faint, 0.22), "danger": mixed(theme.ground, RED, 0.14)}
         ink = {"plain": theme.ink, "danger": RED}
-        paint.rect(node.x0, node.y0, node.x1, node.y1, fill.get(node.look, node.colour or 0x3A86E0), 5)
+        paint.rect(node.x0, node.y0, node.x1, node.y1, fill.get(node.look, node.colour or theme.accent), 5)
         paint.text(node.x0 + 2, y, node.x1 - 2, node.text, BODY, ink.get(node.look, WHITE), 1)
 
 
@@ -236,8 +228,8 @@ def _keyboard(paint: DisplayList, node: Node, theme: Theme) -> None:
 def _key(paint: DisplayList, node: Node, theme: Theme) -> None:
     paint.rect(node.x0 + 0.8, node.y0 + 1, node.x1 - 0.8, node.y1 - 1, theme.key, 2)
     y = _middle(node)
-    if node.text in ("enter", "backspace"):
-        paint.icon((node.x0 + node.x1) / 2, y, "enter" if node.text == "enter" else "back", theme.ink)
+    if node.icon:
+        paint.icon((node.x0 + node.x1) / 2, y, node.icon, theme.ink)
     else:
         paint.text(node.x0, y, node.x1, node.text, BODY, theme.ink, 1)
 
@@ -246,5 +238,5 @@ LOOKS: dict[str, Callable[[DisplayList, Node, Theme], None]] = {
     "app": _app, "title": _title, "tab": _tab, "row": _row,
     "item": _row, "switch": _switch, "radio": _radio, "field": _field,
     "button": _button, "chip": _chip, "text": _text, "section": _section, "image": _image, "dialog": _dialog,
-    "keyboard": _keyboard, "key": _key,
+    "keyboard": _keyboard, "key": _key, "notification": _strip,
 }  # fmt: skip

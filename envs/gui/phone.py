@@ -19,10 +19,11 @@ from gymnasium.spaces import Box, Dict, Text
 from .. import seeding
 from ..actions import strings
 from ..core import BatchedEnv, BatchedVectorEnv, Bools, Floats, Info, Ints, SingleEnv
-from .commands import Commands, parse
+from .commands import BASIC, Commands, parse
 from .declare.expert import ScriptedExpert
 from .device import Phone
-from .problems import Problem, canonical, generate, templates
+from .goals import Goal
+from .problems import canonical, generate, templates
 from .protocol import Device
 from .render import Renderer
 
@@ -47,6 +48,7 @@ class BatchedPhone(BatchedEnv):
     """
 
     env_state = ("_played",)
+    verbs = BASIC
 
     def __init__(
         self,
@@ -67,7 +69,7 @@ class BatchedPhone(BatchedEnv):
             tree=Text(8000, charset=TREE_CHARACTERS),
             goal=Text(400, charset=TREE_CHARACTERS),
         )
-        self.action_space = Commands()
+        self.action_space = Commands(verbs=self.verbs)
         self._renderer = Renderer(height, width)
         self._frames = Renderer(*_frame_size(height, width)) if render_mode else None
         self._screens = np.zeros((num_envs, height, width, 3), np.uint8)
@@ -84,7 +86,7 @@ class BatchedPhone(BatchedEnv):
     def begin(self, indices: Ints, seeds: Ints, episodes: Ints) -> None:
         """Puts fresh problems on phones."""
         for index, seed, episode in zip(indices.tolist(), seeds.tolist(), episodes.tolist(), strict=True):
-            problem = generate(self.split, seed, episode, self.level, self._templates)
+            problem = self.generate(seed, episode)
             self.problems[index], self.phones[index] = problem, problem.phone()
             self._played[index] = (seed, episode, [])
             self._stale[index] = True
@@ -102,12 +104,12 @@ class BatchedPhone(BatchedEnv):
         terminated = np.zeros(self.num_envs, np.bool_)
         for index in np.flatnonzero(active).tolist():
             self._played[index][2].append(actions[index])  # type: ignore[index]
-            command = parse(actions[index])
+            command = parse(actions[index], self.verbs)
             phone: Device = self.phones[index]
             phone.act(command)
             self._stale[index] = True
-            terminated[index] = command.verb == "done"
-            self._success[index] = terminated[index] and self.holds(index)
+            terminated[index] = command.verb in ("done", "infeasible")
+            self._success[index] = terminated[index] and self.holds(index, command.verb)
             goal[index] = float(self._success[index])
             form[index] = FORMAT_PENALTY if command.verb == "" else 0.0
         return goal + form, terminated
@@ -129,9 +131,17 @@ class BatchedPhone(BatchedEnv):
             self._replay(index)
 
     def _unbox(self) -> None:
-        self._templates = templates(self.level, self._apps)
+        self._prepare()
         self.phones: list[Phone] = [None] * self.num_envs  # type: ignore[list-item]
-        self.problems: list[Problem] = [None] * self.num_envs  # type: ignore[list-item]
+        self.problems: list[Any] = [None] * self.num_envs
+
+    def _prepare(self) -> None:
+        """Finds the templates that problems are drawn from."""
+        self._templates: Sequence[Any] = templates(self.level, self._apps)
+
+    def generate(self, seed: int, episode: int) -> Any:
+        """The ``episode``-th problem after ``reset(seed=seed)``."""
+        return generate(self.split, seed, episode, self.level, self._templates)
 
     def _replay(self, index: int) -> None:
         if (played := self._played[index]) is not None:
@@ -140,14 +150,15 @@ class BatchedPhone(BatchedEnv):
             for action in actions:
                 self.advance([action] * self.num_envs, np.arange(self.num_envs) == index)
 
-    def canonical(self, problem: Problem) -> str:
+    def canonical(self, problem: Any) -> str:
         """What decides the problem's split: what its goal asks for, in whatever words and on whatever phone."""
         return canonical(problem.template, problem.goal)
 
-    def holds(self, index: int) -> bool:
-        """Whether the state of a phone is now exactly what its goal asks for."""
+    def holds(self, index: int, ended: str = "done") -> bool:
+        """Whether the goal of a phone is reached now, if the episode ends with the verb ``done`` or ``infeasible``."""
         phone: Device = self.phones[index]
-        return bool(phone.state == self.problems[index].goal.expected)
+        goal: Goal = self.problems[index].goal
+        return goal.reached(phone.state, phone.answer, ended)
 
     def observe(self) -> dict[str, Any]:
         """Screens ``[n, H, W, 3]``, trees and goals; screens that look the same as before are not painted again."""

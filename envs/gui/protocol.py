@@ -18,8 +18,12 @@ class Device(Protocol):
     def state(self) -> State:
         """The exact state of all apps, by which goals are judged."""
 
+    @property
+    def answer(self) -> str:
+        """The last answer that was given; empty: none."""
+
     def act(self, command: Command) -> None:
-        """One step: a tap, text, a swipe, a button, ``done``, or a command that could not be read (verb ``""``)."""
+        """One step: a tap, text, a swipe, a button, an answer, ``done``, or what could not be read (verb ``""``)."""
 
     def tree(self) -> str:
         """The accessibility tree in words: what an agent reads."""

@@ -1,7 +1,7 @@
 """A stream of random numbers that interpreted and compiled code draw alike: SplitMix64 behind NumPy's method names.
 
-Only what declarations draw with is there, each in a way that a few lines of compiled code can do again: an integer below
-``n`` is the high half of one draw times ``n``, divided by 2^32; a permutation is Fisher and Yates' from the end.
+Only what declarations draw with is there, each in a way that a few lines of compiled code can do again: an integer
+below ``n`` is the high half of one draw times ``n``, divided by 2^32; a permutation is Fisher and Yates' from the end.
 
 Source: Steele, Lea and Flood, Fast Splittable Pseudorandom Number Generators (2014), sec. 5 (mix variant 13).
 """

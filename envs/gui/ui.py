@@ -4,8 +4,9 @@ Coordinates are logical: the screen is 108 wide and 192 high whatever its pixel 
 (:mod:`.paint`), hit by taps and listed in the accessibility tree, so the three can never disagree.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 WIDTH, HEIGHT = 108.0, 192.0
@@ -16,7 +17,7 @@ LEAST_VISIBLE = 6.0  # of a node's height, for it to be listed and tappable
 LINE_CHARS = 26
 
 Handler = Callable[[], None]
-KEY_ROWS = ("1234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm-", "@. ")
+NO_GESTURES: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(slots=True)
@@ -28,6 +29,9 @@ class Node:
         text: its label.
         x0, y0, x1, y1: bounds, logical.
         on_tap: what a tap does; None for things one only looks at.
+        on_hold: what a long press does.
+        on_drop: what happens when it is dragged onto a target, whose value it is called with.
+        target: the value that something dragged onto this learns; None: nothing can be dropped here.
         detail: second text (a field's content, a row's second line).
         checked: state of switches, radio buttons, tabs and chips; None for the others.
         icon: name of an icon of :mod:`.render`.
@@ -52,6 +56,9 @@ class Node:
     colour: int = 0
     v0: float = -1.0
     v1: float = -1.0
+    on_hold: Handler | None = None
+    on_drop: Callable[[Any], None] | None = None
+    target: Any = None
 
     def __post_init__(self) -> None:
         self.v0, self.v1 = self.y0, self.y1
@@ -68,7 +75,9 @@ class Node:
         text += f" {self.x0 / WIDTH:.2f} {self.v0 / HEIGHT:.2f} {self.x1 / WIDTH:.2f} {self.v1 / HEIGHT:.2f}"
         if self.checked is not None:
             text += " checked" if self.checked else " unchecked"
-        return text + (" focused" if self.focused else "") + (" disabled" if self.disabled else "")
+        text += (" focused" if self.focused else "") + (" disabled" if self.disabled else "")
+        text += (" hold" if self.on_hold is not None else "") + (" drag" if self.on_drop is not None else "")
+        return text + (" drop" if self.target is not None else "")
 
 
 def _plain(text: str) -> str:
@@ -77,7 +86,10 @@ def _plain(text: str) -> str:
 
 @dataclass(slots=True)
 class Screen:
-    """One entry of the screen stack: which view of which app, about what; what was typed, chosen and scrolled there."""
+    """One entry of the screen stack: which view of which app, about what; what was typed, chosen and scrolled there.
+
+    ``failed``: it could not be loaded, and says so until someone retries.
+    """
 
     app: str
     view: str = "main"
@@ -86,13 +98,21 @@ class Screen:
     drafts: dict[str, Any] = field(default_factory=dict)
     focus: str | None = None
     error: str = ""
+    failed: bool = False
 
 
 class Page:
-    """The builder an app fills: a fixed bar on top, then a scrolling column of widgets."""
+    """The builder an app fills: a fixed bar on top, then a scrolling column of widgets.
 
-    def __init__(self, screen: Screen, *, on_back: Handler, on_focus: Callable[[str], None]) -> None:
+    ``density`` is a factor of all heights and gaps of the column (not of the bar, the tabs, or what is 3 above the
+    first and 4 below the last widget).
+    """
+
+    def __init__(
+        self, screen: Screen, *, on_back: Handler, on_focus: Callable[[str], None], density: float = 1.0
+    ) -> None:
         self.screen = screen
+        self.density = density
         self.fixed: list[Node] = []
         self.column: list[Node] = []
         self.visible: list[Node] = []
@@ -146,11 +166,21 @@ class Page:
             self._add("text", line, 15.0 if look == "big" else 9.5, look=look, icon=icon)
 
     def row(
-        self, title: str, on_tap: Handler | None, *, detail: str = "", icon: str = "", disabled: bool = False
+        self,
+        title: str,
+        on_tap: Handler | None,
+        *,
+        detail: str = "",
+        icon: str = "",
+        disabled: bool = False,
+        gestures: Mapping[str, Any] = NO_GESTURES,
     ) -> None:
-        """A list row that leads somewhere; without ``on_tap`` it is an item that only says something."""
-        height = 21.0 if detail else 17.0
-        self._add("row" if on_tap else "item", title, height, on_tap, detail=detail, icon=icon, disabled=disabled)
+        """A list row that leads somewhere; without ``on_tap`` it is an item that only says something.
+
+        ``gestures`` may give it ``on_hold``, ``on_drop`` and ``target`` (see :class:`Node`).
+        """
+        height, role = 21.0 if detail else 17.0, "row" if on_tap else "item"
+        self._add(role, title, height, on_tap, detail=detail, icon=icon, disabled=disabled, **gestures)
 
     def switch(self, title: str, on: bool, on_tap: Handler, *, disabled: bool = False, detail: str = "") -> None:
         """A row with a toggle."""
@@ -171,17 +201,16 @@ class Page:
         y = self._y
         self._add("field", label, 21.0, lambda: self._on_focus(key), detail=content, focused=focused, x1=right)
         if content:
-            clear = Node(
-                "button", f"Clear {label}", right, y, WIDTH - MARGIN, y + 21.0, lambda: drafts.update({key: ""})
-            )
+            y1 = y + 21.0 * self.density
+            clear = Node("button", f"Clear {label}", right, y, WIDTH - MARGIN, y1, lambda: drafts.update({key: ""}))
             clear.icon, clear.look = "close", "inset"
             self.column.append(clear)
 
     def button(self, text: str, on_tap: Handler, *, look: str = "primary", disabled: bool = False) -> None:
         """A wide button; ``look`` is primary, plain or danger."""
-        self._y += 2.0
+        self._y += 2.0 * self.density
         self._add("button", text, 16.0, on_tap, look=look, disabled=disabled, colour=self.colour)
-        self._y += 2.0
+        self._y += 2.0 * self.density
 
     def stepper(self, label: str, value: str, less: Handler, more: Handler, *, bounds: tuple[bool, bool]) -> None:
         """A value between two buttons; ``bounds`` says whether it is at its lowest and at its highest."""
@@ -191,7 +220,8 @@ class Page:
             (72.0, f"Decrease {label}", less, "minus", bounds[0]),
             (88.0, f"Increase {label}", more, "plus", bounds[1]),
         ):
-            node = Node("button", name, x, y, x + 16, y + height, handler, icon=icon, look="round", disabled=end)
+            y1 = y + height * self.density
+            node = Node("button", name, x, y, x + 16, y1, handler, icon=icon, look="round", disabled=end)
             self.column.append(node)
 
     def chips(self, chips: Iterable[tuple[str, bool, Handler]]) -> None:
@@ -200,12 +230,13 @@ class Page:
         for text, chosen, handler in chips:
             width = 9.0 + 4.4 * len(text)
             if x + width > WIDTH - MARGIN and x > MARGIN:
-                x, self._y = MARGIN, self._y + 15.0
-            node = Node("chip", text, x, self._y, min(x + width, WIDTH - 2), self._y + 13, handler, checked=chosen)
+                x, self._y = MARGIN, self._y + 15.0 * self.density
+            x1, y1 = min(x + width, WIDTH - 2), self._y + 13.0 * self.density
+            node = Node("chip", text, x, self._y, x1, y1, handler, checked=chosen)
             node.colour = self.colour
             self.column.append(node)
             x += width + 3.0
-        self._y += 16.0
+        self._y += 16.0 * self.density
 
     def image(self, text: str, icon: str, colour: int, *, height: float = 44.0) -> None:
         """A picture: an icon on a coloured tile."""
@@ -218,7 +249,7 @@ class Page:
 
     def empty(self, text: str, icon: str = "info") -> None:
         """What a list shows when it holds nothing."""
-        self._y += 16.0
+        self._y += 16.0 * self.density
         self.image("", icon, 0, height=26.0)
         self.text(text, look="centre")
 
@@ -226,6 +257,7 @@ class Page:
         self, role: str, text: str, height: float, on_tap: Handler | None = None, *, x1: float | None = None, **kw: Any
     ) -> None:
         side = 0.0 if role in ("row", "item", "switch", "radio") else MARGIN
+        height *= self.density
         self.column.append(
             Node(role, text, side, self._y, WIDTH - side if x1 is None else x1, self._y + height, on_tap, **kw)
         )

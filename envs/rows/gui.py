@@ -17,4 +17,28 @@ ROWS: tuple[Row, ...] = (
         blind_success=0.043,
         blind_policy="tap 0.2 0.5, then done",
     ),
+    Row(
+        "tiltyard/Phone-v1",
+        "tiltyard.envs.gui.phone_v1:PhoneV1Env",
+        "tiltyard.envs.gui.phone_v1:PhoneV1VectorEnv",
+        domain="gui",
+        summary="A simulated phone with more apps and gestures, questions, infeasible tasks, and six held-out splits",
+        max_episode_steps=60,
+        random_score=0.0,
+        expert_score=1.0,
+        expert_success=1.0,
+    ),
 )
+
+LIVE: tuple[Row, ...] = (
+    Row(
+        "tiltyard/WebPhone-v0",
+        "tiltyard.envs.gui.web.env:WebPhoneEnv",
+        "tiltyard.envs.gui.web.env:WebPhoneVectorEnv",
+        domain="gui",
+        summary="Phone-v1 in a real Chromium, from the same declarations; laid out the same, or by CSS",
+        max_episode_steps=60,
+        tier="live",
+    ),
+)
+"""What needs a browser."""

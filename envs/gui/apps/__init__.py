@@ -7,10 +7,11 @@ from .contacts import APP as CONTACTS
 from .errands import ERRANDS
 from .settings import APP as SETTINGS
 from .shop import APP as SHOP
+from .system import APP as SYSTEM
 
 DECLARED = (SETTINGS, CONTACTS, SHOP)
-PROGRAMS = compile_apps(DECLARED)
-APPS = tuple(PROGRAMS.values())
+PROGRAMS = compile_apps((*DECLARED, SYSTEM))
+APPS = tuple(PROGRAMS[app.key] for app in DECLARED)
 TEMPLATES: tuple[Template, ...] = (
     *(template(tasks, PROGRAMS[app.key]) for app in DECLARED for tasks in app.tasks),
     *(template(tasks, PROGRAMS[app]) for app, tasks in ERRANDS),

@@ -53,6 +53,8 @@ class Tasks:
         prepare: operations on the initial state.
         apps: all apps that are needed; the app at hand alone where there is none.
         look: where the answer is, if it is not in the words.
+        answer: expression: what must be answered, as text, read from the prepared state.
+        infeasible: nothing fulfils the goal on this phone; ``wanted`` is then empty.
         weight: how often it is drawn, relative to the others of its level.
     """
 
@@ -66,6 +68,8 @@ class Tasks:
     apps: tuple[str, ...] = ()
     look: Look | None = None
     weight: float = 1.0
+    answer: str = ""
+    infeasible: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,7 @@ class App:
         constants: tables that expressions may read.
         functions: ``name(parameter, ...)`` -> expression.
         derived: fields computed from the others.
+        hidden: it is not on the home screen and cannot be opened.
         needs: a condition without which no screen is shown but ``instead``.
     """
 
@@ -100,6 +105,7 @@ class App:
     derived: Mapping[str, str] = field(default_factory=dict)
     needs: str = ""
     instead: tuple[Widget, ...] = ()
+    hidden: bool = False
 
 
 PARTS: dict[str, type] = {

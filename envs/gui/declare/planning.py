@@ -10,7 +10,7 @@ from .aims import Aim, Wanted, distance
 from .effects import Index, Where, Write, drafts_in
 from .expressions import Env, parse, reads_drafts
 from .operations import Button
-from .screens import Condition, Site
+from .screens import Condition, Site, looped
 from .solving import Solution, condition, solve
 from .state import key_of
 
@@ -63,10 +63,11 @@ class Plan:
 
 
 class Planner:
-    """Plans from one state."""
+    """Plans from one state, without the sites in ``avoided``."""
 
     def __init__(self, index: Index, state: State) -> None:
         self.index, self.programs, self.state = index, index.programs, state
+        self.avoided: set[Site] = set()
         self._nowhere = Rehearsal([])
         self._routes: dict[tuple[str, str, Any], tuple[Hop, ...] | None] = {}
 
@@ -97,7 +98,12 @@ class Planner:
     def direct(self, wanted: Wanted) -> tuple[list[Plan], list[Wanted]]:
         """Plans whose last tap helps at once; and what must hold before others would."""
         aim = Aim(self.state, wanted)
-        sites = {site: None for where in aim.missing for site in self.index.writers.get(where, ())}
+        sites = {
+            site: None
+            for where in aim.missing
+            for site in self.index.writers.get(where, ())
+            if site not in self.avoided
+        }
         found: list[Plan] = []
         needs: list[Wanted] = []
         enough = 10**9  # taps of the best plan that leaves nothing out: a site on a deeper screen cannot do better
@@ -125,7 +131,7 @@ class Planner:
             env = program.environment(self.state, screen, self._nowhere)
             if site.frame.loops:
                 self._drafted(env)
-                yield from _looped(env, site.frame.loops)
+                yield from looped(env, site.frame.loops)
             else:
                 yield env
 
@@ -188,7 +194,7 @@ class Planner:
         for site in self.index.setters.get((here.app, here.view, name), ()):
             screen = Screen(here.app, here.view, here.arg, drafts=dict(here.drafts))
             start = self.programs[here.app].environment(self.state, screen, self._nowhere)
-            for env in _looped(start, site.frame.loops):
+            for env in looped(start, site.frame.loops):
                 site.step({**env, "state": dict(self.state)})
                 yield screen.drafts[name]
 
@@ -323,17 +329,6 @@ class Planner:
                 if (top.view, top.arg) == (view, arg) and before is not None:
                     return (*before, Hop(site, _rows(site, env), needed.drafts, (app, view, arg)))
         return None
-
-
-def _looped(env: Env, loops: tuple[Any, ...]) -> Iterator[Env]:
-    if not loops:
-        yield env
-        return
-    loop, *rest = loops
-    for item in loop.items(env):
-        inner = {**env, loop.name: item}
-        if loop.where is None or loop.where(inner):
-            yield from _looped(inner, tuple(rest))
 
 
 def _rows(site: Site, env: Env) -> tuple[tuple[str, Any], ...]:

@@ -4,8 +4,9 @@ A place is a :class:`Site`: operations on a screen with what they hang on (loops
 expert plans with, and each node that can be tapped carries its site (see :class:`Tap`).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from ..ui import Page
@@ -19,6 +20,9 @@ from .state import Table
 from .texts import words
 
 Build = Callable[[Page, Env], None]
+Words = Callable[[Env], str]
+Gestures = Callable[[Env], Mapping[str, Any]]
+ONTO = "onto"
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,10 @@ class Frame:
 
 @dataclass(frozen=True, eq=False)
 class Site:
-    """Something on a screen that can be tapped (``key`` "enter": what the enter key does)."""
+    """Something on a screen that can be tapped (``key`` "enter": what the enter key does), held or dragged.
+
+    ``gesture`` is tap, hold or drop. The last loop of a drop is over the values ``onto`` of what it may be dropped on.
+    """
 
     app: str
     view: str
@@ -65,10 +72,11 @@ class Site:
     step: Step
     frame: Frame
     disabled: Run | None = None
+    gesture: str = "tap"
 
 
 class Tap:
-    """The handler of a node: a site, and the rows at hand where it is."""
+    """The handler of a node for taps or long presses: a site, and the rows at hand where it is."""
 
     __slots__ = ("env", "site")
 
@@ -78,6 +86,16 @@ class Tap:
     def __call__(self) -> None:
         """Does it."""
         self.site.step({**self.env})
+
+
+class Drop(Tap):
+    """The same for drags."""
+
+    __slots__ = ()
+
+    def __call__(self, onto: Any = None) -> None:
+        """Does it, with the value of what it is dropped on."""
+        self.site.step({**self.env, ONTO: onto})
 
 
 @dataclass
@@ -111,6 +129,7 @@ class ViewCompiler:
         self.sites: list[Site] = []
         self.fields: dict[str, tuple[Callable[[Env], str], Frame]] = {}
         self.field_values: dict[str, Run] = {}
+        self.targets: list[tuple[Run, Frame]] = []
 
     def compiled(self) -> CompiledView:
         """The screen, checked."""
@@ -154,11 +173,37 @@ class ViewCompiler:
 
         return build
 
-    def _site(self, key: str, operations: Operations, frame: Frame, disabled: Run | None = None) -> Site:
+    def _site(
+        self, key: str, operations: Operations, frame: Frame, disabled: Run | None = None, gesture: str = "tap"
+    ) -> Site:
         step = bind_all(operations, frame.place)
-        site = Site(self.place.scope.app, self.name, key, several(operations), step, frame, disabled)
+        site = Site(self.place.scope.app, self.name, key, several(operations), step, frame, disabled, gesture)
         self.sites.append(site)
         return site
+
+    def _gestures(self, widget: w.Row, frame: Frame, disabled: Run | None) -> Gestures:
+        """What holding and dragging a row does, and what it says to what is dropped on it."""
+        makers: list[tuple[str, Callable[[Env], Any]]] = []
+        if widget.hold != ():
+            makers.append(("on_hold", partial(Tap, self._site(widget.title, widget.hold, frame, disabled, "hold"))))
+        if widget.drop != ():
+            onto = Loop(ONTO, self._values_of_targets, None)
+            inside = replace(frame, place=frame.place.binding(ONTO, ANY), loops=(*frame.loops, onto))
+            makers.append(("on_drop", partial(Drop, self._site(widget.title, widget.drop, inside, disabled, "drop"))))
+        if widget.target:
+            target = self._expression(widget.target, frame).run
+            self.targets.append((target, frame))
+            makers.append(("target", target))
+        return lambda env: {name: make(env) for name, make in makers}
+
+    def _values_of_targets(self, env: Env) -> tuple[Any, ...]:
+        """The values of all rows of this screen that something can be dropped on, each once."""
+        found: dict[Any, None] = {}
+        for run, frame in self.targets:
+            for one in looped(env, frame.loops):
+                if all(bool(each.run(one)) == each.wanted for each in frame.conditions):
+                    found[run(one)] = None
+        return tuple(value for value in found if value is not None)
 
     def _text(self, text: str, frame: Frame) -> Callable[[Env], str]:
         return words(text, frame.place.scope)
@@ -198,6 +243,8 @@ class ViewCompiler:
 
     def _row(self, widget: w.Row, frame: Frame) -> Build:
         title, detail, icon = (self._text(one, frame) for one in (widget.title, widget.detail, widget.icon))
+        if widget.hold != () or widget.drop != () or widget.target:
+            return self._touchable(widget, frame, title, detail, icon)
         if widget.do == ():
             return lambda page, env: page.row(title(env), None, detail=detail(env), icon=icon(env))
         if not widget.disabled:
@@ -208,6 +255,18 @@ class ViewCompiler:
         return lambda page, env: page.row(
             title(env), Tap(some, env), detail=detail(env), icon=icon(env), disabled=disabled(env)
         )
+
+    def _touchable(self, widget: w.Row, frame: Frame, title: Words, detail: Words, icon: Words) -> Build:
+        disabled = self._expression(widget.disabled, frame).run if widget.disabled else None
+        site = self._site(widget.title, widget.do, frame, disabled) if widget.do != () else None
+        gestures = self._gestures(widget, frame, disabled)
+
+        def build(page: Page, env: Env) -> None:
+            off = disabled is not None and bool(disabled(env))
+            tap = Tap(site, env) if site else None
+            page.row(title(env), tap, detail=detail(env), icon=icon(env), disabled=off, gestures=gestures(env))
+
+        return build
 
     def _switch(self, widget: w.Switch, frame: Frame) -> Build:
         title, detail = self._text(widget.title, frame), self._text(widget.detail, frame)
@@ -306,6 +365,18 @@ def _rewinding(step: Step) -> Step:
         return step(env)
 
     return rewind
+
+
+def looped(env: Env, loops: Sequence[Loop]) -> Iterator[Env]:
+    """The environments inside loops, one an item for which the loop's condition holds."""
+    if not loops:
+        yield env
+        return
+    loop, *rest = loops
+    for item in loop.items(env):
+        inner = {**env, loop.name: item}
+        if loop.where is None or loop.where(inner):
+            yield from looped(inner, rest)
 
 
 def _looped(frame: Frame, name: str, items: Expression, where: Run | None, text: str = "") -> Frame:

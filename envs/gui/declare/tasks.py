@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from ..goals import Goal, State, Template, pick
 from ..ui import Screen
 from .app import Look, Tasks
@@ -40,25 +38,41 @@ class _Tasks:
             one = _draw(drawn, scope.at(name))
             scope = scope.binding(name, TEXT if isinstance(drawn, tuple) else compiled(drawn, scope.at(name)).kind)
             self._draws.append((name, one))
-        self._words = _draw(tasks.wordings, scope.at("wordings"))
+        self._words = [words(one, scope.at("wordings")) for one in tasks.wordings]
         scope = replace(scope, random=False)
         place = replace(place, scope=scope)
         self._prepare: Step = bind_all(tasks.prepare, place.at("prepare"))
         self._wanted: Step = bind_all(tasks.wanted, place.at("wanted"))
         self._asked = [compiled(text, scope.at("asked")).run for text in tasks.asked]
         self._look = _look(tasks.look, place) if tasks.look else None
+        self._answer = compiled(tasks.answer, scope.at("answer")).run if tasks.answer else None
+        self._infeasible = tasks.infeasible
+        if tasks.infeasible and tasks.wanted != ():
+            raise place.error("nothing can be wanted of what is infeasible")
+        if tasks.wanted == () and not (tasks.infeasible or tasks.answer):
+            raise place.error("nothing is wanted, nothing is to be answered, and it is feasible")
 
-    def make(self, rng: np.random.Generator, state: State) -> Goal:
-        """Draws a goal; ``state`` is prepared in place."""
+    def make(self, rng: Any, state: State, wordings: str = "all") -> Goal:
+        """Draws a goal; ``state`` is prepared in place.
+
+        Args:
+            rng: ``numpy.random.Generator`` or :class:`~..stream.Stream`.
+            state: of all apps.
+            wordings: which of them may be drawn: "all", the "first" (all but the last), or the "last" (without a draw).
+        """
         env: Env = {"state": state, "rng": rng, "screen": Screen("home")}
         for name, run in self._draws:
             env[name] = run(env)
         self._prepare({**env})
-        text = self._words(env)
-        wanted: State = dict(state)
+        last = len(self._words) - 1
+        number = last if wordings == "last" else int(rng.integers(last if wordings == "first" else last + 1))
+        text = self._words[number](env)
+        wanted: State = state.copy()
         self._wanted({**env, "state": wanted})
         look = self._look(env) if self._look else None
-        return Goal(text, wanted, look, asked=tuple(run(env) for run in self._asked))
+        asked = tuple(run(env) for run in self._asked)
+        answer = str(self._answer(env)) if self._answer else ""
+        return Goal(text, wanted, look, number, asked=asked, answer=answer, infeasible=self._infeasible)
 
 
 def _draw(drawn: str | tuple[str, ...], scope: Scope) -> Run:

@@ -51,13 +51,25 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Row:
-    """A list row; without operations an item that only says something."""
+    """A list row; without operations an item that only says something.
+
+    Attributes:
+        title, detail, icon: what it shows.
+        do: what a tap does.
+        disabled: a condition under which neither a tap, a long press nor a drag does anything.
+        hold: what a long press does.
+        drop: what happens when it is dragged onto a row with a ``target``, whose value they know as ``onto``.
+        target: expression: the value that a row dragged onto this one learns.
+    """
 
     title: str
     do: Operations = ()
     detail: str = ""
     icon: str = ""
     disabled: str = ""
+    hold: Operations = ()
+    drop: Operations = ()
+    target: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 import pytest
 
-from tiltyard.envs.gui.commands import Command, Commands, parse, tap
+from tiltyard.envs.gui.commands import VERBS, Command, Commands, drag, long_press, parse, tap
 
 
 def test_well_formed_actions_are_read() -> None:
@@ -28,3 +28,40 @@ def test_samples_are_members_readable_and_reproducible() -> None:
     assert drawn == [twin.sample() for _ in range(300)]
     assert all(space.contains(action) and parse(action).verb for action in drawn)
     assert {parse(action).verb for action in drawn} == {"tap", "type", "swipe", "back", "home", "enter", "done"}
+
+
+def test_phone_v1_knows_more_verbs_and_v0_does_not() -> None:
+    more = {
+        "long_press 0.25 0.5": Command("long_press", 0.25, 0.5),
+        " DRAG 0.1 0.2 0.3 1": Command("drag", 0.1, 0.2, "", 0.3, 1.0),
+        "open Phone ": Command("open", text="Phone"),
+        "answer Elm Road": Command("answer", text="Elm Road"),
+        "Wait": Command("wait"),
+        "infeasible": Command("infeasible"),
+    }
+    for action, command in more.items():
+        assert parse(action, VERBS) == command
+        assert parse(action).verb == ""
+    assert parse("tap 0.25 0.5", VERBS) == Command("tap", 0.25, 0.5)
+    assert parse(drag(0.1, 0.2, 0.3, 0.4), VERBS) == Command("drag", 0.1, 0.2, "", 0.3, 0.4)
+    assert parse(long_press(0.1, 0.2), VERBS) == Command("long_press", 0.1, 0.2)
+
+
+@pytest.mark.parametrize(
+    "action", ["drag 0.1 0.2", "drag 0 0 0 2", "long_press", "open", "answer ", "wait 3", "done 1"]
+)
+def test_unreadable_further_verbs_say_what_can_be_read(action: str) -> None:
+    command = parse(action, VERBS)
+    assert command.verb == ""
+    assert "drag X0 Y0 X1 Y1" in command.text
+    assert "infeasible" in command.text
+
+
+def test_samples_of_all_verbs_are_members_and_cover_them() -> None:
+    space, twin = Commands(seed=4, verbs=VERBS), Commands(seed=4, verbs=VERBS)
+    drawn = [space.sample() for _ in range(600)]
+    assert drawn == [twin.sample() for _ in range(600)]
+    assert {parse(action, VERBS).verb for action in drawn} == VERBS
+    assert all(space.contains(action) for action in drawn)
+    assert space == twin
+    assert space != Commands(seed=4)

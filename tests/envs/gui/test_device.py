@@ -1,7 +1,7 @@
 import sys
 from pathlib import Path
 
-from tiltyard.envs.gui.commands import parse, tap
+from tiltyard.envs.gui.commands import VERBS, parse, tap
 from tiltyard.envs.gui.interruptions import KINDS
 from tiltyard.envs.gui.ui import HEIGHT, WIDTH, wrap
 
@@ -152,3 +152,42 @@ def test_disabled_elements_do_nothing() -> None:
     before = dict(phone.state)
     phone.act(parse(tap(0.5, (switch.v0 + switch.v1) / 2 / HEIGHT)))
     assert phone.state == before
+
+
+def test_apps_are_opened_by_name_from_anywhere_but_a_dialog() -> None:
+    phone = act(new_phone(interruptions={4: KINDS["update"]}), "<Settings>")
+    phone.act(parse("open SHOP", VERBS))
+    assert [screen.app for screen in phone.stack] == ["shop"]
+    phone.act(parse("open Sho", VERBS))
+    assert 'message "there is no app of that name"' in phone.tree()
+    assert [screen.app for screen in phone.stack] == ["shop"]
+    phone.act(parse("open System", VERBS))
+    assert [screen.app for screen in phone.stack] == ["shop"], "the hidden app cannot be opened"
+    assert phone.dialog is not None
+    phone.act(parse("open Settings", VERBS))
+    assert [screen.app for screen in phone.stack] == ["shop"], "a dialog is in the way"
+
+
+def test_waiting_passes_a_step_and_answers_are_kept() -> None:
+    phone = act(new_phone(slow={"settings/main": 2}), "<Settings>")
+    for left in (1, 0):
+        phone.act(parse("wait", VERBS))
+        assert phone.loading == left
+    before = (repr(phone.stack), dict(phone.state))
+    for action in ("wait", "answer nine", "answer  Ten", "infeasible"):
+        phone.act(parse(action, VERBS))
+    assert phone.answer == "Ten"
+    assert (repr(phone.stack), dict(phone.state)) == before
+
+
+def test_dialogs_that_come_by_themselves_write_what_they_say_they_do() -> None:
+    for kind, field in (("update", "updated"), ("rating", "rated"), ("permission", "location_shared"),
+                        ("newsletter", "newsletter")):  # fmt: skip
+        phone = act(new_phone(interruptions={1: KINDS[kind]}), "swipe up")
+        assert phone.dialog is not None
+        assert phone.dialog.interrupt
+        act(phone, f"<{phone.dialog.buttons[1][0]}>")
+        system = phone.state["system"]
+        assert [name for name in vars(system) if getattr(system, name)] == [field]
+    phone = act(new_phone(interruptions={1: KINDS["battery"]}), "swipe up", "<Use saver>")
+    assert phone.state["settings"].battery_saver

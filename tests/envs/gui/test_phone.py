@@ -310,7 +310,7 @@ class Slate:
     """A device of another make: one app, in which whatever is typed stands."""
 
     def __init__(self, state: dict[str, Any]) -> None:
-        self.state, self.said = state, ["on"]
+        self.state, self.said, self.answer = state, ["on"], ""
 
     def act(self, command: Any) -> None:
         self.said.append(command.text or command.verb)

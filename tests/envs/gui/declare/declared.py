@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from tiltyard.envs.gui.apps import SETTINGS
-from tiltyard.envs.gui.commands import parse
+from tiltyard.envs.gui.commands import VERBS, parse
 from tiltyard.envs.gui.declare.app import App, Tasks
 from tiltyard.envs.gui.declare.expert import ScriptedExpert
 from tiltyard.envs.gui.declare.interpreter import compile_apps
@@ -42,7 +42,7 @@ class Bench:
 def solved(phone: Phone, goal: Goal, limit: int = 60) -> list[str]:
     """The expert's actions on a phone."""
     actions: list[str] = []
-    while len(actions) < limit and (not actions or actions[-1] != "done"):
+    while len(actions) < limit and (not actions or actions[-1] not in ("done", "infeasible")):
         actions.append(ScriptedExpert(phone, goal).action())
-        phone.act(parse(actions[-1]))
+        phone.act(parse(actions[-1], VERBS))
     return actions

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tiltyard.envs.gui.apps import DECLARED, ERRANDS, PROGRAMS, TEMPLATES, notes
+from tiltyard.envs.gui.apps import DECLARED, ERRANDS, PROGRAMS, SYSTEM, TEMPLATES, notes
 from tiltyard.envs.gui.declare.app import App, Look, Tasks, View, from_json, to_json
 from tiltyard.envs.gui.declare.expressions import DeclarationError
 from tiltyard.envs.gui.declare.interpreter import compile_apps
@@ -39,7 +39,7 @@ def test_tasks_survive_too_and_unknown_parts_are_refused() -> None:
 
 
 def test_apps_from_json_are_the_same_phone() -> None:
-    again = compile_apps([from_json(to_json(app)) for app in DECLARED])
+    again = compile_apps([from_json(to_json(app)) for app in (*DECLARED, SYSTEM)])
     for key, program in PROGRAMS.items():
         states = [repr(one.initial(np.random.default_rng(3))) for one in (program, again[key])]
         assert states[0] == states[1]

@@ -1,0 +1,35 @@
+"""Colours of screens: palettes, each of a light and a dark theme."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Theme:
+    """Colours, packed RGB; ``tint`` is the share of the accent in the colours of bars."""
+
+    ground: int
+    card: int
+    ink: int
+    faint: int
+    line: int
+    key: int
+    accent: int = 0x3A86E0
+    tint: float = 0.0
+
+
+PALETTES: tuple[tuple[Theme, Theme], ...] = (
+    (Theme(0xF3F4F8, 0xFFFFFF, 0x20242C, 0x737B8A, 0xDDE0E8, 0xFFFFFF),
+     Theme(0x14171D, 0x222731, 0xE9ECF2, 0x949DAD, 0x343B48, 0x3A4250)),
+    (Theme(0xF7F1E6, 0xFFFBF3, 0x33291C, 0x8A7B66, 0xE6DAC6, 0xFFF8EA, 0xC0722A, 0.25),
+     Theme(0x1C1712, 0x2B241C, 0xF2E9DC, 0xA89A86, 0x40362A, 0x463B2E, 0xD98B3F, 0.25)),
+    (Theme(0xEAF3EF, 0xF8FDFB, 0x16302A, 0x648079, 0xCFE3DB, 0xF5FBF8, 0x1E8C6E, 0.4),
+     Theme(0x0E1B18, 0x172A25, 0xDDF0EA, 0x86A79D, 0x27423A, 0x2C4A41, 0x35B38F, 0.4)),
+    (Theme(0xFFFFFF, 0xFFFFFF, 0x000000, 0x4A4A4A, 0x9A9A9A, 0xEDEDED, 0x1546B8, 0.6),
+     Theme(0x000000, 0x0D0D0D, 0xFFFFFF, 0xBDBDBD, 0x6A6A6A, 0x262626, 0x7FA8FF, 0.6)),
+    (Theme(0xF4ECF7, 0xFDF8FF, 0x2B1B33, 0x82708C, 0xE2D2EA, 0xFBF3FE, 0x9A3FBF, 0.5),
+     Theme(0x18101C, 0x261A2D, 0xF0E4F5, 0xA48FB0, 0x3C2B46, 0x42304D, 0xC274E0, 0.5)),
+    (Theme(0xE4E8D8, 0xF1F4E8, 0x23280F, 0x6F7757, 0xC9D0B4, 0xEEF2DF, 0x7B8A1E, 0.8),
+     Theme(0x14160C, 0x202413, 0xE9EDD5, 0x98A07C, 0x353B22, 0x3B4226, 0xA9BB3C, 0.8)),
+)  # fmt: skip
+"""Pairs of a light and a dark theme. The first is Phone-v0's; Phone-v1 trains on four and tests on two more."""
+TRAIN_THEMES, TEST_THEMES = (0, 1, 2, 3), (4, 5)
