@@ -80,22 +80,39 @@ class BatchedMiniWoB(BatchedEnv):
         render_mode: str | None = None,
     ) -> None:
         super().__init__(num_envs, render_mode)
-        self.task, self.split = task, seeding.check_split(split)
+        self.split = seeding.check_split(split)
         self._pixels, self._animations, self._pause = pixels, bool(animations), wait_ms / 1000
         self._success_above = success_above
         spaces = {"tree": AnyText(100_000), "goal": AnyText(10_000)}
         screen = {"screen": Box(0, 255, (HEIGHT, WIDTH, 3), np.uint8)} if pixels else {}
         self.observation_space = Dict({**screen, **spaces})
         self.action_space = Gestures()
-        url = folder.page(task, None if html is None else Path(html))
+        self._html = None if html is None else Path(html)
+        self._url = folder.page(task, self._html)
+        self.task = task
         launch = partial(Browser.launch, executable, timeout=timeout)
-        self.tabs = Tabs(num_envs, num_envs if browsers is None else browsers, launch, partial(_open, url=url))
+        self.tabs = Tabs(num_envs, num_envs if browsers is None else browsers, launch, self._open)
         self._goals, self._trees, self._reasons = [""] * num_envs, [""] * num_envs, [""] * num_envs
         self._screens = np.zeros((num_envs, HEIGHT, WIDTH, 3), np.uint8)
         self._mouse = [(0.5, 0.5)] * num_envs
         self._keys = np.zeros(num_envs, np.uint64)
         self._over, self._crashed = np.zeros(num_envs, np.bool_), np.zeros(num_envs, np.bool_)
         self._terms = {"goal": np.zeros(num_envs), "format": np.zeros(num_envs)}
+
+    def turn_to(self, task: str) -> None:
+        """Gives all pages another task, in the same browsers; reset then begins it.
+
+        Raises:
+            ValueError: there is no such task.
+        """
+        self._url = folder.page(task, self._html)
+        self.task = task
+        self.tabs.close_pages()
+
+    def _open(self, browser: Browser) -> Page:
+        page = browser.page(self._url, *VIEWPORT)
+        page.evaluate(SCRIPT)
+        return page
 
     def begin(self, indices: Ints, seeds: Ints, episodes: Ints) -> None:
         """Puts fresh problems on pages; a page that does not come up is tried again in a new browser."""
@@ -231,12 +248,6 @@ class BatchedMiniWoB(BatchedEnv):
 
 def _give_up(index: int, error: BrowserError) -> None:
     raise error
-
-
-def _open(browser: Browser, url: str) -> Page:
-    page = browser.page(url, *VIEWPORT)
-    page.evaluate(SCRIPT)
-    return page
 
 
 class MiniWoBEnv(SingleEnv):

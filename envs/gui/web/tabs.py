@@ -66,6 +66,16 @@ class Tabs:
             except BrowserError:
                 self._stop(index)
 
+    def close_pages(self) -> None:
+        """Closes all pages; the browsers go on."""
+        for index, page in enumerate(self._pages):
+            self._pages[index] = None
+            if page is not None:
+                try:
+                    page.close()
+                except BrowserError as error:
+                    self.drop(index, error)
+
     def close(self) -> None:
         """Ends all browsers."""
         for slot in range(len(self._browsers)):
