@@ -27,6 +27,7 @@ from .declare.interpreter import Program, compile_apps
 from .declare.tasks import template
 from .goals import Goal, State, Template
 from .interruptions import banners, popups
+from .locales import LOCALES, TEXTS
 from .problems import LEVELS
 from .stream import Stream
 from .twisted import TwistedPhone
@@ -35,7 +36,6 @@ from .ui import Screen
 
 HeldOut = Literal["params", "wording", "template", "app", "theme", "locale"]
 AXES: tuple[HeldOut, ...] = get_args(HeldOut)
-LOCALES = ("en", "de", "es")
 OPEN = 0.5  # P(a phone of level 1 starts in the first app of its task)
 ATTEMPTS = 64  # goals of one template that may be refused
 APPS = 64  # more apps than there are
@@ -79,15 +79,10 @@ class World:
 @cache
 def world(locale: str = "en") -> World:
     """The apps of Phone-v1 in a language; compiled once."""
-    texts = texts_of(locale)
+    texts = TEXTS[locale]
     programs = compile_apps((*DECLARED_V1, SYSTEM), texts)
     made = tuple(template(one, programs[app]) for app, one in tasks())
     return World(locale, programs, made, popups(programs), banners(programs), texts)
-
-
-def texts_of(locale: str) -> Mapping[str, str]:
-    """Translations: text -> text."""
-    return {}
 
 
 @dataclass(frozen=True)

@@ -130,7 +130,7 @@ VENUE_NAMES = (
 ).split(",")
 GREETINGS = ("Sorry", "Thanks", "OK", "Hello", "Yes", "Well", "Hi", "Right")
 CLAUSES = (
-    "I'll be late for,I can't come to,I've heard about,let's talk about,we're ready for,you're right about,"
+    "I'll be late for,I can't come to,I've heard about,let's talk about,we're ready for,I'm glad about,"
     "it's all about,nobody wants,don't forget,I won't miss"
 ).split(",")
 """With a greeting before them and a topic after them they are messages of at most 40 characters."""

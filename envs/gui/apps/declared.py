@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from ..declare.app import App, Tasks
 from . import browser, calendar, clock, contacts, files, mail, maps, messages, music, notes, settings, shop
+from .dates import DATES
 from .errands import ERRANDS
 from .errands_talk import ERRANDS as ERRANDS_TALK
 from .errands_web import ERRANDS_WEB
@@ -22,7 +23,7 @@ HELD_OUT_APPS = ("notes", "maps")
 def tasks() -> tuple[tuple[str, Tasks], ...]:
     """All task declarations: (app at hand, tasks); those of apps in their order, then questions, then errands."""
     own = tuple((app.key, one) for app in DECLARED_V1 for one in app.tasks)
-    more = (*TALK, *QUESTIONS, *WEB_TASKS, *ERRANDS, *ERRANDS_TALK, *ERRANDS_WEB)
+    more = (*TALK, *DATES, *QUESTIONS, *WEB_TASKS, *ERRANDS, *ERRANDS_TALK, *ERRANDS_WEB)
     return tuple(
         (app, replace(one, wordings=(*one.wordings, *FURTHER.get(one.name, ())))) for app, one in (*own, *more)
     )

@@ -12,10 +12,10 @@ SUBJECTS = ("Plans for", "Notes on", "Question about", "Photos of", "Costs of", 
 MAIL = w.Row("{one.subject}", Push("mail", "one.number"), "{'NEW ' if one.unread else ''}{party(one)}",
              "{'star' if one.starred else 'mail'}", hold=Toggle("one.starred"))  # fmt: skip
 SEND = w.Button("Send", Submit())
-CAN_SEND = (
-    Require("'@' in draft.to and count(split(draft.to)) == 1", "Enter one address in To"),
-    Require("clean(draft.subject)", "Enter a subject"),
-)
+TO = (w.Field("to", "To"), w.When("draft.to and not '@' in draft.to", (w.ForEach("who", "contacts.contacts", (
+    w.Row("{who.name}", Set("draft.to", "who.email"), "{who.email}", "person"),
+), "who.email and lower(trim(draft.to)) in lower(who.name)"),)))  # fmt: skip
+ADDRESSED = Require("'@' in draft.to and count(split(draft.to)) == 1", "Enter one address in To")
 EMPTY_BIN = Each("one", "[one for one in mails if one.box == 'Bin']", Delete("one"))
 
 
@@ -40,7 +40,7 @@ SCREENS = {
         w.Bar("{one.subject}", actions=(
             w.Action("{'star' if one.starred else 'star_outline'}", "{'Remove star' if one.starred else 'Add star'}",
                      Toggle("one.starred")),
-            w.Action("outgoing", "Forward", Push("compose", "one.number")),
+            w.Action("outgoing", "Forward", Push("forward", "one.number")),
         )),
         w.Paragraph("{one.subject}", "big"),
         w.Row("{'To' if one.box == 'Sent' else 'From'} {one.name}", detail="{one.address}", icon="person"),
@@ -61,15 +61,14 @@ SCREENS = {
     ), arg="mails", let={"one": "find(mails, arg)"}, enter=(
         Require("clean(draft.body)", "Write something"),
         mailing("one.address", "re(one.subject)", "clean(draft.body)", "one.name"), Pop())),
+    "forward": View((
+        w.Bar("Forward"), *TO, w.Paragraph("Fwd: {one.subject}"), w.Paragraph("{one.body}"), w.Error(), SEND,
+    ), arg="mails", let={"one": "find(mails, arg)"}, enter=(
+        ADDRESSED, mailing("clean(draft.to)", "'Fwd: ' + one.subject", "one.body"), Pop())),
     "compose": View((
-        w.Bar("{'Forward' if old != None else 'New mail'}"), w.Field("to", "To"),
-        w.When("draft.to and not '@' in draft.to", (w.ForEach("who", "contacts.contacts", (
-            w.Row("{who.name}", Set("draft.to", "who.email"), "{who.email}", "person"),
-        ), "who.email and lower(trim(draft.to)) in lower(who.name)"),)),
-        w.Field("subject", "Subject", "'Fwd: ' + old.subject if old != None else ''"),
-        w.Field("body", "Body", "old.body if old != None else ''"), w.Error(), SEND,
-    ), arg="mails?", let={"old": "find(mails, arg)"}, enter=(
-        *CAN_SEND, mailing("clean(draft.to)", "clean(draft.subject)", "clean(draft.body)"), Pop())),
+        w.Bar("New mail"), *TO, w.Field("subject", "Subject"), w.Field("body", "Body"), w.Error(), SEND,
+    ), enter=(ADDRESSED, Require("clean(draft.subject)", "Enter a subject"),
+              mailing("clean(draft.to)", "clean(draft.subject)", "clean(draft.body)"), Pop())),
 }  # fmt: skip
 
 INBOX = "pick([one for one in mails if one.box == 'Inbox'])"
@@ -96,12 +95,11 @@ APP = App(
         "box": Choice(BOXES, "Inbox"), "unread": Bool(False), "starred": Bool(False),
     })},
     data={
-        "names": "people(9)", "about": "choose(TOPICS, 16)", "fresh": "coins(16)", "lines": "choose(LINES, 11)",
-        "order": "names + (names[0], names[1], names[0]) + choose(names, 4)",
-        "mails": "[Mail(number=216 - i, name=order[i], address=address(order[i]), "
+        "names": "people(9)", "about": "choose(TOPICS, 18)", "fresh": "coins(10)", "lines": "choose(LINES, 11)",
+        "mails": "[Mail(number=218 - i, name=names[WHO[i]], address=address(names[WHO[i]]), "
                  "subject=pick(SUBJECTS) + ' the ' + about[i], body=body(pick(lines), about[i]), "
-                 "box='Inbox' if i < 10 else 'Sent' if i < 12 else 'Archive' if i < 14 else 'Bin', "
-                 "unread=i < 10 and fresh[i], starred=i in (1, 4, 13)) for i in range(16)]",
+                 "box='Inbox' if i < 10 else 'Sent' if i < 14 else 'Archive' if i < 16 else 'Bin', "
+                 "unread=fresh[i] if i < 10 else False, starred=i in (1, 4, 14)) for i in range(18)]",
     },
     functions={
         "next_mail()": "max((200,) + [old.number for old in mails]) + 1",
@@ -114,6 +112,7 @@ APP = App(
                                    "and (only == 'All' or only == 'Unread' and one.unread "
                                    "or only == 'Starred' and one.starred)",
     },
-    constants={"LINES": LINES, "FILTERS": FILTERS, "SUBJECTS": SUBJECTS},
+    constants={"LINES": LINES, "FILTERS": FILTERS, "SUBJECTS": SUBJECTS,
+               "WHO": (0, 1, 0, 2, 1, 3, 0, 1, 4, 0, 1, 0, 1, 2, 5, 6, 7, 8)},
     screens=SCREENS, tasks=TASKS,
 )  # fmt: skip

@@ -80,7 +80,7 @@ SCREENS = {
 }  # fmt: skip
 
 SAVE = ("In Maps, save {name} to the list {group}", "Find {name} in Maps and put it on my list {group}",
-        "My list {group} in Maps should have {name} on it")  # fmt: skip
+        "{name} is missing from {group}, one of the lists that Maps keeps for me")  # fmt: skip
 UNSAVED = {"one": "pick([one for one in places if not one.list])", "group": "pick(lists).name"}
 TASKS = (
     Tasks("maps_save", 1, {**UNSAVED, "name": "one.name"}, SAVE, Set("one.list", "group"), ("name", "group")),

@@ -206,12 +206,11 @@ def test_the_expert_retries_and_clears_a_notification_away_that_is_in_its_way() 
         phone = replace(problem, twists=replace(PLAIN, **twists)).phone()
         said: list[str] = []
         while not said or said[-1] != "done":
-            action_now = ScriptedExpert(phone, problem.goal).action()
-            retry = [node for node in phone.nodes if node.text == "Retry"]
-            said.append(
-                "Retry" if retry and action_now == tap(0.5, (retry[0].y0 + retry[0].y1) / 2 / HEIGHT) else action_now
-            )
-            phone.act(parse(action_now, VERBS))
+            now = ScriptedExpert(phone, problem.goal).action()
+            retry = next((node for node in phone.nodes if node.text == "Retry"), None)
+            retries = retry is not None and now == tap(0.5, (retry.y0 + retry.y1) / 2 / HEIGHT)
+            said.append("Retry" if retries else now)
+            phone.act(parse(now, VERBS))
             assert len(said) < 25
         assert said.count(action) == 1
         assert phone.state == problem.goal.expected

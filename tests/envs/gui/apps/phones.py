@@ -107,6 +107,7 @@ def check_wordings(phones: Phones, app: str, tasks: Tasks, seeds: int) -> None:
             assert text.isascii(), text
             assert text.isprintable(), text
             assert "  " not in text, text
+            assert len(re.findall("[A-Za-z0-9]+", text)) <= 48, text
             left, unsaid = text.lower(), []
             for value in sorted(asked, key=lambda one: -len(str(one))):
                 said = f"{value:02d}" if type(value) is int else str(value).lower()
