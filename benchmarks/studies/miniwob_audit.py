@@ -161,7 +161,6 @@ def tables(results: list[dict[str, Any]]) -> dict[str, list[list[str]]]:
 
 def main() -> None:
     """Plays everything and writes the page."""
-    from tiltyard.benchmarks.pages import render
     from tiltyard.benchmarks.provenance import commit, hardware
     from tiltyard.envs.gui.web import folder
     from tiltyard.envs.gui.web.miniwob import MiniWoBVectorEnv
@@ -176,12 +175,6 @@ def main() -> None:
     env = MiniWoBVectorEnv(4, browsers=args.browsers, timeout=60.0)
     env.reset(seed=0)
     version = env.batched.tabs.page(0).browser.version
-    results = []
-    for task in args.tasks or folder.tasks():
-        results.append(audit(env, task, args.episodes, args.seed))
-        means = {name: np.mean([one or 0.0 for one in rewards]) for name, rewards in results[-1]["rewards"].items()}
-        print(task, {name: round(float(mean), 2) for name, mean in means.items()}, flush=True)
-    env.close()
     given = ["--episodes", str(args.episodes), "--seed", str(args.seed)]
     given += ["--tasks", *args.tasks] if args.tasks else []
     result: dict[str, Any] = {
@@ -190,12 +183,29 @@ def main() -> None:
         "hardware": hardware(),
         "browser": version,
         "episodes": args.episodes,
-        "tasks": results,
+        "tasks": [],
     }
-    args.out.mkdir(parents=True, exist_ok=True)
-    (args.out / "results.json").write_text(json.dumps(result) + "\n")
+    for task in args.tasks or folder.tasks():
+        result["tasks"].append(audit(env, task, args.episodes, args.seed))
+        print(task, {name: mean(rewards) for name, rewards in result["tasks"][-1]["rewards"].items()}, flush=True)
+        save(result, args.out)
+    env.close()
+
+
+def mean(rewards: list[float | None]) -> float:
+    """The mean reward, of episodes that did not break down."""
+    return round(float(np.mean([one for one in rewards if one is not None])), 2)
+
+
+def save(result: dict[str, Any], out: Path) -> None:
+    """Writes counts and page, after every task: it takes a while, and may be stopped."""
+    from tiltyard.benchmarks.pages import render
+
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "results.json").write_text(json.dumps(result) + "\n")
     docs = {name: policy.__doc__ for name, policy in POLICIES.items()}
-    (args.out / "README.md").write_text(render("miniwob_audit.md.jinja", **result, **tables(results), policies=docs))
+    text = render("miniwob_audit.md.jinja", **result, **tables(result["tasks"]), policies=docs)
+    (out / "README.md").write_text(text)
 
 
 if __name__ == "__main__":

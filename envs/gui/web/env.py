@@ -2,7 +2,7 @@
 
 Observations, actions, goals and rewards are those of Phone-v1 (:mod:`..phone_v1`); the screen is as the browser paints
 it. Problems are drawn in Python and sent as JSON, actions are done with real mouse, wheel and key events, and the state
-that is judged is read back from the page. The layout "same" has the boxes of the simulated phone, "flow" is made by CSS.
+that is judged is read back from the page. The layout "same" has the simulated phone's boxes, "flow" is made by CSS.
 """
 
 from collections.abc import Sequence

@@ -37,6 +37,7 @@ FLAGS = (
     "--disable-features=Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider,AutofillServerCommunication,"
     "CertificateTransparencyComponentUpdater,InterestFeedContentSuggestions,PaintHolding",
     "--no-pings",
+    "--no-startup-window",  # it would be painted, and its controls' own pages with it
     "--no-first-run",
     "--no-default-browser-check",
     "--no-service-autorun",
@@ -99,7 +100,7 @@ class Process:
         command += ["--no-sandbox"] if os.geteuid() == 0 else []  # Chromium's sandbox refuses to start as root
         with (self.profile / "stderr").open("wb") as errors:
             self._popen = subprocess.Popen(
-                [*command, "about:blank"],
+                command,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=errors,

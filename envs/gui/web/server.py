@@ -19,7 +19,7 @@ def static() -> dict[str, bytes]:
 
 
 class Server:
-    """Serves ``static/`` and what ``more`` makes, by path, at :attr:`url` until it is closed, from a thread of its own."""
+    """Serves ``static/`` and what ``more`` makes, by path, at :attr:`url`, from a thread, until it is closed."""
 
     def __init__(self, more: Mapping[str, Callable[[], bytes]]) -> None:
         pages = static()

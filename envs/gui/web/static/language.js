@@ -146,6 +146,11 @@ export const FUNCTIONS = {
     return sorted(several.filter((one, i) => several.findIndex((other) => equal(one, other)) === i));
   },
   toggled: (items, item) => contains(items, item) ? items.filter((one) => !equal(one, item)) : [...items, item],
+  moved: (items, item, onto) => {
+    const [from, to] = [item, onto].map((one) => items.findIndex((other) => equal(other, one)));
+    const left = items.filter((_, i) => i !== from);
+    return from < 0 || to < 0 ? items : [...left.slice(0, to), item, ...left.slice(to)];
+  },
   lower: (text) => text.toLowerCase(),
   trim: (text) => text.trim(),
   clean: (text) => words(text).join(" "),
@@ -156,6 +161,7 @@ export const FUNCTIONS = {
   ending: (text, n) => text.slice(n === 0 ? 0 : -n),
   text: shown,
   two_digits: digits2,
+  clock: (seconds) => `${Math.floor(seconds / 60)}:${digits2(((seconds % 60) + 60) % 60)}`,
   money: (cents) => `$${Math.floor(cents / 100)}.${digits2(((cents % 100) + 100) % 100)}`,
 };
 

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.web
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[WebPhoneEnv]:
-    env = WebPhoneEnv(render_mode="rgb_array")
+    env = WebPhoneEnv(render_mode="rgb_array", rows=())
     yield env
     env.close()
 
@@ -59,7 +59,10 @@ def test_an_action_that_cannot_be_read_costs_a_hundredth_and_is_said_to_be_so(en
     assert 'message "could not read that action' in observation["tree"]
 
 
-@pytest.mark.parametrize("action", ["tap 2 2", "tap nan 0", "", "type " + "x" * 10_000, "type \u00e9\u4e16", "fly home"])
+BAD = ("tap 2 2", "tap nan 0", "", "type " + "x" * 10_000, "type \u00e9\u4e16", "fly home")
+
+
+@pytest.mark.parametrize("action", BAD, ids=range(len(BAD)))
 def test_bad_words_do_nothing(env: WebPhoneEnv, action: str) -> None:
     before = env.batched.phones[0].state
     _, reward, _, _, _ = env.step(action)
@@ -93,11 +96,11 @@ def test_markup_in_typed_text_is_text() -> None:
     env.close()
 
 
-def test_screens_change_when_the_page_does_and_only_then(env: WebPhoneEnv) -> None:
-    first, *_ = env.step("wait")
-    again, *_ = env.step("wait")
-    changed, *_ = env.step("home") if "Home" not in first["tree"] else env.step("open Phone")
-    assert np.array_equal(first["screen"], again["screen"]) or first["tree"] != again["tree"]
+def test_screens_change_when_the_page_does(env: WebPhoneEnv) -> None:
+    first, *_ = env.step("home")
+    again, *_ = env.step("back")  # there is nothing to go back to
+    changed, *_ = env.step("open Settings")
+    assert np.array_equal(first["screen"], again["screen"])
     assert not np.array_equal(first["screen"], changed["screen"])
     assert first["screen"].shape == (640, 360, 3)
     assert np.array_equal(env.render(), changed["screen"])

@@ -13,7 +13,8 @@ from tiltyard.envs.gui.web import trees
 from tiltyard.envs.gui.web.phone import WebPhone
 
 pytestmark = pytest.mark.web
-COMPILE = "import('./language.js').then(({compile}) => compile(%s, {fields: new Set(), constants: {}, programs: {}, functions: {}, records: {}})({vars: {}}))"
+APP = "{fields: new Set(), constants: {}, programs: {}, functions: {}, records: {}}"
+COMPILE = f"import('./language.js').then(({{compile}}) => compile(%s, {APP})({{vars: {{}}}}))"
 EXPRESSIONS = (
     "'' or 0 or () or None",
     "1 and 'yes' and ()",
@@ -52,6 +53,12 @@ EXPRESSIONS = (
     "max(('b', 'a'))",
     "any((0, '', 3))",
     "all((1, ''))",
+    "moved(('a', 'b', 'c', 'd'), 'd', 'b')",
+    "moved(('a', 'b', 'c', 'd'), 'a', 'c')",
+    "moved(('a', 'b'), 'x', 'b')",
+    "moved(('a', 'a', 'b'), 'a', 'b')",
+    "clock(185)",
+    "clock(-1)",
     "lower('MiXed 42')",
     "trim('  two words ')",
     "clean('  two   words ')",
