@@ -46,9 +46,9 @@ function show() {
   if (!flow) Object.assign(parts.column.style, {top: `${top}rem`, height: `${(page?.bottom ?? 192) - top}rem`});
   else scrolled(page);
   parts.typing.value = "";
-  parts.typing.focus({preventScroll: true});
+  if (document.activeElement !== parts.typing) parts.typing.focus({preventScroll: true});
   const now = document.body.className + document.body.style.cssText + parts.status.innerHTML + parts.bar.innerHTML
-    + parts.dock.innerHTML + parts.column.innerHTML + parts.keyboard.innerHTML + parts.notice.innerHTML + parts.over.innerHTML + parts.column.scrollTop;
+    + parts.dock.innerHTML + parts.column.innerHTML + parts.keyboard.innerHTML + parts.notice.innerHTML + parts.over.innerHTML;
   if (now !== shown) version += 1;
   shown = now;
 }
@@ -218,7 +218,8 @@ window.tiltyard = {
   // The tree, all that can be compared, a number that is another one when something looks different, and how much of
   // the column can be seen.
   look: () => ({
-    tree: flow ? flowTree() : phone.tree(), shown: `${version} ${parts.column.scrollTop}`, room: parts.column.clientHeight,
+    ...(flow ? {tree: flowTree(), shown: `${version} ${parts.column.scrollTop}`, room: parts.column.clientHeight}
+      : {tree: phone.tree(), shown: String(version), room: 100}),  // asking for sizes makes the browser lay out
     ...phone.report(),
   }),
   // The same after so many steps, when everything stands still.
