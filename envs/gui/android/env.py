@@ -3,7 +3,7 @@
 The agent sees ``Dict(screen: Box uint8 [H, W, 3], tree: Text, goal: Text)`` and acts in words (:mod:`..commands`); its
 actions go to the device as shell lines of ``input``, its observations come by ``screencap`` and ``uiautomator dump``,
 and success is asked of the device by shell lines too (:mod:`.tasks`). Behind it is a real phone or emulator
-(``serial="emulator-5554"``), or the fake device of :mod:`.adbd`, on which every task of Phone-v0 and Phone-v1 can be played.
+(``serial="emulator-5554"``), or the fake device of :mod:`.adbd`, on which the tasks of Phone-v0 and v1 can be played.
 
 Reward is the sum of two named terms: ``goal``, 1 for a ``done`` at which the goal holds, else 0; and ``format``, -0.01
 for an action that cannot be read. A device that cannot be reached within ``patience`` seconds ends the

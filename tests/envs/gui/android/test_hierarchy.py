@@ -17,7 +17,8 @@ from tiltyard.envs.gui.declare.operations import Set, Toggle
 from tiltyard.envs.gui.declare.state import Choice, Table, Text
 from tiltyard.envs.gui.problems import generate, templates
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "declare")]
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1] / "declare"))
 from declared import Bench
 from devices import new_phone
 
