@@ -22,9 +22,7 @@ HANDS = ((TAP, 0.7), (TYPE, 0.08), (SWIPE_UP, 0.06), (SWIPE_DOWN, 0.04), (BACK, 
 FIELD, KEYBOARD, DIALOG, BUTTON = (1 + ROLES.index(role) for role in ("field", "keyboard", "dialog", "button"))
 LEAD = frozenset(tokens("named called type password to number email street address city search for is as say"))
 """After one of these words a goal tends to say what to type."""
-COMMON = frozenset(
-    tokens("a all an and at by for from go i in is it make of on off open that the then to with my")
-)
+COMMON = frozenset(tokens("a all an and at by for from go i in is it make of on off open that the then to with my"))
 LONGEST = 4
 """Words that the matcher types at once, and swipes before it gives up."""
 

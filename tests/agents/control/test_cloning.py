@@ -30,19 +30,19 @@ def test_bad_hands_are_imitated_filtered_or_weighted(made: Any, least: float, mo
     data = [one for one in episodes(600, right=0.35) if one.actions[0, 0] == 0]  # 35% right, 32% wrong, no home
     wrong = [one for one in data if not one.success]
     learner = made(env=tiny(), **SMALL)
-    learner.learn_offline([*data, *wrong], 80)
+    learner.learn_offline([*data, *wrong], 40)
     assert least <= success(learner) <= most
 
 
 def test_cloning_does_what_good_hands_did() -> None:
-    learner = Cloning(env=tiny(), **SMALL).learn_offline(episodes(300, right=1.0), 60)
+    learner = Cloning(env=tiny(), **SMALL).learn_offline(episodes(300, right=1.0), 24)
     assert success(learner) > 0.9
 
 
 def test_filtered_cloning_learns_online_from_its_own_successes() -> None:
-    learner = FilteredCloning(env=tiny(), **SMALL, rollouts=32, actor_updates=10).clone(episodes(60, right=0.5), 20)
+    learner = FilteredCloning(env=tiny(), **SMALL, rollouts=32, actor_updates=10).clone(episodes(60, right=0.3), 6)
     began = success(learner)
-    learner.learn(800)
+    learner.learn(400)
     assert success(learner) > max(0.8, began + 0.1)
 
 
