@@ -16,8 +16,15 @@ from .widgets import show
 
 @compiled
 def run(m, f, code, pool, pc):  # type: ignore[no-untyped-def]
-    """Runs from an instruction on until ``HALT``; whether it went through to its end (its ``a``)."""
+    """Runs from an instruction on until ``HALT``; whether it went through to its end (its ``a``).
+
+    It stops at a fault. No instruction makes more than ``SLACK`` words, so that none runs out of memory half way.
+    """
     while True:
+        if m[w.TOP] + w.SLACK > m[w.LIMIT]:
+            m[w.FAULT] = 1
+        if m[w.FAULT]:
+            return 0
         kind, a, b = code[pc, 0], code[pc, 1], code[pc, 2]
         pc += 1
         group = kind // op.GROUP

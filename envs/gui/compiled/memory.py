@@ -31,7 +31,7 @@ SHOWN = FIELDS + MOST_FIELDS  # the nodes that can be seen: of the page, then of
 WORK, WORK_SIZE = SHOWN + MOST_NODES, 1024
 SCRATCH, SCRATCH_SIZE = WORK + WORK_SIZE, 8192
 HEAP = SCRATCH + SCRATCH_SIZE
-HALF, SLACK = 24_576, 2048
+HALF, SLACK = 28_672, 4096
 WORDS = HEAP + 2 * HALF
 
 # Registers: words that no value is kept in but GOAL, ANSWER, WANTED_ANSWER, MESSAGE, ASKED and TITLE.

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from tiltyard.envs.gui.apps import PROGRAMS
+from tiltyard.envs.gui.apps.system import APP_V1 as SYSTEM
 from tiltyard.envs.gui.compiled import memory as w
 from tiltyard.envs.gui.compiled.collecting import collect
 from tiltyard.envs.gui.compiled.expressions import CALLS
 from tiltyard.envs.gui.compiled.image import Image, image
 from tiltyard.envs.gui.compiled.phones import draw_apps
+from tiltyard.envs.gui.compiled.pool import EMPTY
 from tiltyard.envs.gui.compiled.reading import Reader, makers
 from tiltyard.envs.gui.declare.app import App, View
 from tiltyard.envs.gui.declare.functions import FUNCTIONS, RANDOM
@@ -37,11 +39,16 @@ EXPRESSIONS = (
 )  # fmt: skip
 
 
-def toy() -> dict[str, Program]:
-    """An app whose fields are drawn by the expressions above; settings and system are there for the status bar."""
-    names = {f"e{i}": text for i, text in enumerate(EXPRESSIONS)}
-    app = App(
-        key="toy", name="Toy", icon="gear", colour=0, record="Toy",
+EACH = 16  # expressions of an app
+APPS = tuple(f"toy{i}" for i in range(0, len(EXPRESSIONS), EACH))
+
+
+def toy(key: str) -> App:
+    """An app whose fields are drawn by some of the expressions above."""
+    first = int(key[3:])
+    names = {f"e{first + i}": text for i, text in enumerate(EXPRESSIONS[first : first + EACH])}
+    return App(
+        key=key, name="Toy", icon="gear", colour=0, record="Toy",
         state={
             "rows": Table("Row", {"name": Text(), "n": Int(default=3)}, derived={"double": "n * 2"}, sort="n"),
             "keys": List(), "labels": List(), "found": List("Row"), **{name: List() for name in names},
@@ -58,34 +65,41 @@ def toy() -> dict[str, Program]:
                    "CODES": {"red": 7, "blue": 9}},
         functions={"twice(a)": "a * 2", "pair(a, b)": "(a, b)"},
     )  # fmt: skip
-    return compile_apps((PROGRAMS["settings"].app, app, PROGRAMS["system"].app))
 
 
 @pytest.fixture(scope="module")
 def machine() -> tuple[dict[str, Program], Image, Any, Any]:
-    programs = toy()
+    """The toys; settings and system are there for the status bar."""
+    programs = compile_apps((PROGRAMS["settings"].app, *map(toy, APPS), SYSTEM))
     memory, floats = np.zeros(w.WORDS, np.int64), np.zeros(w.FLOATS)
     return programs, image(programs, ()), memory, floats
 
 
-def drawn(machine: Any, key: int) -> Any:
-    """The toy's state as the machine draws it."""
+def drawn(machine: Any, key: int) -> dict[str, Any]:
+    """The toys' states as the machine draws them."""
     programs, made, memory, floats = machine
     memory[:] = 0
     memory[w.TOP], memory[w.LIMIT] = w.HEAP, w.HEAP + w.HALF
     memory[w.ROOT_KEY] = key
-    draw_apps(memory, floats, made.code, made.pool, 0b010)
+    draw_apps(memory, floats, made.code, made.pool, (2 << len(APPS)) - 2)
     assert memory[w.FAULT] == 0
-    return Reader(memory, made.pool, made.types, makers(programs)).value(memory[w.ROOTS + 1])
+    return states(machine)
+
+
+def states(machine: Any) -> dict[str, Any]:
+    programs, made, memory, _ = machine
+    reader = Reader(memory, made.pool, made.types, makers(programs))
+    return {app: reader.value(memory[w.ROOTS + 1 + i]) for i, app in enumerate(APPS)}
 
 
 def test_every_expression_has_the_interpreters_value(machine: Any) -> None:
     for key in (3, 4, 5):
-        got, wanted = drawn(machine, key), machine[0]["toy"].initial(Stream(key).child(2))
-        for name in machine[0]["toy"].app.state:
-            value, right = getattr(got, name), getattr(wanted, name)
-            text = EXPRESSIONS[int(name[1:])] if name[1:].isdigit() else name
-            assert value == right and type(value) is type(right), (text, value, right)
+        for number, (app, got) in enumerate(drawn(machine, key).items()):
+            wanted = machine[0][app].initial(Stream(key).child(2 + number))
+            for name in machine[0][app].app.state:
+                value, right = getattr(got, name), getattr(wanted, name)
+                text = EXPRESSIONS[int(name[1:])] if name[1:].isdigit() else name
+                assert value == right and type(value) is type(right), (text, value, right)
 
 
 def test_every_function_is_compiled_and_tried() -> None:
@@ -98,20 +112,20 @@ def test_every_function_is_compiled_and_tried() -> None:
 
 def test_what_is_compacted_stays_what_it_was(machine: Any) -> None:
     wanted = drawn(machine, 8)
-    programs, made, memory, _ = machine
-    reader = Reader(memory, made.pool, made.types, makers(programs))
+    _, made, memory, _ = machine
     used = int(memory[w.TOP]) - w.HEAP
-    memory[w.GOAL] = memory[w.ANSWER] = memory[w.WANTED_ANSWER] = memory[w.MESSAGE] = made.pool[1]
+    for register in (w.GOAL, w.ANSWER, w.WANTED_ANSWER, w.MESSAGE):
+        memory[register] = made.pool[EMPTY]
     for _ in range(3):
         collect(memory, made.pool)
-        assert reader.value(memory[w.ROOTS + 1]) == wanted
+        assert states(machine) == wanted
     assert 0 < memory[w.LIVE] < used, "nothing was given back"
 
 
 def test_a_full_heap_is_a_fault_and_harms_nothing_else(machine: Any) -> None:
-    programs, made, memory, floats = machine
+    _, made, memory, floats = machine
     drawn(machine, 8)
-    memory[w.ROOTS + 1], memory[w.LIMIT] = 0, memory[w.TOP] + 50
+    memory[w.ROOTS + 1], memory[w.LIMIT] = 0, memory[w.TOP] + w.SLACK + 50
     behind = memory[w.HEAP + w.HALF :].copy()
     draw_apps(memory, floats, made.code, made.pool, 0b010)
     assert memory[w.FAULT] == 1
