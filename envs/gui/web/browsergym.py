@@ -86,8 +86,9 @@ class PhoneTask:
     def setup(self, page: Any) -> tuple[str, dict[str, Any]]:
         """Serves the phone on loopback, opens it in Playwright's ``page`` and puts the problem on it."""
         self._server = Server(pages())
-        page.goto(f"{self._server.url}/?layout={self.layout}")
-        self.phone = WebPhone(_Playwright(page, self.viewport), self.layout)
+        page.goto(f"{self._server.url}/?layout={self.layout}", timeout=60_000)
+        self._page = _Playwright(page)
+        self.phone = WebPhone(self._page, self.layout)
         self.phone.begin(self.problem)
         goal = self.problem.goal
         said = f"{goal.text}\n{ANSWER if goal.answer else FINISH}"
@@ -111,6 +112,7 @@ class PhoneTask:
     def cheat(self, page: Any, chat_messages: list[dict[str, Any]]) -> None:
         """Solves the task as the scripted expert does, from a page on which nothing has been done yet."""
         for _ in range(LONGEST_WAY):
+            self._page.measure()
             action = WebExpert(self.phone, ScriptedExpert(self.phone.mirror, self.problem.goal)).action()
             verb, _, text = action.partition(" ")
             if verb in ("done", "answer", "infeasible"):
@@ -147,6 +149,7 @@ def register_tasks() -> list[str]:
 
 def _sides(one: Template) -> dict[str, str]:
     """The split that a template has problems in: train, unless it or its app is held out."""
+    sides: tuple[tuple[seeding.Split, HeldOut], ...]
     sides = (("train", "params"), ("test", "template"), ("test", "app"))
     split, axis = next(side for side in sides if _split(*side).holds(one))
     return {"split": split, "held_out": axis}
@@ -178,11 +181,14 @@ def _ended(messages: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
 class _Playwright(Page):
     """Playwright's page as one of ours: the same commands of the same protocol, each waited for."""
 
-    def __init__(self, page: Any, viewport: Mapping[str, int]) -> None:
-        self.width, self.height = viewport["width"], viewport["height"]
+    def __init__(self, page: Any) -> None:
         self._session = page.context.new_cdp_session(page)
         self._answers: dict[int, dict[str, Any]] = {}
         self._sent = 0
+
+    def measure(self) -> None:
+        """Takes the size that the window has now: BrowserGym's observations can change it."""
+        self.width, self.height = self.evaluate("[innerWidth, innerHeight]")
 
     def send(self, method: str, **params: Any) -> int:
         self._sent += 1
