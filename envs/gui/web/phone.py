@@ -14,6 +14,7 @@ from ..device import SCROLL_SHARE
 from ..goals import State
 from . import export
 from .browser import Page
+from .keys import keystroke
 from .mirror import Mirror, mirror
 from .problem import Problem, programs, to_json, world
 
@@ -50,10 +51,13 @@ class WebPhone:
 
     def act(self, command: Command) -> None:
         """One step; see :class:`..protocol.Device`."""
-        if self._send(command):
-            look = self.page.evaluate(f"tiltyard.after({self._look['steps'] + 1})")
+        page, sent = self.page, self._send(command)
+        if sent is None:
+            look = page.evaluate(f"tiltyard.act({json.dumps({'verb': command.verb, 'text': command.text})})")
         else:
-            look = self.page.evaluate(f"tiltyard.act({json.dumps({'verb': command.verb, 'text': command.text})})")
+            asked = page.ask(f"tiltyard.after({self._look['steps'] + 1})")
+            page.finish(sent)
+            look = page.value(asked)
         self._see(look)
         if self.layout == "same":
             self.mirror.act(command)
@@ -63,34 +67,33 @@ class WebPhone:
     def _see(self, look: dict[str, Any]) -> None:
         self._look, self._state = look, None
 
-    def _send(self, command: Command) -> bool:
-        """Does with mouse, wheel or keys what can be done with them; whether it was such a command."""
+    def _send(self, command: Command) -> list[int] | None:
+        """Sends the mouse, wheel or key events of a command; None where there are none for it."""
         page, verb = self.page, command.verb
-        if verb == "tap":
-            page.click(*self._pixel(command.x, command.y))
-        elif verb == "long_press":
-            at = self._pixel(command.x, command.y)
-            page.finish([page.mouse(kind, *at, button="right") for kind in ("mousePressed", "mouseReleased")])
-        elif verb == "drag":
-            page.drag([self._pixel(command.x, command.y), self._pixel(command.x1, command.y1)])
-        elif verb == "swipe":
-            self._turn_wheel(command.text)
-        elif verb == "type":
-            page.call("Input.insertText", text=command.text)
-        elif verb in KEYS:
-            page.key(KEYS[verb])
-        else:
-            return False
-        return True
+        at = self._pixel(command.x, command.y)
+        if verb in ("tap", "long_press"):
+            button = "left" if verb == "tap" else "right"
+            return [page.mouse(kind, *at, button=button) for kind in ("mousePressed", "mouseReleased")]
+        if verb == "drag":
+            to = self._pixel(command.x1, command.y1)
+            return [page.mouse("mousePressed", *at), page.mouse("mouseMoved", *to), page.mouse("mouseReleased", *to)]
+        if verb == "swipe":
+            return [self._turn_wheel(command.text)]
+        if verb == "type":
+            return [page.send("Input.insertText", text=command.text)]
+        if verb in KEYS:
+            return [page.send(method, **params) for method, params in keystroke(KEYS[verb])]
+        return None
 
     def _pixel(self, x: float, y: float) -> tuple[float, float]:
         """A point of the page: its last column and row end just within it."""
         return min(x * self.page.width, self.page.width - 0.02), min(y * self.page.height, self.page.height - 0.02)
 
-    def _turn_wheel(self, direction: str) -> None:
+    def _turn_wheel(self, direction: str) -> int:
         step = SCROLL_SHARE * self._look["room"]
         dx, dy = {"up": (0, step), "down": (0, -step), "left": (step, 0), "right": (-step, 0)}[direction]
-        self.page.wheel(self.page.width / 2, self.page.height * 0.3, dx, dy)
+        turn = {"type": "mouseWheel", "x": self.page.width / 2, "y": self.page.height * 0.3, "deltaX": dx, "deltaY": dy}
+        return self.page.send("Input.dispatchMouseEvent", **turn)
 
     # -- looking -----------------------------------------------------------------------------------------------------
 

@@ -224,7 +224,7 @@ window.tiltyard = {
   }),
   // The same after so many steps, when everything stands still.
   async after(n) {
-    for (const late = performance.now() + 5000; phone.steps < n;) {
+    for (const late = performance.now() + 9000; phone.steps < n;) {
       if (performance.now() > late) throw new Error(`the page took ${phone.steps} steps, not ${n}`);
       await new Promise((resolve) => setTimeout(resolve, 1));
     }
