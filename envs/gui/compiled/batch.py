@@ -10,13 +10,13 @@ from ..ui import HEIGHT, WIDTH
 from . import memory as w
 from . import nodes as nd
 from . import roles as r
+from .calling import refresh
 from .describing import elements, tree
 from .device import ANSWER, BACK, DRAG, ENTER, HOME, INFEASIBLE, LONG_PRESS, OPEN, TAP, TYPE, UNREADABLE, UP, WAIT, act
 from .device import DONE as DONE_VERB
 from .jit import compiled
 from .memory import character, equal, part, put, size, take_text
 from .nodes import box_of
-from .calling import refresh
 from .painting import paint
 from .phones import begin
 from .pool import APP_COUNT, APP_SIZE, APPS, EMPTY, SHOWN_APPS, SHOWN_COUNT, TASK_SIZE, TASKS
@@ -204,7 +204,7 @@ def view_numbers(M, F, pool, start, stop, found, goals):  # type: ignore[no-unty
 
 @compiled
 def paint_all(M, F, pool, chosen, screens, coverage, glyphs, scale, ops, text):  # type: ignore[no-untyped-def]
-    """Paints the phones ``chosen`` into ``screens`` ``[n, H, W, 3]``; ``ops`` and ``text`` have room for a display list."""
+    """Paints the phones ``chosen`` into ``screens`` ``[n, H, W, 3]``; ``ops``, ``text``: room for a display list."""
     for i in chosen:
         paint(M[i], F[i], pool, screens[i], ops, text, coverage, glyphs, scale)
 

@@ -7,10 +7,10 @@ would hold, and take as long to compile as, the machine. The addresses stand in 
 from typing import Any
 
 from llvmlite import ir
-from numba import config, types
+from numba import types
 from numba.extending import intrinsic
 
-from .jit import inlined
+from .jit import inlined, interpreted
 
 RUN, REFRESH = 1, 2
 """Words of the first instruction."""
@@ -30,28 +30,28 @@ def _call(typingctx: Any, address: Any, m: Any, f: Any, code: Any, pool: Any, nu
     return signature, generate
 
 
-if config.DISABLE_JIT:
+if interpreted():
 
-    def run(m: Any, f: Any, code: Any, pool: Any, pc: int) -> Any:
+    def run(m, f, code, pool, pc):  # type: ignore[no-untyped-def]
         """Runs bytecode: :func:`.machine.run`."""
-        from .machine import run as interpreted
+        from .machine import run as slow
 
-        return interpreted(m, f, code, pool, pc)
+        return slow(m, f, code, pool, pc)
 
-    def refresh(m: Any, f: Any, code: Any, pool: Any) -> Any:
+    def refresh(m, f, code, pool):  # type: ignore[no-untyped-def]
         """Builds what is on the screen: :func:`.pages.refresh`."""
-        from .pages import refresh as interpreted
+        from .pages import refresh as slow
 
-        return interpreted(m, f, code, pool)
+        return slow(m, f, code, pool)
 
 else:
 
     @inlined
-    def run(m, f, code, pool, pc):  # type: ignore[no-untyped-def]
+    def run(m, f, code, pool, pc):  # type: ignore[no-untyped-def, misc]
         """Runs bytecode: :func:`.machine.run`."""
-        return _call(code[0, RUN], m, f, code, pool, pc)
+        return _call(code[0, RUN], m, f, code, pool, pc)  # type: ignore[call-arg]
 
     @inlined
-    def refresh(m, f, code, pool):  # type: ignore[no-untyped-def]
+    def refresh(m, f, code, pool):  # type: ignore[no-untyped-def, misc]
         """Builds what is on the screen: :func:`.pages.refresh`."""
-        _call(code[0, REFRESH], m, f, code, pool, 0)
+        _call(code[0, REFRESH], m, f, code, pool, 0)  # type: ignore[call-arg]

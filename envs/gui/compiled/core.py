@@ -1,4 +1,4 @@
-"""A batch of compiled phones: memory, problems put on them, steps, and what can be seen; a thin layer over :mod:`.batch`."""
+"""A batch of compiled phones: memory, problems put on them, steps, and what can be seen; :mod:`.batch` in Python."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -13,9 +13,10 @@ from .. import render, twists
 from ..apps.declared import tasks
 from ..commands import Command
 from ..elements import COLUMNS, ELEMENTS, GOAL_WORDS, Int16
-from ..problems_v1 import LOCALES, OPEN, Split, world
-from ..themes import TEST_THEMES, TRAIN_THEMES
+from ..locales import LOCALES
+from ..problems_v1 import OPEN, Split, world
 from ..render import Renderer
+from ..themes import TEST_THEMES, TRAIN_THEMES
 from . import batch, device, shapes
 from . import memory as w
 from .image import Image, image, key_boxes
@@ -184,8 +185,12 @@ class Core:
         """Paints the phones ``chosen`` into ``screens`` ``[n, H, W, 3]``."""
         for locale in np.unique(self.locales[chosen]).tolist():
             pool, own = compiled_image(LOCALES[locale]).pool, chosen[self.locales[chosen] == locale]
-            self._spread(lambda a, b, pool=pool, own=own: batch.paint_all(  # type: ignore[misc]
-                self.memory, self.floats, pool, own[(own >= a) & (own < b)], screens, *renderer.atlas, *_room()))  # fmt: skip
+
+            def work(a: int, b: int, pool: Ints = pool, own: Ints = own) -> None:
+                some = own[(own >= a) & (own < b)]
+                batch.paint_all(self.memory, self.floats, pool, some, screens, *renderer.atlas, *_room())
+
+            self._spread(work)
 
     def tree(self, index: int) -> str:
         """The accessibility tree of a phone."""

@@ -189,7 +189,7 @@ def tokens(m, pool, text, out, most):  # type: ignore[no-untyped-def]
 
 @compiled
 def elements(m, f, pool, out, goal):  # type: ignore[no-untyped-def]
-    """What can be seen, in numbers ``[64, 24]``, and the goal's words ``[48]``; see :mod:`tiltyard.envs.gui.elements`."""
+    """What can be seen in numbers ``[64, 24]``, and the goal's words ``[48]``: :mod:`tiltyard.envs.gui.elements`."""
     for i in range(ELEMENTS):
         for k in range(COLUMNS):
             out[i, k] = 0

@@ -6,9 +6,9 @@ from ..ui import HEIGHT, WIDTH
 from . import memory as w
 from . import nodes as nd
 from .acting import DRAFTS, ENV, FAILED, FOCUS, UNITS, VIEW, delay, push_screen, top
+from .calling import refresh, run
 from .collecting import collect, crowded
 from .jit import compiled, inlined
-from .calling import refresh, run
 from .memory import character, equal, part, put, put_text, size, take_text
 from .nodes import box_of, restore
 from .pool import (
@@ -29,7 +29,8 @@ from .pool import (
 from .pool import UNITS as UNIT_TABLE
 
 (
-    UNREADABLE, TAP, LONG_PRESS, DRAG, UP, DOWN, LEFT, RIGHT, TYPE, BACK, HOME, ENTER, OPEN, WAIT, ANSWER, DONE, INFEASIBLE,
+    UNREADABLE, TAP, LONG_PRESS, DRAG, UP, DOWN, LEFT, RIGHT, TYPE, BACK, HOME, ENTER, OPEN, WAIT, ANSWER, DONE,
+    INFEASIBLE,
 ) = range(17)  # fmt: skip
 """Verbs by number."""
 
@@ -111,7 +112,7 @@ def focus(m):  # type: ignore[no-untyped-def]
 
 @compiled
 def _under(m, f, x, y, what):  # type: ignore[no-untyped-def]
-    """The topmost node at a point (in shares of the screen) that can be tapped, held or dragged; -1 if it is disabled."""
+    """The topmost node at a point (in shares of the screen) that can be tapped, held or dragged; -1: it is disabled."""
     x, y = min(x * WIDTH, WIDTH - 0.01), min(y * HEIGHT, HEIGHT - 0.01)
     first = m[w.PAGE_SHOWN] if m[w.DIALOG_SHOWN] else 0
     for i in range(m[w.PAGE_SHOWN] + m[w.DIALOG_SHOWN] - 1, first - 1, -1):

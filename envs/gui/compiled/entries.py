@@ -3,12 +3,12 @@
 from functools import cache
 from typing import Any
 
-from numba import carray, config, types
+from numba import carray, types  # type: ignore[attr-defined]
 from numba.core.ccallback import CFunc
 from numba.core.sigutils import normalize_signature
 
 from . import memory as w
-from .jit import stamped
+from .jit import interpreted, stamped
 from .machine import run
 from .pages import refresh
 
@@ -34,7 +34,7 @@ _MADE: list[CFunc] = []
 @cache
 def addresses() -> tuple[int, int]:
     """Of what runs bytecode, and of what builds a screen; zeros where nothing is compiled."""
-    if config.DISABLE_JIT:
+    if interpreted():
         return 0, 0
     return _address(_run), _address(_refresh)
 
@@ -45,4 +45,4 @@ def _address(function: Any) -> int:
     made.enable_caching()
     stamped(made).compile()
     _MADE.append(made)
-    return int(made.address)
+    return int(made.address or 0)

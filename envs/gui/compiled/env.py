@@ -1,4 +1,4 @@
-"""``tiltyard/Phone-v1``, compiled: what :class:`tiltyard.envs.gui.phone_v1.BatchedPhoneV1` does, bit for bit, and faster.
+"""``tiltyard/Phone-v1``, compiled: what :class:`tiltyard.envs.gui.phone_v1.BatchedPhoneV1` does, bit for bit.
 
 Problems, steps and views come from :mod:`.core`. The scripted expert plans on the interpreted phone: one that is asked
 for is built from the problem's key, and what has been done since is done again on it.
@@ -19,7 +19,8 @@ from .. import elements
 from ..commands import VERBS, Commands, parse
 from ..declare.expert import ScriptedExpert
 from ..phone import FORMAT_PENALTY, TREE_CHARACTERS, check_size, frame_size
-from ..problems_v1 import LOCALES, HeldOut, Problem, choices, fnv1a, generate, split_of, world
+from ..locales import LOCALES
+from ..problems_v1 import HeldOut, Problem, choices, fnv1a, generate, split_of, world
 from ..render import Renderer
 from ..stream import Stream
 from ..twists import weighted
@@ -167,7 +168,7 @@ class BatchedPhoneV1(BatchedEnv):
         return {name: seen[name] for name in self.observation_space}  # type: ignore[attr-defined]
 
     def reset_info(self) -> Info:
-        """Goal, its template, level and apps, the digest that names the problem, whether it is infeasible, the locale."""
+        """Goal, template, level and apps, the digest that names the problem, whether it is infeasible, the locale."""
         numbers, tasks = self.core.memory[:, w.TEMPLATE].tolist(), self.core.image(0).tasks
         made = [world().templates[number] for number in numbers]
         named = zip(self._keys.tolist(), self._goals, strict=True)
@@ -218,7 +219,8 @@ class BatchedPhoneV1(BatchedEnv):
             raise ValueError("make the environment with render_mode='rgb_array' to render it")
         frames = np.zeros((self.num_envs, self._frames.height, self._frames.width, 3), np.uint8)
         self.core.paint(self._frames, frames, np.array([index]))
-        return frames[index]
+        frame: npt.NDArray[np.uint8] = frames[index]
+        return frame
 
 
 def _spaces(observation: str, height: int, width: int) -> tuple[Dict, Space[Any]]:

@@ -220,7 +220,7 @@ class _Maker:
         return start
 
     def _task(self, key: str, tasks: Tasks) -> TaskCode:
-        """The code that draws a goal: what is asked goes into a list, then the phone is prepared, then comes the rest."""
+        """The code that draws a goal: it prepares the phone, then notes the words and what is asked, then does it."""
         start = self.to.here
         known = self._known(key)
         place = replace(known.place, scope=replace(known.scope, random=True, where=f"tasks {tasks.name}"))

@@ -33,10 +33,16 @@ def _stamp() -> str:
 _STAMP = _stamp()
 
 
+def interpreted() -> bool:
+    """Whether numba is told to compile nothing (``NUMBA_DISABLE_JIT=1``): slow, and good for looking at the code."""
+    return bool(vars(config)["DISABLE_JIT"])
+
+
 def _made(function: Any, **options: Any) -> Any:
-    if config.DISABLE_JIT:
+    if interpreted():
         return function
-    return stamped(njit(cache=True, nogil=True, error_model="numpy", _nrt=False, **options)(function))
+    plain: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
+    return stamped(njit(**plain, **options)(function))
 
 
 def stamped(made: Any) -> Any:

@@ -1,4 +1,4 @@
-"""How each kind of element looks: rows of the table of nodes in, a display list out; :mod:`tiltyard.envs.gui.paint`, compiled.
+"""How each kind of element looks: nodes in, a display list out; :mod:`tiltyard.envs.gui.paint`, compiled.
 
 ``c`` is the row of :data:`COLOURS` that a phone's theme and its dark switch choose.
 """

@@ -1,8 +1,8 @@
-"""One phone's memory: tagged values in one array of 64-bit words, texts, lists and records on a heap that is compacted.
+"""One phone's memory: tagged values in one array of words; texts, lists and records on a heap that is compacted.
 
-A value is a word whose three lowest bits say what the others are: a number, or the address of a text, a list or a record.
-Addresses from 0 up lie in the phone's own memory ``m``; negative ones, ``~index``, in the constants ``pool`` that all
-phones share. Values are never changed in place, so that states may share parts and equal parts are often the same.
+A value is a 64-bit word whose three lowest bits say what the others are: a number, or the address of a text, a list or
+a record. Addresses from 0 up lie in the phone's own memory ``m``; negative ones, ``~index``, in the constants ``pool``
+that all phones share. Values are never changed in place, so that states may share parts.
 
     text    [length, FNV-1a hash, icon + 1, 8 characters a word ...]
     list    [length, values ...]
@@ -37,12 +37,11 @@ WORDS = HEAP + 2 * HALF
 # Registers: words that no value is kept in but GOAL, ANSWER, WANTED_ANSWER, MESSAGE, ASKED and TITLE.
 (
     KEY, TOP, LIMIT, SPACE, SP, FAULT, STACKED, HAS_DIALOG, LOADING, STEPS, CLOCK, CHARGE, WALLPAPER, NODE_COUNT,
-    SCRATCH_LENGTH, LIVE, GOAL, ANSWER, WANTED_ANSWER, TEMPLATE, TITLE, PAGE_COLOUR, SWIPE_LEFT, SWIPE_RIGHT, FIELD_COUNT,
-    MESSAGE, PAGE_SHOWN, DIALOG_SHOWN, OVER_SHOWN, ENTER_UNIT, DUE_COUNT, WAITING, ROOT_KEY, KEYS_PAGE, ASKED, ATTEMPT,
+    SCRATCH_LENGTH, LIVE, GOAL, ANSWER, WANTED_ANSWER, TEMPLATE, TITLE, PAGE_COLOUR, SWIPE_LEFT, SWIPE_RIGHT,
+    FIELD_COUNT, MESSAGE, PAGE_SHOWN, DIALOG_SHOWN, ENTER_UNIT, DUE_COUNT, ROOT_KEY, KEYS_PAGE, ASKED, ATTEMPT,
     LAST_WORDING, THEME, FAILING, ADVERT_APP, ADVERT, CORRECTS, CORRECTED, NOTICED, NOTICE_STEP, NOTICE_APP, NOTICE,
-    NOTICE_SHOWN_APP, NOTICE_SHOWN, ENDED, LOCALE, OPENED, ENTER_NODE,
-    STATUS_FLAGS, STATUS_TEXT, DRAWN, WRITTEN,
-) = range(57)  # fmt: skip
+    NOTICE_SHOWN_APP, NOTICE_SHOWN, ENDED, LOCALE, OPENED, ENTER_NODE, STATUS_FLAGS, STATUS_TEXT, DRAWN, WRITTEN,
+) = range(55)  # fmt: skip
 
 # Numbers with a point, of the array ``f``: scroll of every screen, where the page is laid out, and boxes of nodes.
 Y, PAGE_TOP, PAGE_BOTTOM, CHIP_X, DENSITY = range(MOST_SCREENS, MOST_SCREENS + 5)
@@ -166,7 +165,7 @@ def compare(m, pool, a, b):  # type: ignore[no-untyped-def]
     return int(n > k) - int(n < k)
 
 
-# -- texts ---------------------------------------------------------------------------------------------------------------
+# -- texts -------------------------------------------------------------------------------------------------------------
 
 
 @compiled
@@ -240,7 +239,7 @@ def part(m, pool, value, start, stop):  # type: ignore[no-untyped-def]
     return take_text(m)
 
 
-# -- lists and records -----------------------------------------------------------------------------------------------------
+# -- lists and records -------------------------------------------------------------------------------------------------
 
 
 @compiled

@@ -7,8 +7,8 @@ GROUP = 32
 
 # 0: control and names (machine.run).
 (
-    HALT, CONST, LOAD, STORE, POP, JUMP, IF_NOT, AND, OR, FOR, COLLECT, GATHER, DRAFT, IF_DRAFT, ARG, CHARGE, ROOT, FIELD_OF,
-    ATTRIBUTE, TAKE_LIST, TAKE_RECORD, FIELD_NAMED,
+    HALT, CONST, LOAD, STORE, POP, JUMP, IF_NOT, AND, OR, FOR, COLLECT, GATHER, DRAFT, IF_DRAFT, ARG, CHARGE, ROOT,
+    FIELD_OF, ATTRIBUTE, TAKE_LIST, TAKE_RECORD, FIELD_NAMED,
 ) = range(22)  # fmt: skip
 
 # 1: operators (operators.operate): two values, or one.
@@ -34,8 +34,8 @@ GROUP = 32
 
 # 5: operations on the phone (acting.operate).
 (
-    SET, SET_NAMED, SET_ROW, SET_DRAFT, INSERT, DELETE_ROW, CLEAR, ERROR, PUSH, POP_SCREENS, POP_TO, ASK, REWIND, SET_ROOT,
-    REGISTER, BRANCH, WORDING,
+    SET, SET_NAMED, SET_ROW, SET_DRAFT, INSERT, DELETE_ROW, CLEAR, ERROR, PUSH, POP_SCREENS, POP_TO, ASK, REWIND,
+    SET_ROOT, REGISTER, BRANCH, WORDING,
 ) = range(5 * GROUP, 5 * GROUP + 17)  # fmt: skip
 
 # 6: elements of a page (widgets.show).

@@ -5,8 +5,8 @@ from . import memory as w
 from . import nodes as nd
 from . import roles as r
 from .acting import APP, BODY, BUTTONS, FAILED, FOCUS, TITLE, VIEW, top
-from .jit import compiled, inlined
 from .calling import run
+from .jit import compiled, inlined
 from .memory import size
 from .nodes import node
 from .phones import draw_apps

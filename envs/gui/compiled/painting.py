@@ -4,7 +4,8 @@ A display list is equal to the one of the same Python phone in every number and 
 """
 
 from .. import render
-from ..paint import HUGE, SMALL, WHITE, mixed as mixed_
+from ..paint import HUGE, SMALL, WHITE
+from ..paint import mixed as mixed_
 from ..render import ICON_INDEX
 from ..ui import BAR, HEIGHT, STATUS, WIDTH
 from . import memory as w
@@ -12,7 +13,7 @@ from . import nodes as nd
 from . import roles as r
 from .acting import APP, top
 from .jit import compiled
-from .looks import COLOURS, FAINT, GROUND, PALE, ACCENT, TINTS, mixed, show
+from .looks import ACCENT, COLOURS, FAINT, GROUND, PALE, TINTS, mixed, show
 from .memory import item, truth
 from .pool import APP_SIZE, APPS, LOADING_TEXT
 from .shapes import clip, gradient, icon, label, line, rect, shade, written

@@ -5,10 +5,10 @@ import numpy as np
 from ..twists import DENSITIES, WALLPAPERS
 from . import memory as w
 from .acting import FOCUS, push_screen, top
+from .calling import run
 from .collecting import clear
 from .drawing import below, child, mixed, permutation, share
 from .jit import compiled
-from .calling import run
 from .memory import item, put_text, size
 from .pool import (
     ADVERT_COUNT,

@@ -1,4 +1,4 @@
-"""Elements of a page: the instructions that declared widgets become; boxes as :mod:`tiltyard.envs.gui.ui` lays them out."""
+"""Elements of a page, for the instructions that declared widgets become; boxes are :mod:`tiltyard.envs.gui.ui`'s."""
 
 from ..ui import BAR, LINE_CHARS, MARGIN, STATUS, WIDTH
 from . import memory as w
@@ -9,7 +9,19 @@ from .acting import DRAFTS, ERROR, FOCUS, top
 from .jit import compiled
 from .memory import at, character, equal, item, put, put_text, size, take_text, truth
 from .nodes import captures, node
-from .pool import BACK_TEXT, CLEAR_TEXT, EMPTY, ICON_BACK, ICON_CLOSE, ICON_MINUS, ICON_NAMES, ICON_PLUS, LESS_TEXT, MORE_TEXT, ROWS
+from .pool import (
+    BACK_TEXT,
+    CLEAR_TEXT,
+    EMPTY,
+    ICON_BACK,
+    ICON_CLOSE,
+    ICON_MINUS,
+    ICON_NAMES,
+    ICON_PLUS,
+    LESS_TEXT,
+    MORE_TEXT,
+    ROWS,
+)
 from .stack import pop
 
 
@@ -251,7 +263,7 @@ def paragraph(m, f, pool, text, look):  # type: ignore[no-untyped-def]
 
 @compiled
 def line(m, pool, text, i, width):  # type: ignore[no-untyped-def]
-    """Puts the next line of a text from its ``i``-th character on onto the scratch pad; where the one after it starts."""
+    """Puts a text's next line, from its ``i``-th character on, onto the scratch pad; where the one after it starts."""
     p, n, used = text >> 3, size(m, pool, text), 0
     while i < n:
         while i < n and _blank(character(m, pool, p, i)):

@@ -1,4 +1,4 @@
-"""Phone-v1 on the compiled phone is Phone-v1 on the interpreted one: observations, rewards, infos, whatever the batch."""
+"""Phone-v1 on the compiled phone is Phone-v1 on the interpreted one: observations, rewards, infos, in any batch."""
 
 import copy
 import pickle
@@ -113,7 +113,8 @@ def test_copies_and_snapshots_go_on_alike() -> None:
 def test_bad_arguments_and_actions_say_what_is_wrong() -> None:
     for keywords, words in (
         ({"observation": "smell"}, "observation"), ({"held_out": "moon"}, "held_out"), ({"drift": 2.0}, "drift"),
-        ({"level": 4}, "level"), ({"apps": "radio"}, "app"), ({"size": (100, 100)}, "16 to 9"), ({"rows": ["x"]}, "row"),
+        ({"level": 4}, "level"), ({"apps": "radio"}, "app"), ({"size": (100, 100)}, "16 to 9"),
+        ({"rows": ["x"]}, "row"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=words):
             compiled.BatchedPhoneV1(1, **keywords)  # type: ignore[arg-type]

@@ -24,7 +24,8 @@ from tiltyard.envs.gui.stream import Stream
 EXPRESSIONS = (
     "n + 2 * n - 1", "-n", "'a' + word", "n == 5 and word != ''", "n < 5 or not n", "word and n", "'' or n", "n <= 5",
     "n > 5", "n >= 5", "'b' in word", "'zz' in word", "n not in (1, 2)", "'yes' if n == 5 else 'no'", "(n, 1)[0]",
-    "(n, 1)[-1]", "word[1]", "[n, 'x']", "None", "CODES['blue']", "[row.n for row in ROWS if row.name == 'b' if row.n > 2]",
+    "(n, 1)[-1]", "word[1]", "[n, 'x']", "None", "CODES['blue']",
+    "[row.n for row in ROWS if row.name == 'b' if row.n > 2]",
     "(1, 2) + (n,)", "twice(n)", "pair(n, twice(2))", "find(ROWS, 'b').n", "find(ROWS, 'z') == None", "first(words)",
     "first((), 4)", "first((), 4) == 4", "last(words)", "count(words)", "count(word)", "sum((1, 2))", "sum(())",
     "min((2, 1))", "max((2, 1))", "any((0, 1))", "all((0, 1))", "all(())", "range(3)", "range(1, 3)", "range(2, 1)",
@@ -32,7 +33,8 @@ EXPRESSIONS = (
     "toggled(words, 'x')", "toggled((), 'x')", "lower(word)", "trim(' a  b ')", "clean(' a  b ')", "digits('12')",
     "digits('')", "split(' Ab  c ')", "join('-', words)", "cut(word, 2)", "cut(word, 99)", "ending(word, 1)", "text(n)",
     "text(True)", "text(-12)", "two_digits(n)", "two_digits(123)", "money(1205)", "money(7)", "clock(185)", "clock(59)",
-    "moved((4, 5, 6, 7), 7, 5)", "moved((4, 5, 6, 7), 4, 6)", "moved((4, 5), 4, 9)", "[[a + b for b in (1, 2)] for a in (3, 4)]",
+    "moved((4, 5, 6, 7), 7, 5)", "moved((4, 5, 6, 7), 4, 6)", "moved((4, 5), 4, 9)",
+    "[[a + b for b in (1, 2)] for a in (3, 4)]",
     "sum([a for a in (1, 2)]) + sum([b for b in (3, 4)])", "True == 1", "('a', 2) == ('a', 2)", "'a' < 'b'",
     "pick(words)", "choose(CITIES, 3)", "shuffled((1, 2, 3, 4))", "coin()", "coins(5)", "integer(3, 9)",
     "integers(1, 7, 4)", "people(4)", "new_person(people(3))", "numbers(3)", "streets(3)", "password()", "prices(4)",
@@ -99,7 +101,7 @@ def test_every_expression_has_the_interpreters_value(machine: Any) -> None:
             for name in machine[0][app].app.state:
                 value, right = getattr(got, name), getattr(wanted, name)
                 text = EXPRESSIONS[int(name[1:])] if name[1:].isdigit() else name
-                assert value == right and type(value) is type(right), (text, value, right)
+                assert (value, type(value)) == (right, type(right)), text
 
 
 def test_every_function_is_compiled_and_tried() -> None:

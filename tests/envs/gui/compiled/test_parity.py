@@ -95,11 +95,12 @@ def test_every_task_is_drawn_as_the_interpreter_draws_it_and_the_expert_solves_i
         problem = generate(int(keys[0]), made.level, (number,), side)
         core.begin(np.array([0]), keys, Settings(made.level, (number,), side), np.array([0]))
         phone = problem.phone()
-        for step in range(120):
+        action = ""
+        for _ in range(120):
             action = ScriptedExpert(phone, problem.goal).action()
             command = parse(action, VERBS)
             phone.act(command)
             core.act([command], np.array([True]))
             if core.ended[0]:
                 break
-        assert core.success[0], (made.name, core.goal(0), step, action)
+        assert core.success[0], (made.name, core.goal(0), action)
