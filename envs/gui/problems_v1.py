@@ -106,9 +106,14 @@ class Split:
         return HELD_OUT_APPS_SET.isdisjoint(one.apps) and held == self.tests("template")
 
     def weight(self, one: Template) -> float:
-        """How often a template is drawn; drift makes some apps more popular and others less."""
+        """How often a template is drawn; drift makes some apps more popular and others less.
+
+        Of held-out templates those that are infeasible count a quarter: there are many, and whoever always says
+        "infeasible" should not succeed often.
+        """
         number = list(world().programs).index(one.apps[0])
-        return one.weight * (1.0 + self.drift * (number * 5 % 7 - 3) / 4)
+        rare = 0.25 if one.infeasible and self.tests("template") else 1.0
+        return rare * one.weight * (1.0 + self.drift * (number * 5 % 7 - 3) / 4)
 
 
 def split_of(split: str, held_out: HeldOut, drift: float, rows: Sequence[str] | None) -> Split:

@@ -27,6 +27,9 @@ ROWS: tuple[Row, ...] = (
         random_score=0.0,
         expert_score=1.0,
         expert_success=1.0,
+        blind_score=0.04,
+        blind_success=0.04,
+        blind_policy="infeasible",
     ),
     Row(
         "tiltyard/Android-v0",
