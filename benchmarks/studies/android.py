@@ -46,7 +46,7 @@ def parity(arguments: argparse.Namespace) -> None:
         for number, template in [(i, one) for i, one in enumerate(known) if one.level == level]:
             env.unwrapped.batched.phones._templates = (template if v0 else number,)  # type: ignore[attr-defined]
             start = time.perf_counter()
-            results = [play(env, 1000 + episode) for episode in range(arguments.episodes)]
+            results = [play(env, arguments.seed + episode) for episode in range(arguments.episodes)]
             spent += time.perf_counter() - start
             here = sum(success for success, _ in results)
             print(f"level {level} {template.name:30s} {here}/{len(results)}", flush=True)
@@ -84,6 +84,7 @@ if __name__ == "__main__":
     parser.add_argument("--tasks", choices=("phone-v0", "phone-v1"), default="phone-v0")
     parser.add_argument("--steps", type=int, default=300, help="on a faulty device")
     parser.add_argument("--faults", type=float, default=0.0, help="probability of each kind, a packet")
+    parser.add_argument("--seed", type=int, default=1000, help="of the first episode of each template")
     parser.add_argument("--direct", dest="adb", action="store_const", const=None, default="adb", help="without adb")
     chosen = parser.parse_args()
     print(f"tiltyard {tiltyard.__version__}, adb {chosen.adb or 'not used'}")
