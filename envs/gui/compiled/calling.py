@@ -32,13 +32,13 @@ def _call(typingctx: Any, address: Any, m: Any, f: Any, code: Any, pool: Any, nu
 
 if interpreted():
 
-    def run(m, f, code, pool, pc):  # type: ignore[no-untyped-def]
+    def run(m: Any, f: Any, code: Any, pool: Any, pc: Any) -> Any:
         """Runs bytecode: :func:`.machine.run`."""
         from .machine import run as slow
 
         return slow(m, f, code, pool, pc)
 
-    def refresh(m, f, code, pool):  # type: ignore[no-untyped-def]
+    def refresh(m: Any, f: Any, code: Any, pool: Any) -> Any:
         """Builds what is on the screen: :func:`.pages.refresh`."""
         from .pages import refresh as slow
 
@@ -47,11 +47,11 @@ if interpreted():
 else:
 
     @inlined
-    def run(m, f, code, pool, pc):  # type: ignore[no-untyped-def, misc]
+    def run(m: Any, f: Any, code: Any, pool: Any, pc: Any) -> Any:
         """Runs bytecode: :func:`.machine.run`."""
         return _call(code[0, RUN], m, f, code, pool, pc)  # type: ignore[call-arg]
 
     @inlined
-    def refresh(m, f, code, pool):  # type: ignore[no-untyped-def, misc]
+    def refresh(m: Any, f: Any, code: Any, pool: Any) -> Any:
         """Builds what is on the screen: :func:`.pages.refresh`."""
         _call(code[0, REFRESH], m, f, code, pool, 0)  # type: ignore[call-arg]

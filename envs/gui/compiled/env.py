@@ -18,8 +18,8 @@ from ...core import BatchedEnv, BatchedVectorEnv, Bools, Floats, Info, Ints, Sin
 from .. import elements
 from ..commands import VERBS, Commands, parse
 from ..declare.expert import ScriptedExpert
-from ..phone import FORMAT_PENALTY, TREE_CHARACTERS, check_size, frame_size
 from ..locales import LOCALES
+from ..phone import FORMAT_PENALTY, TREE_CHARACTERS, check_size, frame_size
 from ..problems_v1 import HeldOut, Problem, choices, fnv1a, generate, split_of, world
 from ..render import Renderer
 from ..stream import Stream
