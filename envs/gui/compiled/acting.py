@@ -11,8 +11,8 @@ from .stack import pop, push
 
 APP, VIEW, ARG, ERROR, FOCUS, FAILED, DRAFTS = range(7)
 """Words of a screen; the rest are its drafts."""
-TITLE, BODY, BUTTONS, UNITS, INTERRUPT, ENV = 0, 1, 2, 6, 10, 16
-"""Words of a dialog: two texts, up to four buttons (texts, and the numbers of their units), the locals."""
+TITLE, BODY, BUTTONS, UNITS, ASKED_BY, ENV = 0, 1, 2, 6, 10, 16
+"""Words of a dialog: two texts, up to four buttons (texts, and the numbers of their units), the screen, the locals."""
 
 
 @inlined
@@ -89,7 +89,7 @@ def operate(m, f, pool, kind, a, b):  # type: ignore[no-untyped-def]
     elif kind == op.SET_ROW:
         _set_row(m, pool, a, b)
     elif kind == op.SET_DRAFT:
-        m[top(m) + DRAFTS + a] = pop(m)
+        m[m[w.SELF] + DRAFTS + a] = pop(m)
     elif kind == op.INSERT:
         _insert(m, pool, a, b)
     elif kind == op.DELETE_ROW:
@@ -99,7 +99,7 @@ def operate(m, f, pool, kind, a, b):  # type: ignore[no-untyped-def]
     elif kind == op.CLEAR:
         _set(m, pool, a, b, new_list(m, 0))
     elif kind == op.ERROR:
-        m[top(m) + ERROR] = pop(m)
+        m[m[w.SELF] + ERROR] = pop(m)
     elif kind == op.PUSH:
         push_screen(m, f, pool, a, b, pop(m))
     elif kind == op.POP_SCREENS:
@@ -109,7 +109,7 @@ def operate(m, f, pool, kind, a, b):  # type: ignore[no-untyped-def]
     elif kind == op.ASK:
         ask(m, a, b)
     elif kind == op.REWIND:
-        m[top(m) + FOCUS], f[m[w.STACKED] - 1] = w.INT, 0.0
+        m[m[w.SELF] + FOCUS], f[(m[w.SELF] - w.SCREENS) // w.SCREEN_SIZE] = w.INT, 0.0
     elif kind == op.SET_ROOT:
         m[w.ROOTS + a] = m[w.WANTED + a] = m[w.FIRST_STATE + a] = pop(m)
     elif kind == op.BRANCH:
@@ -158,7 +158,7 @@ def ask(m, n, unit):  # type: ignore[no-untyped-def]
     for i in range(n, 4):
         m[w.DIALOG + BUTTONS + i] = w.NONE
     m[w.DIALOG + BODY], m[w.DIALOG + TITLE] = pop(m), pop(m)
-    m[w.DIALOG + INTERRUPT] = w.FALSE
+    m[w.DIALOG + ASKED_BY] = m[w.SELF] << 3 | w.INT
     for k in range(11, ENV):
         m[w.DIALOG + k] = w.NONE
     for k in range(w.MOST_LOCALS):

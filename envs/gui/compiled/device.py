@@ -5,7 +5,7 @@ from ..twists import NOTICE_STEPS
 from ..ui import HEIGHT, WIDTH
 from . import memory as w
 from . import nodes as nd
-from .acting import DRAFTS, ENV, FAILED, FOCUS, UNITS, VIEW, delay, push_screen, top
+from .acting import ASKED_BY, DRAFTS, ENV, FAILED, FOCUS, UNITS, VIEW, delay, push_screen, top
 from .calling import refresh, run
 from .collecting import collect, crowded
 from .jit import compiled, inlined
@@ -127,6 +127,7 @@ def _under(m, f, x, y, what):  # type: ignore[no-untyped-def]
 
 @compiled
 def _run(m, f, code, pool, place, unit):  # type: ignore[no-untyped-def]
+    m[w.SELF] = top(m)
     restore(m, pool, place, unit)
     run(m, f, code, pool, pool[pool[UNIT_TABLE] + UNIT_SIZE * unit])
 
@@ -168,7 +169,7 @@ def launch(m, f, pool, app):  # type: ignore[no-untyped-def]
 @compiled
 def answer(m, f, code, pool, button):  # type: ignore[no-untyped-def]
     """Presses a button of the dialog."""
-    m[w.HAS_DIALOG] = 0
+    m[w.HAS_DIALOG], m[w.SELF] = 0, m[w.DIALOG + ASKED_BY] >> 3
     for k in range(w.MOST_LOCALS):
         m[w.LOCALS + k] = m[w.DIALOG + ENV + k]
     unit = m[w.DIALOG + UNITS + button] >> 3
@@ -206,7 +207,6 @@ def enter(m, f, code, pool):  # type: ignore[no-untyped-def]
 @compiled
 def press(m, pool, text):  # type: ignore[no-untyped-def]
     """Adds characters to the focused field, as far as there is room."""
-    m[w.KEYS_PAGE] = 0
     draft = top(m) + DRAFTS + focus(m)
     put_text(m, pool, m[draft])
     put_text(m, pool, text)
@@ -221,7 +221,6 @@ def _key(m, f, code, pool, types, page):  # type: ignore[no-untyped-def]
         enter(m, f, code, pool)
         return
     if types == 9:
-        m[w.KEYS_PAGE] = 0
         draft = top(m) + DRAFTS + focus(m)
         n = size(m, pool, m[draft])
         m[draft] = part(m, pool, m[draft], 0, min(max(n - 1, 0), LONGEST_FIELD))
@@ -256,7 +255,7 @@ def _drag(m, f, code, pool, x, y, x1, y1):  # type: ignore[no-untyped-def]
         target = m[onto + nd.TARGET]
         restore(m, pool, place, unit)
         start = pool[UNIT_TABLE] + UNIT_SIZE * unit
-        m[w.LOCALS + pool[start + 2]] = target
+        m[w.LOCALS + pool[start + 2]], m[w.SELF] = target, top(m)
         run(m, f, code, pool, pool[start])
 
 

@@ -2,7 +2,7 @@
 
 from . import memory as w
 from . import opcodes as op
-from .acting import ARG, DRAFTS, top
+from .acting import ARG, DRAFTS
 from .acting import operate as act
 from .drawing import draw
 from .functions import call_list, call_text
@@ -78,7 +78,7 @@ def _step(m, code, pool, kind, a, b, pc):  # type: ignore[no-untyped-def]
         else:
             m[w.SP] -= 1
     elif kind == op.DRAFT:
-        value = m[top(m) + DRAFTS + a]
+        value = m[m[w.SELF] + DRAFTS + a]
         push(m, pool[EMPTY] if value == w.UNSET else value)
     else:
         pc = _rarer(m, pool, kind, a, b, pc)
@@ -104,10 +104,10 @@ def _rarer(m, pool, kind, a, b, pc):  # type: ignore[no-untyped-def]
             m[p + 1 + i] = m[w.STACK + m[w.SP] + i]
         push(m, p << 3 | w.RECORD)
     elif kind == op.IF_DRAFT:
-        if m[top(m) + DRAFTS + a] != w.UNSET:
+        if m[m[w.SELF] + DRAFTS + a] != w.UNSET:
             pc = b
     elif kind == op.ARG:
-        push(m, m[top(m) + ARG])
+        push(m, m[m[w.SELF] + ARG])
     elif kind == op.CHARGE:
         push(m, m[w.CHARGE] << 3 | w.INT)
     elif kind == op.ROOT:

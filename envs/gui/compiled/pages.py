@@ -80,7 +80,7 @@ def _app_page(m, f, code, pool):  # type: ignore[no-untyped-def]
             place = add(m, f, r.ROW, pool[advert + 1], 21.0, 0.0, WIDTH)
             m[place + nd.DETAIL], m[place + nd.ICON] = pool[SPONSORED_TEXT], pool[advert + 2]
             m[place + nd.TAP], m[place + nd.CAPTURED] = nd.TEMPT, pool[advert]
-        m[w.SP] = 0
+        m[w.SP], m[w.SELF] = 0, screen
         run(m, f, code, pool, pool[pool[VIEWS] + view])
     focus, found = (m[screen + FOCUS] >> 3) - 1, False
     for k in range(m[w.FIELD_COUNT]):

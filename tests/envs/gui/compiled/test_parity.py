@@ -13,7 +13,9 @@ from tiltyard.envs.gui.compiled import memory as w
 from tiltyard.envs.gui.compiled.core import Core, Settings
 from tiltyard.envs.gui.declare.expert import ScriptedExpert
 from tiltyard.envs.gui.elements import features, goal_tokens
-from tiltyard.envs.gui.problems_v1 import AXES, LOCALES, Problem, Split, choices, generate, world
+from tiltyard.envs.gui.keyboards import FULL
+from tiltyard.envs.gui.locales import LOCALES
+from tiltyard.envs.gui.problems_v1 import AXES, Problem, Split, choices, generate, world
 
 SPLITS = [Split(), Split(drift=1.0), *(Split("test", axis) for axis in AXES)]
 
@@ -36,6 +38,7 @@ def compare(core: Core, problem: Problem, phone: Any, where: Any) -> None:
     assert (seen["goal"][0] == goal_tokens(problem.goal.text)).all(), where
     for app, state in core.state(0).items():
         assert state == phone.state[app], (where, app)
+    assert list(FULL)[core.memory[0, w.KEYS_PAGE]] == phone.shift, where
     if core.memory[0, w.STACKED]:
         assert core.floats[0, int(core.memory[0, w.STACKED]) - 1] == phone.stack[-1].scroll, where
 
@@ -74,7 +77,7 @@ def play(split: Split, level: int, seed: int, steps: int) -> int:
     return steps
 
 
-@pytest.mark.parametrize(("split", "level"), itertools.product(SPLITS, (1, 2, 3)))
+@pytest.mark.parametrize(("split", "level"), list(itertools.product(SPLITS, (1, 2, 3))))
 def test_the_compiled_phone_does_what_the_interpreted_one_does(split: Split, level: int) -> None:
     assert sum(play(split, level, seed, 15) for seed in range(3)) > 3
 
