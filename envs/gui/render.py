@@ -184,7 +184,7 @@ def _rect(rows, x0, y0, x1, y1, top, bottom, radius, r, g, b):  # type: ignore[n
 
 @compiled
 def _text(rows, pen, base, limit, total, top, bottom, codes, coverage, glyphs, r, g, b):  # type: ignore[no-untyped-def]
-    """One run of characters of one font, ``total`` wide, from the pen on; dots for what would pass ``limit``."""
+    """Characters of one font from the pen on, ``total`` wide; what would pass ``limit`` gives way to two dots."""
     dots = glyphs[46 - FIRST, 5]
     cut = pen + total > limit
     n = len(codes)

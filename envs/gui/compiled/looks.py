@@ -1,4 +1,4 @@
-"""How each kind of element looks: nodes in, a display list out; :mod:`tiltyard.envs.gui.paint`, compiled.
+"""How each kind of element looks, as in :mod:`tiltyard.envs.gui.paint`: nodes of the table in, a display list out.
 
 ``c`` is the row of :data:`COLOURS` that a phone's theme and its dark switch choose.
 """
@@ -74,7 +74,14 @@ def show(m, f, pool, ops, text, place, c):  # type: ignore[no-untyped-def]
         _radio(m, f, pool, ops, text, place, c)
     elif role == r.FIELD:
         _field(m, f, pool, ops, text, place, c)
-    elif role == r.APP:
+    else:
+        _show_rarer(m, f, pool, ops, text, place, c)
+
+
+@compiled
+def _show_rarer(m, f, pool, ops, text, place, c):  # type: ignore[no-untyped-def]
+    role = m[place + nd.ROLE]
+    if role == r.APP:
         _app(m, f, pool, ops, text, place)
     elif role == r.IMAGE:
         _image(m, f, ops, text, place, c)

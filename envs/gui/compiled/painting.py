@@ -3,9 +3,9 @@
 A display list is equal to the one of the same Python phone in every number and every character.
 """
 
+from .. import paint as painter
 from .. import render
 from ..paint import HUGE, SMALL, WHITE
-from ..paint import mixed as mixed_
 from ..render import ICON_INDEX
 from ..ui import BAR, HEIGHT, STATUS, WIDTH
 from . import memory as w
@@ -20,21 +20,23 @@ from .shapes import clip, gradient, icon, label, line, rect, shade, written
 
 _SIGNS = (ICON_INDEX["plane"] + 1, ICON_INDEX["wifi"] + 1, ICON_INDEX["bluetooth"] + 1)
 _SPINNER = ICON_INDEX["spinner"] + 1
-_NIGHT, _BATTERY = 0x0B0D12, mixed_(WHITE, 0x202020, 0.35)
+_NIGHT, _BATTERY = 0x0B0D12, painter.mixed(WHITE, 0x202020, 0.35)
 _paint = render._paint
 
 
 @compiled
 def paint(m, f, pool, frame, ops, text, coverage, glyphs, scale):  # type: ignore[no-untyped-def]
-    """Paints what a phone shows now.
+    """Paints what a phone shows now; every pixel of ``frame`` is written.
 
     Args:
-        m, f: its memory.
+        m: its memory.
+        f: its numbers with a point.
         pool: constants.
-        frame: uint8 ``[height, width, 3]``, every pixel of which is written.
-        ops: float64 ``[MOST_OPS, 9]`` and
+        frame: uint8 ``[height, width, 3]``.
+        ops: float64 ``[MOST_OPS, 9]``, which may hold anything before.
         text: uint8 ``[MOST_CHARACTERS]``, which may hold anything before.
-        coverage, glyphs: an atlas.
+        coverage: of the atlas (see :func:`tiltyard.envs.gui.render.atlas`).
+        glyphs: of the atlas.
         scale: of the atlas, pixels per unit.
     """
     describe(m, f, pool, ops, text)

@@ -1,7 +1,7 @@
 """Display lists in arrays: what :class:`tiltyard.envs.gui.render.DisplayList` appends to lists, compiled.
 
-``ops`` is float64 ``[n, 9]`` and ``text`` uint8; ``m`` knows how much of both is written. What finds no room is
-left out, and is a fault.
+``ops`` is float64 ``[n, 9]`` and ``text`` uint8; ``m`` knows how much of both is written. What finds no room is left
+out, and is a fault.
 """
 
 from ..render import CLIP, FIRST, FONTS, GRADIENT, ICON_SIZES, RECT, SHADE, TEXT
