@@ -94,12 +94,9 @@ def main() -> None:
         return
     rates: dict[str, list[float]] = {}
     for _ in range(options.repeats):
-        for name, build in {
-            "ours, tree": lambda: alone(options.task, pixels=False),
-            "ours, tree, two browsers": lambda: together(options.task, 2),
-            "ours, tree and screen": lambda: alone(options.task, pixels=True),
-        }.items():
-            measure, close = build()
+        for name in ("ours, tree", "ours, tree, two browsers", "ours, tree and screen"):
+            two = name.endswith("browsers")
+            measure, close = together(options.task, 2) if two else alone(options.task, name.endswith("screen"))
             rates.setdefault(name, []).append(measure(options.seconds))
             close()
         for name, screen in {"Selenium, tree": False, "Selenium, tree and screen": True}.items():
