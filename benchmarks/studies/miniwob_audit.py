@@ -183,6 +183,7 @@ def main() -> None:
         "hardware": hardware(),
         "browser": version,
         "episodes": args.episodes,
+        "pages": len(folder.tasks()),
         "tasks": [],
     }
     for task in args.tasks or folder.tasks():

@@ -4,8 +4,8 @@
     register_tasks()
     env = gymnasium.make("browsergym/tiltyard.dark-mode", pre_observation_delay=0.0)
 
-Observations and actions are BrowserGym's, the page and the problems those of ``tiltyard/WebPhone-v0``. An agent ends an
-episode by a message to the user (``send_msg_to_user``: that it is done, or the answer where the goal asks for one) or by
+Observations and actions are BrowserGym's, page and problems those of ``tiltyard/WebPhone-v0``. An agent ends an episode
+by a message to the user (``send_msg_to_user``: that it is done, or the answer where the goal asks for one) or by
 ``report_infeasible``; then the exact state of all apps is read back from the page and compared with the wanted one.
 Reward 1 if all of it is as it should be, else 0. A page left or closed ends the episode with 0.
 
