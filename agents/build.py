@@ -22,6 +22,9 @@ from .settings import check_setting
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
 
+READ = {"elements", "goal"}
+"""What a phone's ``observation="elements"`` is made of."""
+
 
 def build(row: Row, env: Any, settings: dict[str, Any]) -> "BaseAlgorithm":
     """Builds ``row``'s agent for ``env``; see :func:`tiltyard.agents.make`."""
@@ -113,7 +116,9 @@ def _check_actions(agent_class: type[Any], env: Any, env_id: str) -> None:
 
 def _policy(agent_class: type[Any], observation_space: Space[Any]) -> str:
     """The class's own policy for such observations: ``MlpPolicy``, or what it has instead (``MlpLstmPolicy``)."""
+    known = getattr(agent_class, "policy_aliases", {})
+    if "ElementsPolicy" in known and isinstance(observation_space, Dict) and observation_space.keys() == READ:
+        return "ElementsPolicy"
     images = not isinstance(observation_space, Dict) and is_image_space(observation_space)
     kind = "MultiInput" if isinstance(observation_space, Dict) else "Cnn" if images else "Mlp"
-    known = getattr(agent_class, "policy_aliases", {})
     return next((name for name in known if name.startswith(kind)), f"{kind}Policy")

@@ -74,14 +74,14 @@ _SB3: _Table = (
     (Range(0, 2**32 - 1), "seed"),
 )
 _OURS: _Table = (
-    (_SHARE, "td_lambda trace_lambda offline_ratio imitation_ratio warm_start_noise"),
+    (_SHARE, "td_lambda trace_lambda offline_ratio imitation_ratio warm_start_noise outcome_lambda"),
     (Range(0.0, 1.0, above=True), "boundary_tau top_p"),
     (Range(0.0, 1.0, above=True, below=True), "expectile"),
     (
         _COUNT,
         """critic_subset refresh_interval n_actions n_next_states discriminator_width levels group_size
         prompts_per_batch episodes_per_iteration fresh_turns actor_steps max_answer_tokens context_length
-        warm_start_batch_size""",
+        warm_start_batch_size rollouts actor_updates value_updates instruction_updates horizon critic_width""",
     ),
     (Range(2), "bins"),
     (

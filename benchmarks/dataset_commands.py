@@ -13,12 +13,12 @@ from .options import Whole
 
 @dataclass
 class Make:
-    """Records a Minari dataset with our own policies: random, medium, replay, expert, or a mixture."""
+    """Records a Minari dataset with our own policies: random, medium, replay, expert, noisy-expert, or a mixture."""
 
     env: str
     """environment id, such as tiltyard/Hopper-v5"""
     policy: str = "medium"
-    """random, medium, replay, expert, or several with commas between"""
+    """random, medium, replay, expert, noisy-expert (of phones), or several with commas between"""
     shares: str | None = None
     """of the episodes of each policy, adding up to 1, such as 0.95,0.05; equal by default"""
     episodes: Whole | None = None
@@ -31,6 +31,8 @@ class Make:
     """environment steps it may take for that, at most"""
     settings: Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="KEY=VALUE")] = ()
     """the medium agent's keywords, such as gamma=0.98; env_kwargs='{...}' holds for every policy"""
+    noise: float = 0.2
+    """probability with which each action of the noisy expert is a random one"""
     id: str | None = None
     """of the dataset; tiltyard/<environment>/<policies>-v0 by default"""
     force: bool = False
@@ -51,6 +53,7 @@ class Make:
             agent=self.agent,
             train_steps=self.train_steps,
             settings=commands.parse_settings(self.settings),
+            noise=self.noise,
             dataset_id=self.id,
             force=self.force,
             retrain=self.retrain,

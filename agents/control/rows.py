@@ -21,6 +21,9 @@ _SERL: Settings = {
     },
 }
 
+_NUMBERS: Settings = {"gui": {"observation": "elements"}}
+"""A phone whose elements are numbers; these agents need it."""
+
 ROWS: tuple[Row, ...] = (
     Row(
         "ppo",
@@ -177,5 +180,45 @@ ROWS: tuple[Row, ...] = (
         "tiltyard.agents.control.arsq:ARSQ",
         ("driving", "robotics"),
         "Offline-to-online: soft Q-learning that chooses actions one dimension after the other, from coarse to fine",
+    ),
+    Row(
+        "digirl",
+        "tiltyard.agents.control.digirl:DigiRL",
+        ("gui",),
+        "Offline-to-online on phones: imitates good steps of surprising successes, led by two critics",
+        env_kwargs=_NUMBERS,
+    ),
+    Row(
+        "phone-bc",
+        "tiltyard.agents.control.cloning:Cloning",
+        ("gui",),
+        "Behaviour cloning of recorded episodes of a phone",
+        paper="bc",
+        env_kwargs=_NUMBERS,
+    ),
+    Row(
+        "filtered-cloning",
+        "tiltyard.agents.control.cloning:FilteredCloning",
+        ("gui",),
+        "Behaviour cloning of successful episodes of a phone, its own included; the baseline of DigiRL",
+        paper="digirl",
+        env_kwargs=_NUMBERS,
+    ),
+    Row(
+        "phone-awr",
+        "tiltyard.agents.control.cloning:OutcomeAWR",
+        ("gui",),
+        "Imitates steps of a phone's episodes by their outcomes, without a learnt critic",
+        paper="awr",
+        env_kwargs=_NUMBERS,
+    ),
+    Row(
+        "phone-grpo",
+        "tiltyard.agents.control.phone_grpo:PhoneGRPO",
+        ("gui",),
+        "GRPO on phones: several episodes of each problem, compared with each other",
+        paper="grpo",
+        env_kwargs=_NUMBERS,
+        n_envs={"*": 16},
     ),
 )

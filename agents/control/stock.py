@@ -3,17 +3,25 @@
 Those that Tiltyard has itself (SAC, TD3) stay here under another name, as the baselines of ours.
 """
 
+from typing import ClassVar
+
 import sb3_contrib
 import stable_baselines3 as sb3
 from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete
+from stable_baselines3.common.policies import BasePolicy
 
 from .base import ControlAgent, OffPolicyAgent
+from .elements_policy import ElementsPolicy
 
 
 class PPO(ControlAgent, sb3.PPO):
     """Proximal policy optimisation. Paper: Proximal Policy Optimization Algorithms (2017). See ``sb3.PPO``."""
 
     acts_in = (Box, Discrete, MultiDiscrete, MultiBinary)
+    policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {
+        **sb3.PPO.policy_aliases,
+        "ElementsPolicy": ElementsPolicy,
+    }
 
 
 class SB3SAC(OffPolicyAgent, sb3.SAC):

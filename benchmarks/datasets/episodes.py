@@ -18,7 +18,7 @@ class Episode:
     """One recorded episode of T steps.
 
     Attributes:
-        observations: ``[T + 1, ...]``, the last one included.
+        observations: ``[T + 1, ...]``, the last one included; or a dict of such arrays.
         actions: ``[T, ...]`` in the environment's own units.
         rewards: ``[T]``.
         terminated: whether the task itself ended; otherwise a time limit, or the end of the recording, cut it off.
@@ -28,7 +28,7 @@ class Episode:
         seed: of the reset that began it, where it had its own.
     """
 
-    observations: Array
+    observations: Any
     actions: Array
     rewards: Array
     terminated: bool
@@ -59,7 +59,7 @@ class Episode:
 
 @dataclass
 class _Running:
-    observations: list[Array]
+    observations: list[Any]
     seed: int | None
     actions: list[Array] = field(default_factory=list)
     rewards: list[float] = field(default_factory=list)
@@ -73,11 +73,11 @@ class Tape:
         self._policy = policy
         self._running: dict[int, _Running] = {}
 
-    def begin(self, index: int, observation: Array, seed: int | None = None) -> None:
+    def begin(self, index: int, observation: Any, seed: int | None = None) -> None:
         """An episode begins on ``index``; one that was running there and was not cut is forgotten."""
         self._running[index] = _Running([observation], seed)
 
-    def add(self, index: int, action: Array, reward: float, observation: Array, success: bool) -> None:
+    def add(self, index: int, action: Array, reward: float, observation: Any, success: bool) -> None:
         """A step of ``index`` and what it led to."""
         running = self._running[index]
         running.actions.append(action)
@@ -89,7 +89,7 @@ class Tape:
         """The episode of ``index``, which is over."""
         done = self._running.pop(index)
         return Episode(
-            np.stack(done.observations),
+            _stacked(done.observations),
             np.stack(done.actions),
             np.array(done.rewards),
             terminated,
@@ -102,6 +102,12 @@ class Tape:
         """What still runs, as truncated episodes, by environment; those without a step are forgotten."""
         begun = sorted(index for index, running in self._running.items() if running.actions)
         return [self.cut(index, terminated=False) for index in begun]
+
+
+def _stacked(observations: Sequence[Any]) -> Any:
+    if isinstance(observations[0], Mapping):
+        return {name: np.stack([one[name] for one in observations]) for name in observations[0]}
+    return np.stack(observations)
 
 
 def packed(episodes: Sequence[Episode]) -> dict[str, Array]:

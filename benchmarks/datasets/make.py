@@ -6,6 +6,7 @@ random      uniformly random actions (Fu et al. 2020, D4RL: their script's ``--r
 medium      an agent of ours trained to a third of the way from random to expert, sampling from its policy
 replay      every transition of that training (D4RL's medium-replay), the episodes it broke off included
 expert      the environment's own scripted expert, ``env.unwrapped.expert()``
+noisy-expert  on phones in numbers: the expert, each of whose actions is a random one with a probability
 ==========  ===========================================================================================================
 
 The same seed gives the same dataset, bit for bit, on one machine with one set of versions: every episode has its own
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from ...envs.catalogue import Row
     from .medium import Medium
 
-POLICIES = ("random", "medium", "replay", "expert")
+POLICIES = ("random", "medium", "replay", "expert", "noisy-expert")
 DEFAULT_EPISODES = 200
 
 Bar = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
@@ -62,6 +63,7 @@ class Wanted:
         agent: which agent becomes the medium one.
         train_steps: that it may take at most.
         settings: its keywords beyond its row; ``env_kwargs`` among them hold for every policy.
+        noise: the probability with which an action of the noisy expert is a random one.
     """
 
     env_id: str
@@ -72,6 +74,7 @@ class Wanted:
     agent: str = "sac"
     train_steps: int = 200_000
     settings: Mapping[str, Any] = field(default_factory=dict)
+    noise: float = 0.2
 
     def __post_init__(self) -> None:
         for name in self.policies:
@@ -85,6 +88,8 @@ class Wanted:
             raise ValueError(f"shares add up to 1, got {' + '.join(f'{share:g}' for share in self.shares)}")
         if self.episodes is not None and self.episodes < 1:
             raise ValueError(f"a dataset needs at least 1 episode, got {self.episodes}")
+        if not 0 <= self.noise <= 1:
+            raise ValueError(f"noise is a probability from 0 to 1, got {self.noise}")
         if self.seed < 0 or self.train_steps < 1:
             raise ValueError("the seed is not negative, and train_steps is at least 1")
 
@@ -126,6 +131,7 @@ def make_dataset(
     agent: str = "sac",
     train_steps: int = 200_000,
     settings: Mapping[str, Any] | None = None,
+    noise: float = 0.2,
     dataset_id: str | None = None,
     force: bool = False,
     retrain: bool = False,
@@ -134,7 +140,7 @@ def make_dataset(
     """Records a dataset and stores it where Minari keeps datasets (``MINARI_DATASETS_PATH``).
 
     Args:
-        env_id: an environment of ours with ``Box`` observations and actions.
+        env_id: an environment of ours with ``Box`` observations and actions, or a phone (in numbers).
         policy: one or several of :data:`POLICIES`, in a sequence or with commas between.
         shares: of the episodes of each policy, adding up to 1; equal by default.
         episodes: in all, 200 by default; of a replay that has more, so many evenly spread over the training, and by
@@ -143,6 +149,7 @@ def make_dataset(
         agent: which agent becomes the medium one.
         train_steps: that it may take at most.
         settings: its keywords beyond its row's; ``env_kwargs`` among them hold for every policy.
+        noise: the probability with which an action of the noisy expert is a random one.
         dataset_id: ``tiltyard/<environment>/<policies>-v0`` by default.
         force: whether to overwrite a dataset of that id.
         retrain: whether to train the medium agent anew where one is kept from before.
@@ -158,7 +165,7 @@ def make_dataset(
     names = tuple(policy.split(",") if isinstance(policy, str) else policy)
     names = tuple(name.strip() for name in names)
     parts = tuple(shares) if shares is not None else (1 / max(len(names), 1),) * len(names)
-    wanted = Wanted(env_id, names, parts, episodes, seed, agent, train_steps, dict(settings or {}))
+    wanted = Wanted(env_id, names, parts, episodes, seed, agent, train_steps, dict(settings or {}), noise)
     dataset_id = dataset_id or f"{home(env_id)}/{wanted.name}-v0"
     return _Making(wanted, dataset_id, retrain, bar).make(force)
 
@@ -172,6 +179,8 @@ class _Making:
         self._row: Row = find_scored(wanted.env_id)
         find_agent(wanted.agent)
         self._env_kwargs = dict(wanted.settings.get("env_kwargs", {}))
+        if self._row.domain == "gui":
+            self._env_kwargs = {"observation": "elements"} | self._env_kwargs
         self._trained: Medium | None = None
         if "split" in self._env_kwargs:
             raise ValueError("datasets hold training problems alone: leave split out of env_kwargs")
@@ -201,7 +210,13 @@ class _Making:
         label = f"recording {policy} in {self._wanted.env_id}"
         with self._bar(label, count) as progress, seeded(noise):
             return record(
-                self._wanted.env_id, policy, seeds, agent=agent, env_kwargs=self._env_kwargs, progress=progress
+                self._wanted.env_id,
+                policy,
+                seeds,
+                agent=agent,
+                env_kwargs=self._env_kwargs,
+                noise=self._wanted.noise,
+                progress=progress,
             )
 
     def _replay(self, count: int | None) -> list[Episode]:
@@ -258,6 +273,8 @@ class _Making:
         if wanted.episodes is not None:
             words += ["--episodes", str(wanted.episodes)]
         words += ["--seed", str(wanted.seed)]
+        if "noisy-expert" in wanted.policies:
+            words += ["--noise", f"{wanted.noise:g}"]
         if self._trained is not None:
             words += ["--agent", wanted.agent, "--train-steps", str(wanted.train_steps)]
         for name, value in wanted.settings.items():

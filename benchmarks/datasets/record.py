@@ -12,6 +12,9 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvObs, VecEnvStepReturn
 
+from ...agents.control.elements_policy import reads
+from ...envs.core import select_env
+from ...envs.gui.baselines import NoisyExpert
 from .episodes import Array, Episode, Tape
 
 NUM_ENVS = 16
@@ -25,7 +28,7 @@ class Actor(Protocol):
     def begin(self, index: int, seed: int) -> None:
         """An episode begins on ``index``."""
 
-    def act(self, observations: Array) -> Array:
+    def act(self, observations: Any) -> Array:
         """Actions of all environments."""
 
 
@@ -39,7 +42,7 @@ class RandomActor:
         """The environment's stream starts anew."""
         self._spaces[index].seed(seed)
 
-    def act(self, observations: Array) -> Array:
+    def act(self, observations: Any) -> Array:
         """One draw per environment."""
         return np.stack([space.sample() for space in self._spaces])
 
@@ -53,19 +56,29 @@ class PredictActor:
     def begin(self, index: int, seed: int) -> None:
         """Nothing to do: such policies have no memory."""
 
-    def act(self, observations: Array) -> Array:
+    def act(self, observations: Any) -> Array:
         """What the policy does."""
         return np.asarray(self._policy.predict(observations, deterministic=False)[0])
+
+
+class NoisyActor(PredictActor):
+    """An expert whose noise is drawn from a stream of each episode's own."""
+
+    def begin(self, index: int, seed: int) -> None:
+        """The stream starts anew."""
+        self._policy.begin(index, seed)
 
 
 def boxed(env_id: str, **env_kwargs: Any) -> gymnasium.Env[Any, Any]:
     """An environment, closed already, whose spaces and spec a dataset may take over.
 
     Raises:
-        TypeError: other than ``Box`` spaces.
+        TypeError: other than ``Box`` spaces, or the numbers of a phone.
     """
     env: gymnasium.Env[Any, Any] = gymnasium.make(env_id, **env_kwargs)
     env.close()
+    if reads(env.observation_space):
+        return env
     for kind, space in (("observation", env.observation_space), ("action", env.action_space)):
         if not isinstance(space, Box):
             raise TypeError(
@@ -82,6 +95,7 @@ def record(
     *,
     agent: Any = None,
     env_kwargs: Mapping[str, Any] | None = None,
+    noise: float = 0.0,
     num_envs: int = NUM_ENVS,
     progress: Callable[[int], None] | None = None,
 ) -> list[Episode]:
@@ -89,10 +103,11 @@ def record(
 
     Args:
         env_id: where.
-        policy: ``"random"``, ``"expert"``, or the name under which ``agent`` is recorded.
+        policy: ``"random"``, ``"expert"``, ``"noisy-expert"``, or the name under which ``agent`` is recorded.
         seeds: of the episodes; each decides its problem and, for random actions, the actions.
         agent: what acts, if neither at random nor the expert; it samples from its policy.
         env_kwargs: the environment's own keywords.
+        noise: the probability with which each action of the noisy expert is a random one.
         num_envs: played at once.
         progress: is told the number of episodes finished.
 
@@ -108,14 +123,19 @@ def record(
         **{"split": "train", **(env_kwargs or {})},
     )
     try:
-        return _Recording(env, policy, _actor(policy, agent, env), seeds).episodes(progress)
+        return _Recording(env, policy, _actor(policy, agent, env, noise), seeds).episodes(progress)
     finally:
         env.close()
 
 
-def _actor(policy: str, agent: Any, env: VectorEnv[Any, Any, Any]) -> Actor:
+def _actor(policy: str, agent: Any, env: VectorEnv[Any, Any, Any], noise: float) -> Actor:
     if agent is not None:
         return PredictActor(agent)
+    if policy == "noisy-expert":
+        if not reads(env.single_observation_space):
+            raise TypeError("the noisy expert acts on phones in numbers: choose a phone, such as tiltyard/Phone-v0")
+        batched: Any = env.unwrapped
+        return NoisyActor(NoisyExpert(batched.batched, noise))
     if policy == "random":
         return RandomActor(env.single_action_space, env.num_envs)
     expert: Any = env.unwrapped
@@ -141,7 +161,8 @@ class _Recording:
             for index, episode in enumerate(self._episode):
                 if episode is not None:
                     success = bool(info["success"][index])
-                    self._tape.add(index, actions[index], float(rewards[index]), observations[index], success)
+                    seen = select_env(observations, index)
+                    self._tape.add(index, actions[index], float(rewards[index]), seen, success)
             ended = terminated | truncated
             if ended.any():
                 for index in np.flatnonzero(ended).tolist():
@@ -157,7 +178,7 @@ class _Recording:
             self._done[episode] = self._tape.cut(index, terminated=terminated)
             self._episode[index] = None
 
-    def _begin(self, observations: Array | None, ended: npt.NDArray[np.bool_]) -> Array:
+    def _begin(self, observations: Any, ended: npt.NDArray[np.bool_]) -> Any:
         """Resets the environments in ``ended``, each with the next seed, and returns all environments' observations."""
         seeds: list[int | None] = [None] * self._env.num_envs
         indices = np.flatnonzero(ended).tolist()
@@ -171,8 +192,8 @@ class _Recording:
             seed = seeds[index]
             if seed is not None:
                 self._actor.begin(index, seed)
-                self._tape.begin(index, fresh[index], seed)
-        return np.asarray(fresh)
+                self._tape.begin(index, select_env(fresh, index), seed)
+        return fresh
 
 
 class Recorder(VecEnvWrapper):

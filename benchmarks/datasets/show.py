@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...agents.control.datasets import Transitions, load, readable
+from ...agents.control.elements_policy import reads
+from ...agents.control.trajectories import read as read_episodes
 from ..charts import INK, canvas, colour
 from ..statistics import Interval, bootstrap_interval, mean
 from .store import path_of, policies, recorded
@@ -72,6 +74,8 @@ def summarise(
     """
     dataset = load(dataset)
     observations, actions = dataset.observation_space, dataset.action_space
+    if reads(observations):
+        return _of_phones(dataset)
     read = Transitions.from_minari(dataset, observations, actions)
     beside = load(reference) if reference is not None else _replay_beside(dataset.id)
     coverage = None
@@ -92,6 +96,24 @@ def summarise(
             coverage,
             recorded(dataset),
         )
+
+
+def _of_phones(dataset: "MinariDataset") -> Summary:
+    """Of episodes in numbers of elements, whose coverage would mean nothing: they are names, not amounts."""
+    episodes = read_episodes(dataset, dataset.observation_space, dataset.action_space)
+    return Summary(
+        dataset.id,
+        "" if dataset.env_spec is None else dataset.env_spec.id,
+        np.array([one.rewards.sum() for one in episodes]),
+        np.array([len(one) for one in episodes]),
+        np.array([one.terminated for one in episodes]),
+        np.array(policies(dataset)),
+        np.array([one.success for one in episodes]),
+        _scores(dataset.storage.metadata),
+        None,
+        None,
+        recorded(dataset),
+    )
 
 
 def _scores(metadata: dict[str, Any]) -> tuple[float, float] | None:

@@ -95,6 +95,8 @@ def write(
     from minari.namespace import create_namespace, list_local_namespaces
 
     from ...agents.control.datasets import Transitions
+    from ...agents.control.elements_policy import reads
+    from ...agents.control.trajectories import read
 
     check_free(dataset_id, force)
     assert env.spec is not None
@@ -109,7 +111,8 @@ def write(
         storage.update_metadata({**described, "eval_env_spec": evaluation.to_json(), **metadata})
         storage.update_episodes(episode.buffer() for episode in episodes)
         storage.update_episode_metadata([{"policy": episode.policy} for episode in episodes])
-        Transitions.from_minari(minari.MinariDataset(storage), env.observation_space, env.action_space)
+        check: Any = read if reads(env.observation_space) else Transitions.from_minari
+        check(minari.MinariDataset(storage), env.observation_space, env.action_space)
     return minari.load_dataset(dataset_id)
 
 

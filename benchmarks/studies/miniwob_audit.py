@@ -172,7 +172,7 @@ def main() -> None:
     parser.add_argument("--browsers", type=int, default=1, help="for the four pages")
     parser.add_argument("--out", type=Path, default=OUT)
     args = parser.parse_args()
-    env = MiniWoBVectorEnv(4, browsers=args.browsers, timeout=60.0)
+    env: Any = MiniWoBVectorEnv(4, browsers=args.browsers, timeout=60.0)
     env.reset(seed=0)
     version = env.batched.tabs.page(0).browser.version
     given = ["--episodes", str(args.episodes), "--seed", str(args.seed)]

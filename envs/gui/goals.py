@@ -61,6 +61,7 @@ class Template:
         make: ``(rng, state, wordings="all") -> Goal``; it may first prepare ``state`` (the initial state) in place.
             Of the wordings all may be drawn, or the "first" (all but the last), or the "last".
         weight: how often it is drawn, relative to the others of its level.
+        infeasible: its goals cannot be fulfilled.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Template:
     apps: tuple[str, ...]
     make: Callable[..., Goal]
     weight: float = 1.0
+    infeasible: bool = False
 
 
 def spoken(answer: str) -> str:

@@ -1,6 +1,7 @@
 """``tiltyard/Phone-v0``: a simulated phone with real apps, goals in words, pixels and an accessibility tree.
 
-The agent sees ``Dict(screen: Box uint8 [H, W, 3], tree: Text, goal: Text)`` and acts in words (:mod:`.commands`). It
+The agent sees ``Dict(screen: Box uint8 [H, W, 3], tree: Text, goal: Text)`` and acts in words (:mod:`.commands`); with
+``observation="elements"`` both are numbers (:mod:`.elements`). It
 declares that it is finished with ``done``; only then is the goal judged, against the exact state of all apps (see
 :mod:`.goals`). A phone on which the goal holds but nobody said ``done`` earns nothing; nor does ``done`` at once.
 
@@ -14,11 +15,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from gymnasium.spaces import Box, Dict, Text
+from gymnasium.spaces import Box, Dict, Space, Text
 
+from ... import unknown
 from .. import seeding
 from ..actions import strings
 from ..core import BatchedEnv, BatchedVectorEnv, Bools, Floats, Info, Ints, SingleEnv
+from . import elements
 from .commands import BASIC, Commands, parse
 from .declare.expert import ScriptedExpert
 from .device import Phone
@@ -31,6 +34,7 @@ FORMAT_PENALTY = -0.01
 ASPECT = 16 / 9
 SMALLEST, LARGEST = 96, 1920
 FRAME_WIDTH = 324
+OBSERVATIONS = ("screen", "elements")
 TREE_CHARACTERS = string.ascii_letters + string.digits + string.punctuation + " \n"
 
 
@@ -44,6 +48,8 @@ class BatchedPhone(BatchedEnv):
             home screen; 3 goals across apps, with more interruptions and slow screens.
         apps: keys of the apps that goals may need (``"settings"``, ``"contacts"``, ``"shop"``); None for all.
         size: height and width of ``screen`` in pixels; 16 to 9, height 96 to 1920.
+        observation: "screen" for pixels, tree and goal, and actions in words; "elements" for the numbers of
+            :mod:`.elements`, which need no reading.
         render_mode: "rgb_array" for frames of 324 x 576 (or the size of ``screen``, if larger).
     """
 
@@ -58,20 +64,26 @@ class BatchedPhone(BatchedEnv):
         apps: Sequence[str] | None = None,
         size: tuple[int, int] = (192, 108),
         render_mode: str | None = None,
+        observation: str = "screen",
     ) -> None:
         super().__init__(num_envs, render_mode)
+        if observation not in OBSERVATIONS:
+            raise ValueError(unknown("observation", observation, OBSERVATIONS))
         self.split = seeding.check_split(split)
         self.level = level
         self._apps = apps
-        height, width = _check_size(size)
-        self.observation_space = Dict(
+        height, width = check_size(size)
+        self.observation_space: Dict = Dict(
             screen=Box(0, 255, (height, width, 3), np.uint8),
             tree=Text(8000, charset=TREE_CHARACTERS),
             goal=Text(400, charset=TREE_CHARACTERS),
         )
-        self.action_space = Commands(verbs=self.verbs)
+        self.action_space: Space[Any] = Commands(verbs=self.verbs)
+        self._numeric = observation == "elements"
+        if self._numeric:
+            self.observation_space, self.action_space = elements.spaces()
         self._renderer = Renderer(height, width)
-        self._frames = Renderer(*_frame_size(height, width)) if render_mode else None
+        self._frames = Renderer(*frame_size(height, width)) if render_mode else None
         self._screens = np.zeros((num_envs, height, width, 3), np.uint8)
         self._trees = [""] * num_envs
         self._painted: list[object] = [None] * num_envs
@@ -95,7 +107,10 @@ class BatchedPhone(BatchedEnv):
                 term[index] = 0.0
 
     def check(self, actions: Any) -> list[str]:
-        """A batch of ``n`` strings; whether they can be read is part of the game."""
+        """A batch of ``n`` strings; whether they can be read is part of the game. Or one of numbers ``[n, 5]``."""
+        if self._numeric:
+            chosen = zip(elements.check(actions, self.num_envs), self.phones, self._goals, strict=True)
+            return [elements.decode(*one) for one in chosen]
         return strings(actions, self.num_envs, wanted="give each phone one string such as 'tap 0.5 0.5' or 'back'")
 
     def advance(self, actions: list[str], active: Bools) -> tuple[Floats, Bools]:
@@ -161,7 +176,12 @@ class BatchedPhone(BatchedEnv):
         return goal.reached(phone.state, phone.answer, ended)
 
     def observe(self) -> dict[str, Any]:
-        """Screens ``[n, H, W, 3]``, trees and goals; screens that look the same as before are not painted again."""
+        """Screens ``[n, H, W, 3]``, trees and goals; screens that look the same as before are not painted again.
+
+        Or elements ``[n, 64, 24]`` and goals ``[n, 48]``.
+        """
+        if self._numeric:
+            return elements.observe(self.phones, self._goals)
         for index in np.flatnonzero(self._stale).tolist():
             phone: Device = self.phones[index]
             self._trees[index] = phone.tree()
@@ -170,13 +190,16 @@ class BatchedPhone(BatchedEnv):
                 self._renderer.paint(picture, self._screens[index])
                 self._painted[index] = picture
         self._stale[:] = False
-        goals = tuple(problem.goal.text for problem in self.problems)
-        return {"screen": self._screens.copy(), "tree": tuple(self._trees), "goal": goals}
+        return {"screen": self._screens.copy(), "tree": tuple(self._trees), "goal": tuple(self._goals)}
+
+    @property
+    def _goals(self) -> list[str]:
+        return [problem.goal.text for problem in self.problems]
 
     def reset_info(self) -> Info:
         """Goal, its template, level and apps, and the digest that names the problem."""
         return {
-            "goal": [problem.goal.text for problem in self.problems],
+            "goal": self._goals,
             "template": [problem.template.name for problem in self.problems],
             "apps": [problem.template.apps for problem in self.problems],
             "level": np.full(self.num_envs, self.level),
@@ -187,10 +210,11 @@ class BatchedPhone(BatchedEnv):
         """Success (goal declared and reached) and the terms of the reward."""
         return {"success": self._success.copy(), "reward_terms": {k: v.copy() for k, v in self._terms.items()}}
 
-    def expert_actions(self) -> tuple[str, ...]:
-        """The scripted expert's next action on every phone."""
+    def expert_actions(self) -> Any:
+        """The scripted expert's next action on every phone; in numbers, ``done`` where no numbers say it."""
         pairs = zip(self.phones, self.problems, strict=True)
-        return tuple(ScriptedExpert(phone, problem.goal).action() for phone, problem in pairs)
+        actions = tuple(ScriptedExpert(phone, problem.goal).action() for phone, problem in pairs)
+        return elements.encoded(actions, self.phones, self._goals) if self._numeric else actions
 
     def render(self, index: int = 0) -> npt.NDArray[np.uint8]:
         """A large frame of one phone."""
@@ -202,14 +226,16 @@ class BatchedPhone(BatchedEnv):
         return frame
 
 
-def _check_size(size: tuple[int, int]) -> tuple[int, int]:
+def check_size(size: tuple[int, int]) -> tuple[int, int]:
+    """Height and width of a screen, or ``ValueError`` where a phone cannot have them."""
     height, width = size
     if not SMALLEST <= height <= LARGEST or abs(height / width / ASPECT - 1) > 0.02:
         raise ValueError(f"size is (height, width) at 16 to 9 with height {SMALLEST} to {LARGEST}, got {size}")
     return int(height), int(width)
 
 
-def _frame_size(height: int, width: int) -> tuple[int, int]:
+def frame_size(height: int, width: int) -> tuple[int, int]:
+    """Height and width of rendered frames: of the screen, or larger."""
     return (height, width) if width >= FRAME_WIDTH else (int(FRAME_WIDTH * ASPECT), FRAME_WIDTH)
 
 

@@ -106,9 +106,33 @@ class Split:
         return HELD_OUT_APPS_SET.isdisjoint(one.apps) and held == self.tests("template")
 
     def weight(self, one: Template) -> float:
-        """How often a template is drawn; drift makes some apps more popular and others less."""
+        """How often a template is drawn; drift makes some apps more popular and others less.
+
+        Of held-out templates those that are infeasible count a quarter: there are many, and whoever always says
+        "infeasible" should not succeed often.
+        """
         number = list(world().programs).index(one.apps[0])
-        return one.weight * (1.0 + self.drift * (number * 5 % 7 - 3) / 4)
+        rare = 0.25 if one.infeasible and self.tests("template") else 1.0
+        return rare * one.weight * (1.0 + self.drift * (number * 5 % 7 - 3) / 4)
+
+
+def split_of(split: str, held_out: HeldOut, drift: float, rows: Sequence[str] | None) -> Split:
+    """A split as environments are told it; ``rows`` None: all.
+
+    Raises:
+        ValueError: there is no such split, axis, drift or row.
+    """
+    if held_out not in AXES:
+        raise ValueError(unknown("held_out", held_out, AXES))
+    if isinstance(drift, bool) or not 0.0 <= drift <= 1.0:
+        raise ValueError(f"drift is from 0 to 1, got {drift}")
+    for row in rows or ():
+        if row not in ROWS:
+            raise ValueError(unknown("row", row, ROWS))
+    on = ROWS if rows is None else tuple(rows)
+    if held_out == "theme" and "theme" not in on:
+        raise ValueError("held_out='theme' needs the row 'theme'")
+    return Split(seeding.check_split(split), held_out, float(drift), on)
 
 
 HELD_OUT_APPS_SET = frozenset(HELD_OUT_APPS)

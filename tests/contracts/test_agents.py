@@ -46,6 +46,8 @@ SMALL: dict[str, Any] = {
     "group_size": 2,
     "prompts_per_batch": 4,
     "max_answer_tokens": 8,
+    "actor_updates": 1,
+    "rollouts": 2,
     "n_envs": 2,
     "seed": 0,
 }
@@ -134,7 +136,9 @@ def test_an_unknown_keyword_raises_with_the_nearest_name(row: Row) -> None:
 
 
 offline_rows = pytest.mark.parametrize(
-    "row", [row for row in ROWS if hasattr(row.load(), "learn_offline")], ids=lambda row: row.name
+    "row",
+    [row for row in ROWS if hasattr(row.load(), "learn_offline") and "robotics" in row.domains],  # others: phones
+    ids=lambda row: row.name,
 )
 
 
@@ -196,8 +200,9 @@ def test_learning_before_there_is_data_says_what_to_do(row: Row) -> None:
 def test_the_seed_decides_the_agent(row: Row) -> None:
     one, same, other = (small(row, row.domains[-1], seed=seed) for seed in (3, 3, 4))
     observations = one.env.reset()
-    np.testing.assert_array_equal(observations, same.env.reset())
-    assert not np.array_equal(observations, other.env.reset())
+    np.testing.assert_equal(observations, same.env.reset())
+    with pytest.raises(AssertionError):
+        np.testing.assert_equal(observations, other.env.reset())
     for first, second in zip(one.policy.parameters(), same.policy.parameters(), strict=True):
         assert first.equal(second)
 

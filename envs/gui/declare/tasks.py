@@ -21,7 +21,7 @@ def template(tasks: Tasks, program: Program) -> Template:
         DeclarationError: something in it makes no sense.
     """
     made = _Tasks(tasks, program)
-    return Template(tasks.name, tasks.level, tasks.apps or (program.key,), made.make, tasks.weight)
+    return Template(tasks.name, tasks.level, tasks.apps or (program.key,), made.make, tasks.weight, tasks.infeasible)
 
 
 class _Tasks:

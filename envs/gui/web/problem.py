@@ -9,7 +9,7 @@ from .. import problems, problems_v1
 from ..apps import PROGRAMS
 from ..declare.interpreter import Program
 from ..device import Phone
-from ..problems_v1 import LOCALES
+from ..locales import LOCALES
 from ..twisted import TwistedPhone
 from . import export
 

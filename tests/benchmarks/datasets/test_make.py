@@ -6,6 +6,7 @@ import minari
 import numpy as np
 import pytest
 
+import tiltyard.agents
 from tiltyard.agents.control.datasets import Transitions
 from tiltyard.benchmarks.cli import main
 from tiltyard.benchmarks.datasets import load_dataset, make_dataset, medium, store
@@ -248,3 +249,24 @@ def test_coverage_refers_to_the_replay_beside_and_compares_equal_sizes():
     ]
     pairs = [np.concatenate((part.observations, part.actions), axis=1) for part in read]
     assert state_action_coverage(*pairs, bins=4) < found.coverage  # against all of a replay three times its size
+
+
+def test_demonstrations_of_a_phone_by_one_command_are_learnt_from(capsys):
+    command = "dataset make --env tiltyard/Phone-v0 --policy noisy-expert --episodes 3 --noise 0.1 --seed 4"
+    assert main(command.split()) == 0
+    made = load_dataset("tiltyard/phone/noisy-expert-v0")
+    assert made.total_episodes == 3
+    assert made.storage.metadata["tiltyard"]["command"] == f"tiltyard {command.replace(' --noise 0.1', '')} --noise 0.1"
+    found = summarise(made)
+    assert found.lengths.sum() == made.total_steps
+    assert found.successes is not None
+    assert found.coverage is None
+    small = {"width": 8, "heads": 2, "layers": 1, "token_width": 8}
+    agent = tiltyard.agents.make("phone-bc", "tiltyard/Phone-v0", policy_kwargs=small, batch_size=8)
+    agent.learn_offline("tiltyard/phone/noisy-expert-v0", 2)
+    assert sum(map(len, agent.kept)) == made.total_steps
+
+
+def test_noise_is_a_probability():
+    with pytest.raises(ValueError, match="from 0 to 1, got 1.5"):
+        make_dataset("tiltyard/Phone-v0", "noisy-expert", noise=1.5)

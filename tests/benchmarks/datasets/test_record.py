@@ -144,3 +144,22 @@ def test_a_recorder_keeps_time_limits_apart_from_terminations():
 def test_environments_of_strings_are_refused(env_id):
     with pytest.raises(TypeError, match="datasets hold Box observations and actions"):
         record(env_id, "random", [1])
+
+
+PHONE, NUMBERS = "tiltyard/Phone-v0", {"observation": "elements"}
+
+
+def test_a_noisy_expert_of_a_phone_is_the_same_however_many_play_at_once():
+    alone = record(PHONE, "noisy-expert", [5, 6, 7], num_envs=1, noise=0.4, env_kwargs=NUMBERS)
+    several = record(PHONE, "noisy-expert", [5, 6, 7], num_envs=3, noise=0.4, env_kwargs=NUMBERS)
+    for one, other in zip(alone, several, strict=True):
+        np.testing.assert_equal(one.observations, other.observations)
+        np.testing.assert_array_equal(one.actions, other.actions)
+    steady = record(PHONE, "noisy-expert", [5, 6, 7], noise=0.0, env_kwargs=NUMBERS)
+    assert all(one.infos["success"][-1] for one in steady)
+    assert any(len(one) != len(other) for one, other in zip(alone, steady, strict=True))
+
+
+def test_a_noisy_expert_acts_on_phones_alone():
+    with pytest.raises(TypeError, match="acts on phones"):
+        record(HOPPER, "noisy-expert", [1])

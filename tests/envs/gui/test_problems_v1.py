@@ -161,3 +161,12 @@ def test_a_batch_plays_as_its_phones_do_alone_and_copies_go_on_alike() -> None:
     alone.begin(np.arange(1), seeds[:1], episodes[:1])
     alone.restore(0, state)
     assert alone.observe()["tree"][0] == batch.observe()["tree"][1]
+
+
+def test_saying_infeasible_at_once_succeeds_rarely_in_every_split() -> None:
+    for axis in AXES:
+        for level in (1, 2, 3):
+            split = Split("test", axis)
+            some = [world().templates[number] for number in choices(level, None, split)]
+            rare = sum(split.weight(one) for one in some if one.infeasible)
+            assert rare / sum(split.weight(one) for one in some) < 0.08, (axis, level)
