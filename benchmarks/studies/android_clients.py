@@ -7,6 +7,7 @@ through adb's server, adb-shell by itself.
 """
 
 import io
+from dataclasses import replace
 from typing import Any
 
 from tiltyard import need
@@ -57,8 +58,8 @@ def uiautomator2(phone: Any) -> None:
 
 def main() -> None:
     """One device, three clients."""
-    phone = generate("train", 0, 0, 2, templates(2, None)).phone()
-    device = Adbd(Host(phone))
+    problem = replace(generate("train", 0, 0, 2, templates(2, None)), interruptions={}, slow={})
+    device = Adbd(Host(problem.phone()))
     link = Adb(device.address)
     link.connect()
     adb_shell(device)
