@@ -127,8 +127,8 @@ class Block(nn.Module):
     def forward(self, x: Tensor, found: Matches, masked: Tensor) -> Tensor:
         """``[B, S, D]`` to the same."""
         batch, length, width = x.shape
-        parts = self.qkv(self.first(x)).view(batch, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
-        seen = F.scaled_dot_product_attention(*parts, attn_mask=self.bias(found, masked))
+        q, k, v = self.qkv(self.first(x)).view(batch, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+        seen = F.scaled_dot_product_attention(q, k, v, attn_mask=self.bias(found, masked))
         x = x + self.out(seen.transpose(1, 2).reshape(batch, length, width))
         mixed: Tensor = x + self.mlp(self.second(x))
         return mixed
@@ -322,4 +322,5 @@ class ActionHeads(nn.Module):
         beyond = (last >= g) | blank[:, last.clamp_max(g - 1)]
         beyond = beyond & (th.arange(LONGEST_SPAN, device=goal.device) > 0)
         found = pairs.gather(2, last.clamp_max(g - 1).expand(len(goal), -1, -1)) + self.longer
-        return found.masked_fill(beyond, NEVER)
+        logits: Tensor = found.masked_fill(beyond, NEVER)
+        return logits

@@ -14,6 +14,7 @@ VARIANTS = {
     "stream-q": "stream_x",
     "drpo-decoupled": "disco",
     "recoil": "recoil",
+    "filtered-cloning": "cloning",
     "serl": "sac",
     "spo": "baseline",
     "success-classifier": "classifier_reward",

@@ -81,9 +81,9 @@ def test_steps_that_are_filtered_out_get_no_gradient() -> None:
 
 
 def test_critics_learn_which_goals_cannot_be_fulfilled() -> None:
-    learner, pool = agent(), Pool(episodes(300, right=1.0, hard=5))
-    learner.fit_instructions(pool, 120)
-    learner.fit_steps(pool, 40)
+    learner, pool = agent(critic_learning_rate=1e-2), Pool(episodes(300, right=1.0, hard=5))
+    learner.fit_instructions(pool, 40)
+    learner.fit_steps(pool, 30)
     goals = pool.observations(pool.first, "cpu")
     with th.no_grad():
         by_goal, by_step = learner.instruction_critic(goals["goal"]).sigmoid(), learner.step_critic.value(goals)
