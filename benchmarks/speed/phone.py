@@ -1,25 +1,38 @@
-"""Steps a second of Phone-v0, pixels and tree included: python benchmarks/speed/phone.py [--peer-python PYTHON].
+"""Steps a second of the phones: python benchmarks/speed/phone.py [--web] [--peer-python PYTHON].
 
-The peer that can be run in the same breath is android-env's FakeSimulator: not a phone, but the whole path of an
+Phone-v1 in its four views (elements in numbers, the tree in words, pixels, all of it), its interpreted twin, Phone-v0;
+random actions, problems that end included. ``--web`` measures MiniWoB++ in the same run, by our driver over the Chrome
+DevTools Protocol and by the ``miniwob`` package's Selenium (needs a Chromium and its driver).
+
+Another peer is android-env's FakeSimulator: not a phone, but the whole path of an
 AndroidEnv step (time step, action, pixel copy) around a stand-in that shows random pixels. It conflicts with our
 pygame, so it lives in a virtual environment of its own (``pip install android-env==1.3.0 immutabledict``), whose
-interpreter is given by ``--peer-python``; without one the script says so. MiniWoB++ needs a Chromium; the figures
-printed for it (``MINIWOB_MS``: its fastest click and an empty step, of miniwob 1.1.0) were measured before, elsewhere.
+interpreter is given by ``--peer-python``; without one the script says so.
 """
 
 import argparse
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from statistics import median
+from typing import Any
 
-import gymnasium
+import numpy as np
+from gymnasium.spaces import MultiDiscrete
 from rich.console import Console
 from rich.table import Table
 
+from tiltyard.benchmarks.speed import web
+from tiltyard.envs.core import BatchedVectorEnv
+from tiltyard.envs.gui import phone_v1
+from tiltyard.envs.gui.compiled.env import BatchedPhoneV1, PhoneV1VectorEnv
 from tiltyard.envs.gui.phone import PhoneVectorEnv
 
-MINIWOB_MS = (13.0, 50.0)
+PHONES, ACTIONS = 64, 50
+MINIWOB = "click-test"
+INTERPRETED = "Phone-v1 interpreted, screen and tree"
+SELENIUM = "MiniWoB++ by Selenium"
 PEER = """
 import sys, time
 import numpy as np
@@ -44,43 +57,41 @@ print("STEPS_PER_SECOND", n / (time.perf_counter() - start))
 """
 
 
-def batched(policy: str, num_envs: int, level: int) -> Callable[[float], float]:
-    """Steps a second of the native vector under a policy that is not part of the timing."""
-    env = PhoneVectorEnv(num_envs, level=level, max_episode_steps=50)
-    observation, _ = env.reset(seed=0)
-    env.single_action_space.seed(0)
+def batched(made: BatchedVectorEnv) -> Callable[[float], float]:
+    """Steps a second of a native vector under random actions, drawn before; most are taps on elements."""
+    n = made.num_envs
+    made.reset(seed=0)
+    rng, space = np.random.default_rng(0), made.single_action_space
+    space.seed(0)
+    if isinstance(space, MultiDiscrete):
+        drawn: list[Any] = [
+            np.stack([rng.integers(0, top, n) for top in (16, 20, 20, 24, 6)], 1) for _ in range(ACTIONS)
+        ]
+    else:
+        drawn = [tuple(space.sample() for _ in range(n)) for _ in range(ACTIONS)]
+    for actions in drawn[:3]:
+        made.step(actions)
 
     def measure(seconds: float) -> float:
-        spent, steps = 0.0, 0
-        while spent < seconds:
-            if policy == "expert":
-                actions = env.expert().predict(observation)[0]
-            else:
-                actions = tuple(env.single_action_space.sample() for _ in range(num_envs))
-            start = time.perf_counter()
-            env.step(actions)
-            spent += time.perf_counter() - start
-            steps += num_envs
-        return steps / spent
+        start, batches = time.perf_counter(), 0
+        while time.perf_counter() - start < seconds:
+            made.step(drawn[batches % ACTIONS])
+            batches += 1
+        return n * batches / (time.perf_counter() - start)
 
     return measure
 
 
-def alone(seconds: float) -> float:
-    """Steps a second of the single environment, as ``gymnasium.make`` gives it (expert's actions)."""
-    env = gymnasium.make("tiltyard/Phone-v0", disable_env_checker=True)
-    env.reset(seed=0)
-    expert = env.unwrapped.expert()  # type: ignore[attr-defined]
-    spent, steps = 0.0, 0
-    while spent < seconds:
-        action = expert.predict(None)[0]
-        start = time.perf_counter()
-        _, _, terminated, truncated, _ = env.step(action)
-        if terminated or truncated:
-            env.reset()
-        spent += time.perf_counter() - start
-        steps += 1
-    return steps / spent
+def problems(seconds: float) -> float:
+    """New problems a second, on one thread."""
+    phones = BatchedPhoneV1(PHONES, observation="elements", threads=1)
+    indices, zeros = np.arange(PHONES), np.zeros(PHONES, np.int64)
+    phones.begin(indices, indices, zeros)
+    start, batches = time.perf_counter(), 0
+    while time.perf_counter() - start < seconds:
+        batches += 1
+        phones.begin(indices, indices + batches * PHONES, zeros)
+    return PHONES * batches / (time.perf_counter() - start)
 
 
 def peer(python: str, seconds: float) -> float | None:
@@ -91,18 +102,31 @@ def peer(python: str, seconds: float) -> float | None:
 
 
 def main() -> None:
-    """Prints medians over interleaved repeats, resets included, and ratios to the peers."""
+    """Prints medians over interleaved repeats, resets included; ratios to the interpreted phone and to MiniWoB++."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--peer-python", default="", help="interpreter of an environment that has android-env")
+    parser.add_argument("--web", action="store_true", help="measure MiniWoB++ too")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=1.0, help="of each measurement")
     options = parser.parse_args()
+    large: dict[str, Any] = {"size": (384, 216)}
+    kinds: dict[str, dict[str, Any]] = {"elements": {}, "tree": {}, "pixels": {}, "pixels 384x216": large, "screen": {}}
     jobs: dict[str, Callable[[float], float]] = {
-        "one phone, expert, level 1": alone,
-        "16 phones, random taps, level 1": batched("random", 16, 1),
-        "16 phones, expert, level 1": batched("expert", 16, 1),
-        "16 phones, expert, level 3": batched("expert", 16, 3),
+        f"Phone-v1, {name}": batched(
+            PhoneV1VectorEnv(PHONES, max_episode_steps=60, observation=name.split()[0], **keywords)
+        )
+        for name, keywords in kinds.items()
     }
+    jobs["Phone-v1, one phone, elements"] = batched(PhoneV1VectorEnv(1, max_episode_steps=60, observation="elements"))
+    jobs["Phone-v1, new problems, one thread"] = problems
+    jobs[INTERPRETED] = batched(phone_v1.PhoneV1VectorEnv(16, max_episode_steps=60))
+    jobs["Phone-v0, screen and tree"] = batched(PhoneVectorEnv(16, max_episode_steps=50))
+    ends: list[Callable[[], None]] = []
+    if options.web:
+        driven, end = web.alone(MINIWOB, False)
+        ends.append(end)
+        jobs["MiniWoB++ by our driver (CDP)"] = driven
+        jobs[SELENIUM] = lambda seconds: web.selenium(sys.executable, MINIWOB, seconds, False) or float("nan")
     rates: dict[str, list[float]] = {name: [] for name in jobs}
     fake: list[float] = []
     for _ in range(options.repeats):
@@ -110,12 +134,19 @@ def main() -> None:
             rates[name].append(job(options.seconds))
         rate = peer(options.peer_python, options.seconds) if options.peer_python else None
         fake += [] if rate is None else [rate]
-    table = Table("Phone-v0, 108 x 192 pixels and tree", "steps/s", "ms/step", "vs FakeSimulator", "vs MiniWoB++")
+    for end in ends:
+        end()
+    show(rates, fake)
+
+
+def show(rates: dict[str, list[float]], fake: list[float]) -> None:
+    """Prints the table."""
+    table = Table(f"{PHONES} phones", "a second", "us each", "vs interpreted", "vs Selenium")
+    base, selenium = median(rates[INTERPRETED]), rates.get(SELENIUM)
     for name, values in rates.items():
         rate = median(values)
-        ratio = f"{rate / median(fake):.1f}x" if fake else "not run"
-        low, high = (rate * ms / 1000 for ms in MINIWOB_MS)
-        table.add_row(name, f"{rate:,.0f}", f"{1000 / rate:.2f}", ratio, f"{low:.0f}x to {high:.0f}x (published ms)")
+        ratio = f"{rate / median(selenium):,.0f}x" if selenium else "not run"
+        table.add_row(name, f"{rate:,.0f}", f"{1e6 / rate:,.0f}", f"{rate / base:.1f}x", ratio)
     console = Console()
     console.print(table)
     if fake:
