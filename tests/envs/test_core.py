@@ -363,3 +363,44 @@ def test_a_task_that_names_no_environment_state_says_so(monkeypatch: pytest.Monk
     env.reset(seed=0)
     with pytest.raises(TypeError, match="Climb cannot take snapshots"):
         env.snapshot()
+
+
+class Cliff(Climb):
+    """A stair that breaks at its second step."""
+
+    def broken(self) -> Any:
+        return self.place == 2
+
+
+class CliffEnv(SingleEnv):
+    batched_class = Cliff
+
+
+class CliffVectorEnv(BatchedVectorEnv):
+    batched_class = Cliff
+
+
+def test_a_broken_off_episode_is_truncated_alone() -> None:
+    env = CliffEnv()
+    env.reset(seed=0)
+    assert env.step(1)[2:4] == (False, False)
+    assert env.step(1)[2:4] == (False, True)
+    with pytest.raises(ResetNeeded):
+        env.step(1)
+    env.reset()
+    assert env.step(1)[2:4] == (False, False)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_broken_off_episode_is_truncated_in_a_vector(mode: AutoresetMode) -> None:
+    env = CliffVectorEnv(2, autoreset_mode=mode, max_episode_steps=9)
+    env.reset(seed=0)
+    _, _, terminated, truncated, info = env.step([2, 1])
+    assert truncated.tolist() == [True, False]
+    assert not terminated.any()
+    if mode == AutoresetMode.SAME_STEP:
+        assert info["final_obs"][0][0] == 2
+    if mode == AutoresetMode.NEXT_STEP:
+        observation, _, _, truncated, _ = env.step([2, 0])
+        assert truncated.tolist() == [False, False]
+        assert observation[:, 0].tolist() == [0, 1]
