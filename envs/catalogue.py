@@ -13,19 +13,22 @@ from .. import unknown
 from ..plugins import import_named
 from ..plugins import rows as plugin_rows
 from .row import PROMISES, Domain, Row
-from .rows import driving, gui, robotics, text
+from .rows import driving, gui, miniwob, robotics, text
 
-__all__ = ["PROMISES", "ROWS", "Domain", "Row", "find", "find_scored", "register_all", "resolve", "rows"]
+__all__ = ["INSTALLED", "PROMISES", "ROWS", "Domain", "Row", "find", "find_scored", "register_all", "resolve", "rows"]
 
 ROWS: tuple[Row, ...] = (*text.ROWS, *gui.ROWS, *driving.ROWS, *robotics.ROWS)
 """Ours."""
 
+INSTALLED: tuple[Row, ...] = (*gui.LIVE, *miniwob.ROWS)
+"""Ours that need a browser, and those around tasks of other packages, which depend on what is installed."""
+
 
 def rows() -> tuple[Row, ...]:
-    """Ours and those of plugins, registered with Gymnasium."""
+    """Ours, those around other packages and those of plugins, registered with Gymnasium."""
     others = plugin_rows("ENVS", Row)
     register_all(others)
-    return (*ROWS, *others)
+    return (*ROWS, *INSTALLED, *others)
 
 
 def find(env_id: str) -> Row:
@@ -65,7 +68,7 @@ def resolve(env_id: str) -> Row:
     return row
 
 
-def register_all(those: Iterable[Row] = ROWS) -> None:
+def register_all(those: Iterable[Row] = (*ROWS, *INSTALLED)) -> None:
     """Registers rows with Gymnasium; ``import tiltyard`` calls it for ours."""
     for row in those:
         if row.id not in registry:

@@ -88,6 +88,10 @@ class BatchedEnv(ABC):
     def expert_actions(self) -> Any:
         """What a scripted expert does now in every environment (it may read the true state), batched as actions."""
 
+    def broken(self) -> Bools:
+        """Episodes ``[n]`` that the last step broke off, their server or device gone: they are truncated."""
+        return np.zeros(self.num_envs, np.bool_)
+
     def snapshot(self, index: int) -> dict[str, Any]:
         """All of ``index`` that decides its coming steps, as plain data of its own."""
         self._need_env_state()
@@ -212,9 +216,10 @@ class SingleEnv(gymnasium.Env[Any, Any]):
             raise ResetNeeded("the episode is over (or never began): call reset() before step()")
         actions = self.batched.check([action])
         reward, terminated = self.batched.advance(actions, np.ones(1, np.bool_))
-        self._running = not terminated[0]
+        broken = bool(self.batched.broken()[0])
+        self._running = not (terminated[0] or broken)
         info = select_info(self.batched.step_info(), 0)
-        return select_env(self.batched.observe(), 0), float(reward[0]), bool(terminated[0]), False, info
+        return select_env(self.batched.observe(), 0), float(reward[0]), bool(terminated[0]), broken, info
 
     def snapshot(self) -> dict[str, Any]:
         """All that decides the episode's coming steps, as plain data; the stream of problems is no part of it.
@@ -322,8 +327,8 @@ class BatchedVectorEnv(VectorEnv[Any, Any, Any]):
         if fresh.any():
             self._begin(fresh)
         reward, terminated = np.where(active, reward, 0.0), terminated & active
-        limit = self.max_episode_steps
-        truncated = (self._elapsed >= limit) & active if limit else np.zeros(self.num_envs, np.bool_)
+        limit = self.max_episode_steps or np.inf
+        truncated = ((self._elapsed >= limit) | self.batched.broken()) & active
         self._done = terminated | truncated
         info = masked(self.batched.step_info(), active)
         if fresh.any():
@@ -386,12 +391,8 @@ class BatchedVectorEnv(VectorEnv[Any, Any, Any]):
         mask = (options or {}).get("reset_mask")
         if mask is None:
             return np.ones(self.num_envs, np.bool_)
-        if (
-            not isinstance(mask, np.ndarray)
-            or mask.shape != (self.num_envs,)
-            or mask.dtype != np.bool_
-            or not mask.any()
-        ):
+        wanted = ((self.num_envs,), np.bool_)
+        if not isinstance(mask, np.ndarray) or (mask.shape, mask.dtype) != wanted or not mask.any():
             raise ValueError(
                 f"options['reset_mask'] must be a boolean array of shape ({self.num_envs},) with a True in it"
             )

@@ -187,7 +187,7 @@ def test_an_editable_install_copies_nothing_but_where_the_clone_is(built: Path) 
 def test_a_wheel_holds_the_package_and_nothing_that_runs_when_python_starts(built: Path) -> None:
     names = zipfile.ZipFile(built / hatchling.build.build_wheel(str(built))).namelist()
     for room in ("envs", "agents", "wrappers", "benchmarks"):
-        for kind in ("*.py", "*.jinja", "*.html", "*.css"):
+        for kind in ("*.py", "*.jinja", "*.html", "*.css", "*.js"):
             here = {f"tiltyard/{path.relative_to(ROOT)}" for path in (ROOT / room).rglob(kind)}
             assert here <= set(names)
     assert {f"tiltyard/{path.name}" for path in (ROOT / "tiltyard").iterdir() if path.is_file()} <= set(names)

@@ -243,18 +243,20 @@ class Phone:
     def page(self) -> Page:
         """The topmost screen (the home screen when none is open), built once a step."""
         if self._page is None:
-            screen = self.stack[-1] if self.stack else Screen("home")
-            back = partial(self._back, Command("back"))
-            page = Page(screen, on_back=back, on_focus=self._focus_on, density=self.density)
-            if self.stack:
-                self._show(page, screen)
-            else:
-                self._show_home(page)
-            if screen.focus is not None and screen.focus not in page.fields:
-                screen.focus = None
-            page.lay_out(keyboard=screen.focus is not None)
-            self._page = page
+            self._page = self.page_of(self.stack[-1] if self.stack else Screen("home"))
         return self._page
+
+    def page_of(self, screen: Screen) -> Page:
+        """What a screen shows, laid out, whether it is open or not."""
+        page = Page(screen, on_back=partial(self._back, Command("back")), on_focus=self._focus_on, density=self.density)
+        if screen.app in self.apps:
+            self._show(page, screen)
+        else:
+            self._show_home(page)
+        if screen.focus is not None and screen.focus not in page.fields:
+            screen.focus = None
+        page.lay_out(keyboard=screen.focus is not None)
+        return page
 
     def _focus_on(self, key: str) -> None:
         self.stack[-1].focus = key

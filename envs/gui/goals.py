@@ -26,13 +26,14 @@ class Goal:
     ``look`` is a screen (app, screen, argument) to visit first: who does not know the answer must go there, so the
     expert's episodes are as long as honest ones.
 
-    ``answer`` is what must be answered, if it asks a question. ``infeasible``: nothing on this phone fulfils it, and
-    ``expected`` is the initial state: who tries must say so.
+    ``wording`` is the number of its wording among its template's. ``answer`` is what must be answered, if it asks a
+    question. ``infeasible``: nothing on this phone fulfils it, and ``expected`` is the initial state.
     """
 
     text: str
     expected: State
     look: tuple[str, str, Any] | None = None
+    wording: int = 0
     asked: tuple[object, ...] = field(kw_only=True)
     answer: str = ""
     infeasible: bool = False
@@ -60,6 +61,7 @@ class Template:
         make: ``(rng, state, wordings="all") -> Goal``; it may first prepare ``state`` (the initial state) in place.
             Of the wordings all may be drawn, or the "first" (all but the last), or the "last".
         weight: how often it is drawn, relative to the others of its level.
+        infeasible: its goals cannot be fulfilled.
     """
 
     name: str
@@ -67,6 +69,7 @@ class Template:
     apps: tuple[str, ...]
     make: Callable[..., Goal]
     weight: float = 1.0
+    infeasible: bool = False
 
 
 def spoken(answer: str) -> str:

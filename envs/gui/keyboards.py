@@ -84,7 +84,7 @@ FULL: Keyboard = {
     "upper": _letters("upper"),
     "symbols": (
         *_row(0, "1234567890"), *_row(1, "!\"#$%&'()*"), *_row(2, "+/:;<=>?["), *_row(3, "\\]^_`{|}~", 0.0, 96.0),
-        Key("backspace", "\b", BACKSPACE, "", "back"), *_bottom("abc", "lower"),
+        Key("backspace", "\b", BACKSPACE, "", "back"), *_bottom("ab", "lower"),
     ),
 }  # fmt: skip
 """Phone-v1's: lower, upper (for one letter) and symbols; every printable ASCII character is on one of them."""

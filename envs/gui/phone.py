@@ -25,6 +25,7 @@ from . import elements
 from .commands import BASIC, Commands, parse
 from .declare.expert import ScriptedExpert
 from .device import Phone
+from .goals import Goal
 from .problems import canonical, generate, templates
 from .protocol import Device
 from .render import Renderer
@@ -71,7 +72,7 @@ class BatchedPhone(BatchedEnv):
         self.split = seeding.check_split(split)
         self.level = level
         self._apps = apps
-        height, width = _check_size(size)
+        height, width = check_size(size)
         self.observation_space: Dict = Dict(
             screen=Box(0, 255, (height, width, 3), np.uint8),
             tree=Text(8000, charset=TREE_CHARACTERS),
@@ -82,7 +83,7 @@ class BatchedPhone(BatchedEnv):
         if self._numeric:
             self.observation_space, self.action_space = elements.spaces()
         self._renderer = Renderer(height, width)
-        self._frames = Renderer(*_frame_size(height, width)) if render_mode else None
+        self._frames = Renderer(*frame_size(height, width)) if render_mode else None
         self._screens = np.zeros((num_envs, height, width, 3), np.uint8)
         self._trees = [""] * num_envs
         self._painted: list[object] = [None] * num_envs
@@ -171,7 +172,8 @@ class BatchedPhone(BatchedEnv):
     def holds(self, index: int, ended: str = "done") -> bool:
         """Whether the goal of a phone is reached now, if the episode ends with the verb ``done`` or ``infeasible``."""
         phone: Device = self.phones[index]
-        return self.problems[index].goal.reached(phone.state, phone.answer, ended)
+        goal: Goal = self.problems[index].goal
+        return goal.reached(phone.state, phone.answer, ended)
 
     def observe(self) -> dict[str, Any]:
         """Screens ``[n, H, W, 3]``, trees and goals; screens that look the same as before are not painted again.
@@ -224,14 +226,16 @@ class BatchedPhone(BatchedEnv):
         return frame
 
 
-def _check_size(size: tuple[int, int]) -> tuple[int, int]:
+def check_size(size: tuple[int, int]) -> tuple[int, int]:
+    """Height and width of a screen, or ``ValueError`` where a phone cannot have them."""
     height, width = size
     if not SMALLEST <= height <= LARGEST or abs(height / width / ASPECT - 1) > 0.02:
         raise ValueError(f"size is (height, width) at 16 to 9 with height {SMALLEST} to {LARGEST}, got {size}")
     return int(height), int(width)
 
 
-def _frame_size(height: int, width: int) -> tuple[int, int]:
+def frame_size(height: int, width: int) -> tuple[int, int]:
+    """Height and width of rendered frames: of the screen, or larger."""
     return (height, width) if width >= FRAME_WIDTH else (int(FRAME_WIDTH * ASPECT), FRAME_WIDTH)
 
 

@@ -9,13 +9,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ... import unknown
 from .. import seeding
 from ..core import BatchedVectorEnv, Info, SingleEnv
 from .commands import VERBS
 from .phone import BatchedPhone
-from .problems_v1 import AXES, HeldOut, Problem, Split, choices, generate
-from .twists import ROWS
+from .problems_v1 import HeldOut, Problem, choices, generate, split_of
 
 
 class BatchedPhoneV1(BatchedPhone):
@@ -53,17 +51,7 @@ class BatchedPhoneV1(BatchedPhone):
         rows: Sequence[str] | None = None,
         observation: str = "screen",
     ) -> None:
-        if held_out not in AXES:
-            raise ValueError(unknown("held_out", held_out, AXES))
-        if isinstance(drift, bool) or not 0.0 <= drift <= 1.0:
-            raise ValueError(f"drift is from 0 to 1, got {drift}")
-        for row in rows or ():
-            if row not in ROWS:
-                raise ValueError(unknown("row", row, ROWS))
-        on = ROWS if rows is None else tuple(rows)
-        if held_out == "theme" and "theme" not in on:
-            raise ValueError("held_out='theme' needs the row 'theme'")
-        self._split = Split(seeding.check_split(split), held_out, float(drift), on)
+        self._split = split_of(split, held_out, drift, rows)
         super().__init__(num_envs, split, level, apps, size, render_mode, observation)
 
     def _prepare(self) -> None:

@@ -5,8 +5,8 @@ The key is ``seeding.problem_keys(split, seed, episode)``, and ``root = Stream(k
 1. ``head = root.child(0)`` draws the template: :func:`.twists.weighted` by weight times popularity of its first app;
    then the locale, by ``below(2)``, which counts where locales are held out alone;
 2. attempt ``k = 0, 1, ...``: the state of app number ``a`` is drawn from ``root.child(1 + a + 64 * k)``, all by itself,
-   and ``head`` goes on to draw what the template draws, then its wording; until what is asked is on the right side of the
-   split. After every 64 refusals the template is drawn again (the locale is not);
+   and ``head`` goes on to draw what the template draws, then its wording; until what is asked is on the right side of
+   the split. After every 64 refusals the template is drawn again (the locale is not);
 3. ``head`` draws the rows of the phone (:func:`.twists.draw`), then, by one ``random()``, whether the phone starts in
    the first app of the task (level 1, probability one half) or at home.
 
@@ -27,6 +27,7 @@ from .declare.interpreter import Program, compile_apps
 from .declare.tasks import template
 from .goals import Goal, State, Template
 from .interruptions import banners, popups
+from .locales import LOCALES, TEXTS
 from .problems import LEVELS
 from .stream import Stream
 from .twisted import TwistedPhone
@@ -35,7 +36,6 @@ from .ui import Screen
 
 HeldOut = Literal["params", "wording", "template", "app", "theme", "locale"]
 AXES: tuple[HeldOut, ...] = get_args(HeldOut)
-LOCALES = ("en", "de", "es")
 OPEN = 0.5  # P(a phone of level 1 starts in the first app of its task)
 ATTEMPTS = 64  # goals of one template that may be refused
 APPS = 64  # more apps than there are
@@ -79,15 +79,10 @@ class World:
 @cache
 def world(locale: str = "en") -> World:
     """The apps of Phone-v1 in a language; compiled once."""
-    texts = texts_of(locale)
+    texts = TEXTS[locale]
     programs = compile_apps((*DECLARED_V1, SYSTEM), texts)
     made = tuple(template(one, programs[app]) for app, one in tasks())
     return World(locale, programs, made, popups(programs), banners(programs), texts)
-
-
-def texts_of(locale: str) -> Mapping[str, str]:
-    """Translations: text -> text."""
-    return {}
 
 
 @dataclass(frozen=True)
@@ -111,9 +106,33 @@ class Split:
         return HELD_OUT_APPS_SET.isdisjoint(one.apps) and held == self.tests("template")
 
     def weight(self, one: Template) -> float:
-        """How often a template is drawn; drift makes some apps more popular and others less."""
+        """How often a template is drawn; drift makes some apps more popular and others less.
+
+        Of held-out templates those that are infeasible count a quarter: there are many, and whoever always says
+        "infeasible" should not succeed often.
+        """
         number = list(world().programs).index(one.apps[0])
-        return one.weight * (1.0 + self.drift * (number * 5 % 7 - 3) / 4)
+        rare = 0.25 if one.infeasible and self.tests("template") else 1.0
+        return rare * one.weight * (1.0 + self.drift * (number * 5 % 7 - 3) / 4)
+
+
+def split_of(split: str, held_out: HeldOut, drift: float, rows: Sequence[str] | None) -> Split:
+    """A split as environments are told it; ``rows`` None: all.
+
+    Raises:
+        ValueError: there is no such split, axis, drift or row.
+    """
+    if held_out not in AXES:
+        raise ValueError(unknown("held_out", held_out, AXES))
+    if isinstance(drift, bool) or not 0.0 <= drift <= 1.0:
+        raise ValueError(f"drift is from 0 to 1, got {drift}")
+    for row in rows or ():
+        if row not in ROWS:
+            raise ValueError(unknown("row", row, ROWS))
+    on = ROWS if rows is None else tuple(rows)
+    if held_out == "theme" and "theme" not in on:
+        raise ValueError("held_out='theme' needs the row 'theme'")
+    return Split(seeding.check_split(split), held_out, float(drift), on)
 
 
 HELD_OUT_APPS_SET = frozenset(HELD_OUT_APPS)

@@ -7,11 +7,11 @@ one call of :func:`_paint`. Nothing depends on the machine's fonts.
 from functools import lru_cache
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageDraw, ImageFont
 
+from .compiled.jit import compiled
 from .icons import ICONS, mask
 from .ui import WIDTH
 
@@ -21,6 +21,7 @@ ICON_INDEX = {name: i for i, name in enumerate(ICONS)}
 SIZES = np.array([*FONTS, *ICON_SIZES], np.float64)
 FIRST, LAST = 32, 126  # printable ASCII
 CAP_HEIGHT = 0.7  # of the font's height
+SEED = 24  # pixels of a row that are written one by one, before the rest is copied: more than fit in two registers
 
 CLIP, RECT, TEXT, SHADE, GRADIENT = range(5)
 COLUMNS = 9  # op, x0, y0, x1, y1, colour, two parameters, and for TEXT the number of characters
@@ -81,8 +82,13 @@ class Renderer:
         self._scale = width / WIDTH
         self._coverage, self._glyphs = atlas(self._scale)
 
+    @property
+    def atlas(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float64], float]:
+        """Coverage, glyphs and scale (:func:`atlas`)."""
+        return self._coverage, self._glyphs, self._scale
+
     def paint(self, picture: Picture, frame: npt.NDArray[np.uint8]) -> None:
-        """Paints into ``frame`` ``[height, width, 3]``."""
+        """Paints into ``frame``, uint8 ``[height, width, 3]`` in C order."""
         ops = np.frombuffer(picture[0]).reshape(-1, COLUMNS)
         text = np.frombuffer(picture[1], np.uint8)
         _paint(frame, ops, text, self._coverage, self._glyphs, self._scale)
@@ -121,77 +127,111 @@ def _glyph(font: Any, character: str, size: float) -> tuple[npt.NDArray[np.uint8
     return np.asarray(image.crop(box)), box[0] - pad, box[1] - 2 * pad, font.getlength(character)
 
 
-@numba.njit(cache=True)
-def _blend(frame, y, x, r, g, b, a):  # type: ignore[no-untyped-def]  # compiled; a from 0 to 255
-    k = 255 - a
-    frame[y, x, 0] = (frame[y, x, 0] * k + r * a + 127) // 255
-    frame[y, x, 1] = (frame[y, x, 1] * k + g * a + 127) // 255
-    frame[y, x, 2] = (frame[y, x, 2] * k + b * a + 127) // 255
+@compiled
+def _blend(row, x, r, g, b, a):  # type: ignore[no-untyped-def]
+    """Mixes a colour into a pixel, with a share of ``a`` / 255; rounded to the nearest, as (v + 127) // 255 would."""
+    k, i = 255 - a, 3 * x
+    u, v, w = row[i] * k + r * a + 128, row[i + 1] * k + g * a + 128, row[i + 2] * k + b * a + 128
+    row[i], row[i + 1], row[i + 2] = (u + (u >> 8)) >> 8, (v + (v >> 8)) >> 8, (w + (w >> 8)) >> 8
 
 
-@numba.njit(cache=True)
-def _rect(frame, x0, y0, x1, y1, top, bottom, radius, r, g, b):  # type: ignore[no-untyped-def]
+@compiled
+def _block(rows, x0, y0, x1, y1, r, g, b):  # type: ignore[no-untyped-def]
+    """Pixels of one colour: the first few one by one, the rest of the row from those, further rows from the first."""
+    if x0 >= x1 or y0 >= y1:
+        return
+    first, n = rows[y0, 3 * x0 : 3 * x1], 3 * (x1 - x0)
+    for x in range(min(x1 - x0, SEED)):
+        first[3 * x], first[3 * x + 1], first[3 * x + 2] = r, g, b
+    for i in range(n - 3 * SEED):
+        first[i + 3 * SEED] = first[i]
+    for y in range(y0 + 1, y1):
+        row = rows[y, 3 * x0 : 3 * x1]
+        for i in range(n):
+            row[i] = first[i]
+
+
+@compiled
+def _rect(rows, x0, y0, x1, y1, top, bottom, radius, r, g, b):  # type: ignore[no-untyped-def]
     """Rows outside [top, bottom) are clipped; a corner pixel is covered by how far it lies inside the circle."""
-    for y in range(max(y0, top), min(y1, bottom)):
-        for x in range(max(x0, 0), min(x1, frame.shape[1])):
-            dx = max(x0 + radius - (x + 0.5), (x + 0.5) - (x1 - radius), 0.0)
-            dy = max(y0 + radius - (y + 0.5), (y + 0.5) - (y1 - radius), 0.0)
-            cover = 1.0
-            if dx > 0.0 and dy > 0.0:
-                cover = min(max(radius + 0.5 - np.sqrt(dx * dx + dy * dy), 0.0), 1.0)
-            if cover >= 1.0:
-                frame[y, x, 0], frame[y, x, 1], frame[y, x, 2] = r, g, b
-            elif cover > 0.0:
-                _blend(frame, y, x, r, g, b, int(cover * 255))
+    left, right, upper, lower = max(x0, 0), min(x1, rows.shape[1] // 3), max(y0, top), min(y1, bottom)
+    if left >= right or upper >= lower:
+        return
+    # Columns from p to q and rows from u to v have no corners.
+    p, q, u, v = left, right, upper, lower
+    while p < right and p + 0.5 < x0 + radius:
+        p += 1
+    while q > p and q - 0.5 > x1 - radius:
+        q -= 1
+    while u < lower and u + 0.5 < y0 + radius:
+        u += 1
+    while v > u and v - 0.5 > y1 - radius:
+        v -= 1
+    _block(rows, left, u, right, v, r, g, b)
+    _block(rows, p, upper, q, u, r, g, b)
+    _block(rows, p, v, q, lower, r, g, b)
+    for k in range((u - upper) + (lower - v)):
+        y = upper + k if upper + k < u else v + k - (u - upper)
+        dy = max(y0 + radius - (y + 0.5), (y + 0.5) - (y1 - radius))
+        row = rows[y]
+        for j in range((p - left) + (right - q)):
+            x = left + j if left + j < p else q + j - (p - left)
+            dx = max(x0 + radius - (x + 0.5), (x + 0.5) - (x1 - radius))
+            cover = min(max(radius + 0.5 - np.sqrt(dx * dx + dy * dy), 0.0), 1.0)
+            if cover > 0.0:
+                _blend(row, x, r, g, b, int(cover * 255))
 
 
-@numba.njit(cache=True)
-def _text(frame, pen, base, limit, top, bottom, codes, coverage, glyphs, r, g, b):  # type: ignore[no-untyped-def]
-    """One run of characters of one font from the pen on; what would pass ``limit`` gives way to two dots."""
+@compiled
+def _text(rows, pen, base, limit, total, top, bottom, codes, coverage, glyphs, r, g, b):  # type: ignore[no-untyped-def]
+    """Characters of one font from the pen on, ``total`` wide; what would pass ``limit`` gives way to two dots."""
     dots = glyphs[46 - FIRST, 5]
-    total = 0.0
-    for code in codes:
-        total += glyphs[code - FIRST, 5]
     cut = pen + total > limit
     n = len(codes)
     for i in range(n + 2):
         if i >= n and not cut:
             break
-        code = codes[i] if i < n else 46
-        advance = glyphs[code - FIRST, 5]
+        glyph = glyphs[(codes[i] if i < n else 46) - FIRST]
+        advance = glyph[5]
         if cut and i < n and pen + advance + 2 * dots > limit:
             continue
-        offset, w, h = int(glyphs[code - FIRST, 0]), int(glyphs[code - FIRST, 1]), int(glyphs[code - FIRST, 2])
-        left, up = int(np.floor(pen + 0.5)) + int(glyphs[code - FIRST, 3]), base + int(glyphs[code - FIRST, 4])
+        offset, w, h = int(glyph[0]), int(glyph[1]), int(glyph[2])
+        left, up = int(np.floor(pen + 0.5)) + int(glyph[3]), base + int(glyph[4])
+        x0, x1 = max(left, 0), min(left + w, rows.shape[1] // 3)
         for y in range(max(up, top), min(up + h, bottom)):
-            for x in range(max(left, 0), min(left + w, frame.shape[1])):
-                a = coverage[offset + (y - up) * w + x - left]
+            row, start = rows[y], offset + (y - up) * w - left
+            for x in range(x0, x1):
+                a = coverage[start + x]
                 if a > 0:
-                    _blend(frame, y, x, r, g, b, a)
+                    _blend(row, x, r, g, b, a)
         pen += advance
 
 
-@numba.njit(cache=True)
-def _fill(frame, op, top, bottom):  # type: ignore[no-untyped-def]
+@compiled
+def _fill(rows, op, top, bottom):  # type: ignore[no-untyped-def]
     """SHADE and GRADIENT: every pixel of the clip."""
-    height = frame.shape[0]
+    height, n = rows.shape[0], rows.shape[1]
     a, b = int(op[5]), int(op[6])
     for y in range(top, bottom):
-        for c in range(3):
-            shift = 16 - 8 * c
-            if op[0] == GRADIENT:
-                share = y / (height - 1)
-                value = ((a >> shift) & 255) * (1 - share) + ((b >> shift) & 255) * share
-                for x in range(frame.shape[1]):
-                    frame[y, x, c] = int(value)
-            else:
-                for x in range(frame.shape[1]):
-                    frame[y, x, c] = int(frame[y, x, c] * (1 - op[6]))
+        row = rows[y]
+        if op[0] == GRADIENT:
+            share = y / (height - 1)
+            red = int(((a >> 16) & 255) * (1 - share) + ((b >> 16) & 255) * share)
+            green = int(((a >> 8) & 255) * (1 - share) + ((b >> 8) & 255) * share)
+            blue = int((a & 255) * (1 - share) + (b & 255) * share)
+            _block(rows, 0, y, n // 3, y + 1, red, green, blue)
+        elif op[6] == 0.5:
+            for i in range(n):
+                row[i] = row[i] >> 1
+        else:
+            for i in range(n):
+                row[i] = int(row[i] * (1 - op[6]))
 
 
-@numba.njit(cache=True)
+@compiled
 def _paint(frame, ops, text, coverage, glyphs, scale):  # type: ignore[no-untyped-def]
     top, bottom, start = 0, frame.shape[0], 0
+    rows = frame.reshape(frame.shape[0], 3 * frame.shape[1])
     for k in range(ops.shape[0]):
         op = ops[k]
         kind, colour = int(op[0]), int(op[5])
@@ -201,7 +241,7 @@ def _paint(frame, ops, text, coverage, glyphs, scale):  # type: ignore[no-untype
             top, bottom = max(round(y0), 0), min(round(y1), frame.shape[0])
         elif kind == RECT:
             radius = op[6] * scale
-            _rect(frame, round(x0), round(y0), round(x1), round(y1), top, bottom, radius, r, g, b)
+            _rect(rows, round(x0), round(y0), round(x1), round(y1), top, bottom, radius, r, g, b)
         elif kind == TEXT:
             n, font = int(op[8]), int(op[6])
             codes, table = text[start : start + n], glyphs[font]
@@ -214,6 +254,7 @@ def _paint(frame, ops, text, coverage, glyphs, scale):  # type: ignore[no-untype
             base = y0
             if op[4] == 0:
                 base += CAP_HEIGHT / 2 * SIZES[font] * scale
-            _text(frame, pen, int(np.floor(base + 0.5)), x1 + 0.5, top, bottom, codes, coverage, table, r, g, b)
+            line = int(np.floor(base + 0.5))
+            _text(rows, pen, line, x1 + 0.5, width, top, bottom, codes, coverage, table, r, g, b)
         else:
-            _fill(frame, op, top, bottom)
+            _fill(rows, op, top, bottom)

@@ -16,7 +16,9 @@ WORD = re.compile("[A-Za-z]+")
 
 @dataclass
 class TwistedPhone(Phone):
-    """The device of Phone-v1: beside what every phone does,
+    """The device of Phone-v1.
+
+    Beside what every phone does,
 
     - a screen that is to fail (``failing``) says "Could not load" when it is first opened, until Retry is tapped;
     - every screen of one app (``advert``) has a row on top of its column that opens a dialog;
@@ -108,7 +110,7 @@ class TwistedPhone(Phone):
         self.dialog = self.banner(self)
 
     def _type(self, command: Command) -> None:
-        """Types a text in which words (runs of letters) are replaced that have corrections and were not replaced yet."""
+        """Types a text; words in it (runs of letters) that have corrections are replaced, each only once on a phone."""
         if self.corrects and self.dialog is None and self.focus is not None:
             command = replace(command, text=WORD.sub(lambda found: self._correct(found[0]), command.text))
         super()._type(command)

@@ -2,8 +2,9 @@
 
 ``theme`` colours; ``density`` heights in columns; ``home`` the order of icons; ``popups`` dialogs that come by
 themselves; ``slow`` screens that load for some steps; ``failed`` a screen that cannot be loaded at first; ``advert`` a
-banner on top of every screen of one app; ``notice`` a notification over the bar; ``autocorrect`` words that are replaced
-when they are first typed. All are always drawn, in one order, and those that are switched off are then left out.
+banner on top of every screen of one app; ``notice`` a notification over the bar; ``autocorrect`` words that are
+replaced when they are first typed. All are always drawn, in one order, and those that are switched off are
+then left out.
 """
 
 from collections.abc import Sequence

@@ -26,6 +26,7 @@ DIGESTS = {
     "tiltyard/TwentyQuestions-v0": "cc40fb46a0543478",
     "tiltyard/GuessMyCity-v0": "779e3f8e67884265",
     "tiltyard/Phone-v0": "90f6395c6ee836ba",
+    "tiltyard/Phone-v1": "00e313046f7f342c",
 }
 
 

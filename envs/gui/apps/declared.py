@@ -3,19 +3,27 @@
 from dataclasses import replace
 
 from ..declare.app import App, Tasks
-from .contacts import APP as CONTACTS
+from . import browser, calendar, clock, contacts, files, mail, maps, messages, music, notes, settings, shop
+from .dates import DATES
 from .errands import ERRANDS
-from .notes import APP as NOTES
-from .settings import APP as SETTINGS
-from .shop import APP as SHOP
+from .errands_talk import ERRANDS as ERRANDS_TALK
+from .errands_web import ERRANDS_WEB
+from .questions import QUESTIONS
+from .talk import TALK
+from .web_tasks import WEB_TASKS
 from .wordings import FURTHER
 
-DECLARED_V1: tuple[App, ...] = (SETTINGS, CONTACTS, SHOP, NOTES)
+DECLARED_V1: tuple[App, ...] = tuple(
+    one.APP for one in (settings, contacts, shop, notes, messages, mail, calendar, clock, browser, maps, files, music)
+)
 HELD_OUT_APPS = ("notes", "maps")
 """No train task needs these."""
 
 
 def tasks() -> tuple[tuple[str, Tasks], ...]:
-    """All task declarations: (app at hand, tasks), apps in order, then errands."""
-    declared = [*((app.key, one) for app in DECLARED_V1 for one in app.tasks), *ERRANDS]
-    return tuple((app, replace(one, wordings=(*one.wordings, *FURTHER.get(one.name, ())))) for app, one in declared)
+    """All task declarations: (app at hand, tasks); those of apps in their order, then questions, then errands."""
+    own = tuple((app.key, one) for app in DECLARED_V1 for one in app.tasks)
+    more = (*TALK, *DATES, *QUESTIONS, *WEB_TASKS, *ERRANDS, *ERRANDS_TALK, *ERRANDS_WEB)
+    return tuple(
+        (app, replace(one, wordings=(*one.wordings, *FURTHER.get(one.name, ())))) for app, one in (*own, *more)
+    )

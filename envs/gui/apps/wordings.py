@@ -7,7 +7,7 @@ FURTHER: dict[str, tuple[str, ...]] = {
     "settings_join": ("Get this phone onto the network {one.name}; its password is {one.password}",),
     "settings_pair": (
         "{verb} the device {one.name} in Settings and leave Bluetooth switched on",
-        "Bluetooth should be on in the end, and {one.name} should be {'unpaired' if one.paired else 'paired'}",
+        "Have Bluetooth on in the end; as to {one.name}, {lower(verb)} it",
     ),
     "settings_rename": ("From now on this phone should be called {name}",),
     "settings_both": ("Two things to do in Settings: {turn}, and {change}",),
@@ -27,7 +27,8 @@ FURTHER: dict[str, tuple[str, ...]] = {
     "shop_cancel": ("Order {order.number} in the Shop was a mistake: call it off",),
     "shop_quantity": ("There should be {want} of {line.product} in the Shop's cart",),
     "shop_cheapest": (
-        "In the Shop, find the {noun} that is {which} and add one to the cart: {colour}{', size ' + size if size else ''}",
+        "In the Shop, find the {noun} that is {which} and add one to the cart: {colour}"
+        "{', size ' + size if size else ''}",
         "Of all things called {noun} in the Shop, one of the {which} shall go into the cart, {colour}"
         "{' and size ' + size if size else ''}",
     ),
@@ -41,8 +42,8 @@ FURTHER: dict[str, tuple[str, ...]] = {
     "errand_airplane_call": ("Calls do not go out in airplane mode: end it, then ring {who.name}",),
     "errand_join_and_shop": (
         "Connect to Wi-Fi {wifi.name} with the password {wifi.password}, then add {spoken(line)} to the Shop's cart",
-        "There is no internet yet: use the network {wifi.name}, password {wifi.password}. Then have {spoken(line)} in the "
-        "cart of the Shop",
+        "There is no internet yet: use the network {wifi.name}, password {wifi.password}. Then have {spoken(line)} "
+        "in the cart of the Shop",
     ),
     "errand_quiet_call": (
         "Switch {'on' if want else 'off'} do not disturb in Settings and call {who.name} after that",

@@ -5,15 +5,15 @@ the operation, the drafts that must be filled in first and the way to the screen
 no script position, so it recovers from interruptions, slow screens and other policies' detours.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ..commands import VERBS, drag, long_press, parse, tap
 from ..goals import Goal, State, spoken
-from ..ui import HEIGHT, WIDTH, Node, Screen
-from .aims import Wanted, distance
+from ..ui import HEIGHT, LEAST_VISIBLE, WIDTH, Node, Page, Screen
+from .aims import Wanted, apart, distance
 from .effects import Index
 from .interpreter import Program
 from .operations import Button
@@ -23,6 +23,8 @@ from .screens import ONTO, Site, Tap
 if TYPE_CHECKING:
     from ..device import Phone
     from ..problems import Problem
+
+NEAR = 0.25  # of what can be seen of a page: a swipe moves it by 0.7
 
 
 @cache
@@ -47,12 +49,22 @@ class ScriptedExpert:
             return tap(0.5, 0.02)
         if phone.dialog is not None and phone.dialog.interrupt:
             return self._tap(phone.nodes, lambda node: node.text == phone.dialog.buttons[0][0]) or "back"  # type: ignore[union-attr]
+        if phone.dialog is None and phone.stack and phone.stack[-1].failed:
+            return self._tap(phone.nodes, lambda node: node.role == "button" and node.look != "bar") or "back"
         if self.goal.look is not None and self.goal.look not in phone.seen:
             return self.travel(self._way_to(*self.goal.look), self.goal.look) or "back"
-        plan = self.planner.plan(self.wanted) if self.wanted else None
+        plan = self._plan()
         if phone.dialog is not None:
             return self._answer(plan)
         return self._end() if plan is None else self.travel(plan.way, plan.tap.to) or self._press(plan.tap)
+
+    def _plan(self) -> Plan | None:
+        """The next tap; without drags whose ends are too far apart for one screen, where there is another way."""
+        first = plan = self.planner.plan(self.wanted) if self.wanted else None
+        while plan is not None and plan.tap.site.gesture == "drop" and not self._within_reach(plan.tap):
+            self.planner.avoided.add(plan.tap.site)
+            plan = self.planner.plan(self.wanted)
+        return plan or first
 
     def _end(self) -> str:
         if self.goal.answer and spoken(self.phone.answer) != spoken(self.goal.answer):
@@ -62,7 +74,7 @@ class ScriptedExpert:
     def way(self) -> list[tuple[str, str, Any]]:
         """The screens that are opened on the way to the first change, one after the other."""
         look = self.goal.look
-        plan = None if look or not self.wanted else self.planner.plan(self.wanted)
+        plan = None if look else self._plan()
         if look is None and plan is None:
             return []
         to = look or plan.tap.to  # type: ignore[union-attr]
@@ -97,26 +109,43 @@ class ScriptedExpert:
             fields = self.phone.page.fields
             return "enter" if self.phone.focus else self._find(lambda n: n.role == "field" and bool(fields))
 
-        rows = {name: value for name, value in hop.rows if hop.site.gesture != "drop" or name != ONTO}
-
-        def is_it(node: Node) -> bool:
-            it = _handler(node, hop.site)
-            return isinstance(it, Tap) and it.site is hop.site and all(it.env[k] == v for k, v in rows.items())
-
         if hop.site.gesture == "drop":
-            return self._drag(is_it, dict(hop.rows)[ONTO])
-        return self._find(is_it, long_press if hop.site.gesture == "hold" else tap)
+            return self._drag(hop)
+        return self._find(_is(hop.site, dict(hop.rows)), long_press if hop.site.gesture == "hold" else tap)
 
-    def _drag(self, is_it: Any, onto: Any) -> str:
+    def _drag(self, hop: Hop) -> str:
         """Drags an element onto the target with a value, scrolling until both can be seen."""
-        column, bottom = [*self.phone.page.fixed, *self.phone.page.column], self.phone.page.bottom
-        both = [next((n for n in column if fits(n)), None) for fits in (is_it, lambda node: node.target == onto)]
-        if both[0] is None or both[1] is None:
+        page = self.phone.page
+        ends = _ends(page, hop)
+        if ends is None:
             return "back"
-        ends = [_centre(node) for node in both if any(node is one for one in self.phone.nodes)]  # type: ignore[arg-type]
-        if len(ends) == 2:
-            return drag(*ends[0], *ends[1])
-        return "swipe up" if max(node.y1 for node in both if node) > bottom else "swipe down"
+        if all(_seen(node, page) for node in ends):
+            if any(self._covered(node) for node in ends):
+                return "swipe up"
+            return drag(*_centre(ends[0]), *_centre(ends[1]))
+        if isinstance(dict(hop.rows)[ONTO], int) and (nearest := self._nearest(*ends)) is not None:
+            return drag(*_centre(ends[0]), *_centre(nearest))
+        lowest = max(ends, key=lambda node: node.y0)
+        return "swipe up" if not _seen(lowest, page) and lowest.y1 > page.bottom else "swipe down"
+
+    def _within_reach(self, hop: Hop) -> bool:
+        """Whether swipes bring both ends of a drag onto the screen at once, from wherever it is scrolled to.
+
+        They do where both can be seen at its top or at its end, or are so near that no swipe passes them.
+        """
+        page = self.phone.page_of(Screen(*hop.to, drafts=dict(hop.drafts)))
+        ends = _ends(page, hop)
+        if ends is None:
+            return False
+        near = max(node.y1 for node in ends) - min(node.y0 for node in ends) < NEAR * (page.bottom - page.top)
+        return near or any(all(_seen(n, page, scroll) for n in ends) for scroll in (0.0, page.longest_scroll))
+
+    def _nearest(self, node: Node, to: Node) -> Node | None:
+        """Of the numbers in sight that an element in sight can be dropped on, one nearer to a number out of sight."""
+        seen = [one for one in self.phone.nodes if isinstance(one.target, int)]
+        best = min(seen, key=lambda one: abs(one.y0 - to.y0), default=None)
+        nearer = best is not None and abs(best.y0 - to.y0) < abs(node.y0 - to.y0) - (node.y1 - node.y0)
+        return best if nearer and any(one is node for one in self.phone.nodes) else None
 
     def _fill(self, hop: Hop) -> str | None:
         view = self.index.programs[hop.site.app].views[hop.site.view]
@@ -152,9 +181,9 @@ class ScriptedExpert:
                 copy = Screen(screen.app, screen.view, screen.arg, drafts=drafts)
                 env = {**node.on_tap.env, "screen": copy, "state": dict(self.phone.state), "device": Rehearsal([copy])}
                 node.on_tap.site.step(env)
-                apart = 0 if drafts[name] == value else abs(int(drafts[name]) - value) if isinstance(value, int) else 1
-                if best is None or apart < best:
-                    best, found = apart, node
+                left = abs(int(drafts[name]) - value) if isinstance(value, int) else apart(drafts[name], value)
+                if best is None or left < best:
+                    best, found = left, node
         return self._find(lambda node: node is found) if found is not None else "back"
 
     def _answer(self, plan: Plan | None) -> str:
@@ -189,17 +218,46 @@ class ScriptedExpert:
         focused = [node for node in page.column if node.focused]
         return any(node.y0 < page.top + 0.5 if up else node.y1 > page.bottom - 4.5 for node in focused)
 
-    @staticmethod
-    def _tap(nodes: list[Node], is_it: Any, gesture: Any = tap) -> str | None:
+    def _tap(self, nodes: list[Node], is_it: Any, gesture: Any = tap) -> str | None:
         for node in nodes:
             if (node.on_tap is not None or gesture is long_press) and is_it(node):
-                return str(gesture(*_centre(node)))
+                return "swipe up" if self._covered(node) else str(gesture(*_centre(node)))
         return None
+
+    def _covered(self, node: Node) -> bool:
+        """Whether a notification lies over the middle of an element."""
+        x, y = _centre(node)
+        return self.phone.dialog is None and any(one.holds(x * WIDTH, y * HEIGHT) for one in self.phone.over)
 
 
 def _handler(node: Node, site: Site) -> Any:
     """What a node does at a site's gesture."""
     return {"tap": node.on_tap, "hold": node.on_hold, "drop": node.on_drop}[site.gesture]
+
+
+def _is(site: Site, rows: Mapping[str, Any]) -> Callable[[Node], bool]:
+    """Whether a node is the one of a site for the rows at hand."""
+
+    def is_it(node: Node) -> bool:
+        it = _handler(node, site)
+        return isinstance(it, Tap) and it.site is site and all(it.env[k] == v for k, v in rows.items())
+
+    return is_it
+
+
+def _ends(page: Page, hop: Hop) -> list[Node] | None:
+    """What is to be dragged, and what it is to be dropped on; None if one of them is not on the page."""
+    rows = dict(hop.rows)
+    onto = rows.pop(ONTO)
+    both = (_is(hop.site, rows), lambda node: node.target == onto)
+    ends = [node for fits in both for node in [n for n in page.column if fits(n)][:1]]
+    return ends if len(ends) == 2 else None
+
+
+def _seen(node: Node, page: Page, scroll: float = 0.0) -> bool:
+    """Whether enough of a node can be seen when a page is scrolled on by so much."""
+    top, bottom = max(node.y0 - scroll, page.top), min(node.y1 - scroll, page.bottom)
+    return bottom - top >= min(LEAST_VISIBLE, node.y1 - node.y0)
 
 
 def _centre(node: Node) -> tuple[float, float]:

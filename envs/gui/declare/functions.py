@@ -54,6 +54,15 @@ def money(cents: int) -> str:
     return f"${cents // 100}.{cents % 100:02d}"
 
 
+def clock(seconds: int) -> str:
+    """Minutes and seconds, or hours and minutes of a number of minutes, as clocks show them.
+
+    >>> clock(185)
+    '3:05'
+    """
+    return f"{seconds // 60}:{seconds % 60:02d}"
+
+
 def clean(text: str) -> str:
     """The text without spaces at its ends and with single ones within."""
     return " ".join(text.split())
@@ -72,6 +81,19 @@ def repeated(items: Sequence[Any]) -> tuple[Any, ...]:
 def toggled(items: Sequence[Any], item: Any) -> tuple[Any, ...]:
     """The list without the item, or with it at its end if it was not there."""
     return tuple(one for one in items if one != item) if item in items else (*items, item)
+
+
+def moved(items: Sequence[Any], item: Any, onto: Any) -> tuple[Any, ...]:
+    """The list with an item taken out and put in at the place that another one has now.
+
+    >>> moved(("a", "b", "c", "d"), "d", "b"), moved(("a", "b", "c", "d"), "a", "c")
+    (('a', 'd', 'b', 'c'), ('b', 'c', 'a', 'd'))
+    """
+    if item not in items or onto not in items:
+        return tuple(items)
+    left, at = list(items), list(items).index(onto)
+    left.remove(item)
+    return (*left[:at], item, *left[at:])
 
 
 def _always(kind: Kind) -> Callable[[Sequence[Kind]], Kind]:
@@ -102,6 +124,7 @@ FUNCTIONS: dict[str, Function] = {
     "sorted_by": Function(lambda rows, name: tuple(sorted(rows, key=lambda row: getattr(row, name))), 2, 2, _same),
     "repeated": Function(repeated, 1, 1, _same),
     "toggled": Function(toggled, 2, 2, _same),
+    "moved": Function(moved, 3, 3, _same),
     "lower": Function(str.lower, 1, 1, _always(TEXT)),
     "trim": Function(str.strip, 1, 1, _always(TEXT)),
     "clean": Function(clean, 1, 1, _always(TEXT)),
@@ -112,6 +135,7 @@ FUNCTIONS: dict[str, Function] = {
     "ending": Function(lambda text, n: text[-n:], 2, 2, _always(TEXT)),
     "text": Function(str, 1, 1, _always(TEXT)),
     "two_digits": Function("{:02d}".format, 1, 1, _always(TEXT)),
+    "clock": Function(clock, 1, 1, _always(TEXT)),
     "money": Function(money, 1, 1, _always(TEXT)),
 }
 
@@ -150,7 +174,13 @@ RANDOM: dict[str, Function] = {
     "prices": _rng(_prices, 1, 1, _always(listed(INT))),
 }
 
-TABLES = {name: getattr(words, name) for name in ("FIRST", "LAST", "STREETS", "CITIES", "NETWORKS", "GADGETS")}
+TABLES = {
+    name: getattr(words, name)
+    for name in ("FIRST", "LAST", "STREETS", "CITIES", "NETWORKS", "GADGETS",
+                 "SONGS", "BANDS", "RECORDS", "VENUES", "DOCUMENTS",
+                 "RIVERS", "ANIMALS", "HABITATS", "POSTS", "CUISINES",
+                 "TOPICS", "OCCASIONS", "VENUE_NAMES", "GREETINGS", "CLAUSES")
+}  # fmt: skip
 """Word tables, which what is drawn may be drawn from."""
 
 

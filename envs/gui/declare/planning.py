@@ -63,10 +63,11 @@ class Plan:
 
 
 class Planner:
-    """Plans from one state."""
+    """Plans from one state, without the sites in ``avoided``."""
 
     def __init__(self, index: Index, state: State) -> None:
         self.index, self.programs, self.state = index, index.programs, state
+        self.avoided: set[Site] = set()
         self._nowhere = Rehearsal([])
         self._routes: dict[tuple[str, str, Any], tuple[Hop, ...] | None] = {}
 
@@ -97,7 +98,12 @@ class Planner:
     def direct(self, wanted: Wanted) -> tuple[list[Plan], list[Wanted]]:
         """Plans whose last tap helps at once; and what must hold before others would."""
         aim = Aim(self.state, wanted)
-        sites = {site: None for where in aim.missing for site in self.index.writers.get(where, ())}
+        sites = {
+            site: None
+            for where in aim.missing
+            for site in self.index.writers.get(where, ())
+            if site not in self.avoided
+        }
         found: list[Plan] = []
         needs: list[Wanted] = []
         enough = 10**9  # taps of the best plan that leaves nothing out: a site on a deeper screen cannot do better

@@ -21,7 +21,7 @@ def template(tasks: Tasks, program: Program) -> Template:
         DeclarationError: something in it makes no sense.
     """
     made = _Tasks(tasks, program)
-    return Template(tasks.name, tasks.level, tasks.apps or (program.key,), made.make, tasks.weight)
+    return Template(tasks.name, tasks.level, tasks.apps or (program.key,), made.make, tasks.weight, tasks.infeasible)
 
 
 class _Tasks:
@@ -64,14 +64,15 @@ class _Tasks:
         for name, run in self._draws:
             env[name] = run(env)
         self._prepare({**env})
-        able = {"all": self._words, "first": self._words[:-1], "last": self._words[-1:]}[wordings]
-        text = (able[0] if wordings == "last" else pick(rng, able))(env)
+        last = len(self._words) - 1
+        number = last if wordings == "last" else int(rng.integers(last if wordings == "first" else last + 1))
+        text = self._words[number](env)
         wanted: State = state.copy()
         self._wanted({**env, "state": wanted})
         look = self._look(env) if self._look else None
         asked = tuple(run(env) for run in self._asked)
         answer = str(self._answer(env)) if self._answer else ""
-        return Goal(text, wanted, look, asked=asked, answer=answer, infeasible=self._infeasible)
+        return Goal(text, wanted, look, number, asked=asked, answer=answer, infeasible=self._infeasible)
 
 
 def _draw(drawn: str | tuple[str, ...], scope: Scope) -> Run:

@@ -3,7 +3,7 @@ from pathlib import Path
 
 from tiltyard.envs.gui.commands import VERBS, parse, tap
 from tiltyard.envs.gui.interruptions import KINDS
-from tiltyard.envs.gui.ui import HEIGHT, WIDTH, wrap
+from tiltyard.envs.gui.ui import HEIGHT, WIDTH, Screen, wrap
 
 sys.path.insert(0, str(Path(__file__).parent))
 from phone_helpers import act, new_phone, shown
@@ -191,3 +191,10 @@ def test_dialogs_that_come_by_themselves_write_what_they_say_they_do() -> None:
         assert [name for name in vars(system) if getattr(system, name)] == [field]
     phone = act(new_phone(interruptions={1: KINDS["battery"]}), "swipe up", "<Use saver>")
     assert phone.state["settings"].battery_saver
+
+
+def test_the_stack_holds_64_screens_and_drops_the_oldest() -> None:
+    phone = new_phone()
+    for number in range(70):
+        phone.push(Screen("contacts", "keypad", str(number)))
+    assert [screen.arg for screen in phone.stack] == [str(number) for number in range(6, 70)]

@@ -11,6 +11,7 @@ import pytest
 
 from tiltyard.envs.gui.apps.system import CORRECTIONS
 from tiltyard.envs.gui.commands import VERBS, parse, tap
+from tiltyard.envs.gui.declare.expert import ScriptedExpert
 from tiltyard.envs.gui.problems_v1 import Split, choices, generate, world
 from tiltyard.envs.gui.render import Renderer
 from tiltyard.envs.gui.stream import Stream
@@ -40,7 +41,9 @@ def strip(phone: Any) -> list[Node]:
 
 
 def test_a_screen_that_fails_says_so_once_and_is_not_seen_until_it_is_loaded() -> None:
-    phone = act(phone_with(failed="contacts/form", slow={"contacts/form": 2}), "<Phone>", "<New contact>", "home", "home")
+    phone = act(
+        phone_with(failed="contacts/form", slow={"contacts/form": 2}), "<Phone>", "<New contact>", *["home"] * 3
+    )
     act(phone, "<Phone>", "<New contact>")
     assert phone.loading == 2, "the failure was met before the phone went home"
     phone = act(phone_with(failed="contacts/form", slow={"contacts/form": 1}), "<Phone>", "<New contact>", "swipe up")
@@ -190,3 +193,26 @@ def test_rows_come_with_their_probabilities_and_drift_makes_them_more() -> None:
 def test_a_row_that_is_off_leaves_all_others_as_they_are(row: str) -> None:
     for on, off in zip(drawn(n=40), drawn(n=40, rows=[one for one in ROWS if one != row]), strict=True):
         assert replace(on, **{row: getattr(PLAIN, row)}) == off
+
+
+def test_the_expert_retries_and_clears_a_notification_away_that_is_in_its_way() -> None:
+    split = Split()
+    numbers = [i for i, one in enumerate(world().templates) if one.name == "contacts_add"]
+    problem = replace(generate(3, 2, numbers, split), opened="")
+    for twists, action in (
+        ({"failed": "contacts/form"}, "Retry"),
+        ({"notice": Notice(1, "settings", "Something new is waiting")}, "swipe up"),
+    ):
+        phone = replace(problem, twists=replace(PLAIN, **twists)).phone()
+        said: list[str] = []
+        while not said or said[-1] != "done":
+            now = ScriptedExpert(phone, problem.goal).action()
+            retry = next((node for node in phone.nodes if node.text == "Retry"), None)
+            retries = retry is not None and now == tap(0.5, (retry.y0 + retry.y1) / 2 / HEIGHT)
+            said.append("Retry" if retries else now)
+            phone.act(parse(now, VERBS))
+            assert len(said) < 25
+        assert said.count(action) == 1
+        assert phone.state == problem.goal.expected
+        assert "back" not in said
+        assert "home" not in said

@@ -45,7 +45,9 @@ def value(text: str, **known: Any) -> Any:
         ("repeated(('b', 'a', 'b'))", ("b",)), ("toggled(words, 'x')", ("", "y")), ("toggled((), 'x')", ("x",)),
         ("lower(word)", "ab c"), ("trim(' a  b ')", "a  b"), ("clean(' a  b ')", "a b"), ("digits('12')", True),
         ("split(word)", ("Ab", "c")), ("join('-', words)", "x-y"), ("cut(word, 2)", "Ab"), ("ending(word, 1)", "c"),
-        ("text(n)", "5"), ("two_digits(n)", "05"), ("money(1205)", "$12.05"),
+        ("text(n)", "5"), ("two_digits(n)", "05"), ("money(1205)", "$12.05"), ("clock(185)", "3:05"),
+        ("moved((4, 5, 6, 7), 7, 5)", (4, 7, 5, 6)), ("moved((4, 5, 6, 7), 4, 6)", (5, 6, 4, 7)),
+        ("moved((4, 5), 4, 9)", (4, 5)),
     ],
 )  # fmt: skip
 def test_expressions_have_the_values_worked_out_by_hand(text: str, result: Any) -> None:

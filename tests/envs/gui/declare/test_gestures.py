@@ -1,6 +1,7 @@
 """Long presses, drags, answers and tasks that cannot be done: declared, performed, and found by the expert."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -138,3 +139,14 @@ def test_tasks_that_ask_for_nothing_or_contradict_themselves_are_refused(wanted:
 
 def test_gestures_survive_the_way_to_json() -> None:
     assert from_json(to_json(DESK)) == DESK
+
+
+def test_nothing_is_dropped_on_itself() -> None:
+    rows = w.ForEach("one", "papers", (w.Row("{one.name}", drop=Set("one.tray", "'out'"), target="one.name"),))
+    phone = Bench(replace(DESK, screens={"main": View((w.Bar("Desk"), rows))})).phone()
+    phone.act(parse("open desk", VERBS))
+    card = point(shown(phone, "card"))
+    do(phone, drag(*card, *card))
+    assert set(trays(phone).values()) == {"in"}
+    do(phone, drag(*card, *point(shown(phone, "deed"))))
+    assert trays(phone)["card"] == "out"

@@ -1,0 +1,1 @@
+"""Translations of all apps' texts, a file a language."""

@@ -1,0 +1,1 @@
+"""Screens in a real Chromium, driven by the Chrome DevTools Protocol (extra ``[web]``)."""
