@@ -203,7 +203,7 @@ def test_names_say_what_is_in_it(policies, shares, name):
             "datasets hold training problems alone",
         ),
         ("make --env tiltyard/Countdown-v0", "datasets hold Box observations and actions"),
-        ("make --env tiltyard/Phone-v0 --policy expert", "datasets hold Box observations and actions"),
+        ("make --env tiltyard/Countdown-v0 --policy expert", "datasets hold Box observations and actions"),
         ("make --env tiltyard/Hopper-v5 --polcy random", "unknown option of dataset make '--polcy'; did you mean"),
         ("make --policy random", "Missing from tiltyard dataset make: --env"),
         ("mke", "unknown command of tiltyard dataset 'mke'; did you mean 'make'"),
