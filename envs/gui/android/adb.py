@@ -9,6 +9,7 @@ import shutil
 import socket
 import subprocess
 import time
+import weakref
 
 from .errors import AdbMissing, AdbTimeout, CommandFailed, DeviceGone
 from .link import Result
@@ -50,6 +51,7 @@ class Adb:
             [self.binary, "-P", str(self.port), "nodaemon", "server"],
             env=self._environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
+        weakref.finalize(self, _end, self._server)  # also where a program ends without close()
         until = time.monotonic() + START_S
         while time.monotonic() < until and self._server.poll() is None:
             try:
@@ -62,12 +64,7 @@ class Adb:
 
     def _stop_server(self) -> None:
         if self._server is not None:
-            self._server.terminate()
-            try:
-                self._server.wait(2.0)
-            except subprocess.TimeoutExpired:
-                self._server.kill()
-                self._server.wait()
+            _end(self._server)
             self._server = None
 
     def _environment(self) -> dict[str, str]:
@@ -165,3 +162,15 @@ class Adb:
         said = (done.out + done.err).decode(errors="replace").strip()
         if done.code or "KO:" in said:
             raise CommandFailed(f"adb {' '.join(words)} failed: {said}")
+
+
+def _end(server: "subprocess.Popen[bytes]") -> None:
+    """Ends a server, gently first."""
+    if server.poll() is not None:
+        return
+    server.terminate()
+    try:
+        server.wait(2.0)
+    except subprocess.TimeoutExpired:
+        server.kill()
+        server.wait()
