@@ -113,7 +113,7 @@ def play(env: Any, policy: Policy, episodes: int, seed: int) -> list[float | Non
 
 
 def graded(page: str) -> bool:
-    """Whether a page's source ends an episode with anything but plus or minus 1 or 0."""
+    """Whether a page ends an episode with anything in its source but the plain 1, -1 or 0."""
     given = re.findall(r"endEpisode\(\s*([^,)]+)", page)
     return any(re.fullmatch(r"-?[01](\.0)?", one.strip()) is None for one in given)
 
