@@ -35,8 +35,19 @@ VERBS: dict[str, int] = {
 _WITH_TEXT = ("type", "open", "answer")
 
 
+FAULTS = {
+    1: "its heap is full", 2: "two values are too large to be compared", 3: "there is no such instruction",
+    4: "an expression is nested too deeply", 5: "a record has no such field", 6: "a table has no such entry",
+    7: "a list is too short", 8: "an empty list has no last item", 9: "an empty list has no least or greatest item",
+    10: "nothing can be picked from an empty list", 11: "there is no such operation",
+    12: "there is no field of that name", 13: "a page has too many elements", 14: "there is no such widget", 15: "a picture has too many parts",
+    16: "no goal of the split was found",
+}  # fmt: skip
+"""What is wrong, by number: an app does what the interpreter would refuse too, or is larger than the machine."""
+
+
 class Faulty(RuntimeError):
-    """The machine met something that its compiler should have refused, or ran out of memory; the message says what."""
+    """The machine stopped; the message says at which phone and why."""
 
 
 @cache
@@ -162,9 +173,8 @@ class Core:
         faults = self.memory[indices, w.FAULT]
         if faults.any():
             index = int(indices[np.flatnonzero(faults)[0]])
-            raise Faulty(
-                f"phone {index}: fault {int(self.memory[index, w.FAULT])} of the compiled phone (see compiled/)"
-            )
+            task = self.image(index).tasks[int(self.memory[index, w.TEMPLATE])].tasks.name
+            raise Faulty(f"phone {index} (task {task}) stopped: {FAULTS[int(self.memory[index, w.FAULT])]}")
 
     # -- looking -------------------------------------------------------------------------------------------------
 

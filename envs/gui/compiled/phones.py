@@ -96,8 +96,12 @@ def begin(m, f, code, pool, key, numbers, weights, names, settings, odds):  # ty
         _goal(m, f, code, pool, task, attempt)
         if (mixed(_hash(m, pool, names[task])) % np.uint64(5) == 0) == (settings[TESTS_PARAMS] == 1):
             break
+        if m[w.FAULT]:
+            return
         if (attempt + 1) % ATTEMPTS == 0:
             task = numbers[weighted(m, weights)]
+        if attempt + 1 == MOST_ATTEMPTS:
+            m[w.FAULT] = 16
     m[w.TEMPLATE] = task
     draw_apps(m, f, code, pool, settings[ALWAYS])
     _twists(m, f, pool, task, settings, odds)
