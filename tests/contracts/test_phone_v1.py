@@ -15,7 +15,7 @@ from tiltyard.envs.gui.declare.expert import ScriptedExpert
 from tiltyard.envs.gui.problems_v1 import Problem, Split, generate, world
 from tiltyard.envs.gui.twists import ROWS
 
-SEEDS = 3
+SEEDS = 2
 LIMIT = 60  # steps of an episode
 TASKS = tuple(one for _, one in tasks())
 every_task = pytest.mark.parametrize("number", range(len(TASKS)), ids=[one.name for one in TASKS])

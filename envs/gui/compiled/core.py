@@ -36,13 +36,23 @@ _WITH_TEXT = ("type", "open", "answer")
 
 
 FAULTS = {
-    1: "its heap is full", 2: "two values are too large to be compared", 3: "there is no such instruction",
-    4: "an expression is nested too deeply", 5: "a record has no such field", 6: "a table has no such entry",
-    7: "a list is too short", 8: "an empty list has no last item", 9: "an empty list has no least or greatest item",
-    10: "nothing can be picked from an empty list", 11: "there is no such operation",
-    12: "there is no field of that name", 13: "a page has too many elements", 14: "there is no such widget", 15: "a picture has too many parts",
+    1: "its heap is full",
+    2: "two values are too large to be compared",
+    3: "there is no such instruction",
+    4: "an expression is nested too deeply",
+    5: "a record has no such field",
+    6: "a table has no such entry",
+    7: "a list is too short",
+    8: "an empty list has no last item",
+    9: "an empty list has no least or greatest item",
+    10: "nothing can be picked from an empty list",
+    11: "there is no such operation",
+    12: "there is no field of that name",
+    13: "a page has too many elements",
+    14: "there is no such widget",
+    15: "a picture has too many parts",
     16: "no goal of the split was found",
-}  # fmt: skip
+}
 """What is wrong, by number: an app does what the interpreter would refuse too, or is larger than the machine."""
 
 

@@ -40,13 +40,19 @@ templates = pytest.mark.parametrize(("app", "tasks"), ALL, ids=named)
 
 @templates
 def test_the_expert_solves_every_template(app: str, tasks: Tasks) -> None:
-    verbs = check_solved(PHONES, app, tasks, 20)
+    verbs = check_solved(PHONES, app, tasks, range(2))
     assert ("answer" in verbs) == bool(tasks.answer)
+
+
+@pytest.mark.slow
+@templates
+def test_the_expert_solves_every_template_on_twenty_more_phones(app: str, tasks: Tasks) -> None:
+    check_solved(PHONES, app, tasks, range(2, 22))
 
 
 @templates
 def test_wordings_say_all_that_is_asked_and_differ_in_words(app: str, tasks: Tasks) -> None:
-    check_wordings(PHONES, app, tasks, 12)
+    check_wordings(PHONES, app, tasks, 6)
     assert different(tasks)
 
 
