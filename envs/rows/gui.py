@@ -31,6 +31,9 @@ ROWS: tuple[Row, ...] = (
         blind_success=0.04,
         blind_policy="infeasible",
     ),
+)
+
+LIVE: tuple[Row, ...] = (
     Row(
         "tiltyard/Android-v0",
         "tiltyard.envs.gui.android.env:AndroidEnv",
@@ -40,9 +43,6 @@ ROWS: tuple[Row, ...] = (
         max_episode_steps=60,
         tier="live",
     ),
-)
-
-LIVE: tuple[Row, ...] = (
     Row(
         "tiltyard/WebPhone-v0",
         "tiltyard.envs.gui.web.env:WebPhoneEnv",
@@ -53,4 +53,4 @@ LIVE: tuple[Row, ...] = (
         tier="live",
     ),
 )
-"""What needs a browser."""
+"""What a device or a browser stands behind."""

@@ -255,7 +255,7 @@ def assert_refused(env: Any, action: Any) -> None:
 
 
 @each_row
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("error", "ignore:.*out of date")
 def test_bad_action_is_refused_by_name_and_changes_nothing(row: Row) -> None:
     env, twin = gymnasium.make(row.id, disable_env_checker=True), gymnasium.make(row.id, disable_env_checker=True)
     env.reset(seed=8), twin.reset(seed=8)
@@ -269,7 +269,7 @@ def test_bad_action_is_refused_by_name_and_changes_nothing(row: Row) -> None:
 
 
 @each("vector", "deterministic")
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("error", "ignore:.*out of date")
 def test_bad_batch_is_refused_by_name_and_changes_no_environment(row: Row) -> None:
     env, twin = vector(row, 2), vector(row, 2)
     env.reset(seed=8), twin.reset(seed=8)

@@ -118,10 +118,10 @@ class Bad(BaseCallback):
 
 
 def test_a_fault_in_an_agents_thread_is_raised_here() -> None:
-    scene = pair()
+    scene, before = pair(), set(threading.enumerate())
     with pytest.raises(RuntimeError, match="a fault of the user's"):
         scene.learn(*agents(scene), 100, callbacks=(Bad(), None))
-    assert not any(thread.name.startswith("Thread") for thread in threading.enumerate())
+    assert not any(one.name.startswith("Thread") for one in set(threading.enumerate()) - before)
 
 
 def test_a_fault_of_the_scene_is_raised_here() -> None:

@@ -138,6 +138,11 @@ class BatchedPhoneV1(BatchedEnv):
         self._terms["goal"][active] = self._success[active]
         return self._terms["goal"] + form, self.core.ended & active
 
+    def asked(self, index: int) -> str:
+        """What a phone's goal asks for, alike in whatever words and on whatever phone; it decides the split."""
+        found = self.core.reader(index).value(self.core.memory[index, w.ASKED])
+        return " ".join([self.core.image(index).tasks[int(self.core.memory[index, w.TEMPLATE])].tasks.name, *found])
+
     def restore(self, index: int, state: Any) -> None:
         """See :meth:`BatchedEnv.restore`."""
         super().restore(index, state)

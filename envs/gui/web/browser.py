@@ -44,6 +44,9 @@ class ScriptError(BrowserError):
     """JavaScript threw an exception; the message is its own."""
 
 
+SPARE_RENDERERS = 2
+
+
 class Browser:
     """A Chromium of our own; make one with :meth:`launch`. Not to be shared between threads."""
 
@@ -82,6 +85,16 @@ class Browser:
         Raises:
             BrowserError: the address cannot be opened.
         """
+        for _ in range(SPARE_RENDERERS):
+            try:
+                return self._opened(url, width, height)
+            except BrowserGone:
+                # Chromium keeps a renderer ready for the next page; if that one died, it learns so from this page.
+                if not self.alive():
+                    raise
+        return self._opened(url, width, height)
+
+    def _opened(self, url: str, width: int, height: int) -> "Page":
         # A window of its own: pages behind others in one window are not painted.
         target = self._connection.call("Target.createTarget", url="about:blank", newWindow=True)["targetId"]
         page = Page(self, target, width, height)

@@ -20,8 +20,8 @@ from tiltyard.envs.gui.device import LONGEST_FIELD
 from tiltyard.envs.gui.render import Renderer
 
 sys.path += [str(Path(__file__).parent), str(Path(__file__).parents[1])]
+from app_phones import Phones, check_solved, check_wordings, different
 from phone_helpers import act, shown
-from phones import Phones, check_solved, check_wordings, different
 
 MODULES = (messages, mail, calendar, clock)
 KEYS = tuple(one.APP.key for one in MODULES)

@@ -134,7 +134,7 @@ def test_a_dead_browser_ends_the_episodes_of_its_pages() -> None:
 
 
 def test_a_phone_is_the_same_alone_and_beside_others(env: WebPhoneEnv) -> None:
-    several = WebPhoneVectorEnv(2)
+    several = WebPhoneVectorEnv(2, rows=())
     batch, _ = several.reset(seed=[4, 9])
     alone, _ = env.reset(seed=9)
     for action in ("home", "open Settings", "tap 0.5 0.3", "swipe up"):

@@ -229,7 +229,7 @@ def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_row_a_page() -> None:
-    rows = {row.id: row for row in catalogue.INSTALLED}
+    rows = {row.id: row for row in catalogue.INSTALLED if "MiniWoB" in row.id}
     assert set(rows) == {"tiltyard/MiniWoB-v0", *(f"tiltyard/MiniWoB-{task}-v0" for task in folder.tasks())}
     assert all(row.tier == "live" and row.id in gymnasium.registry for row in rows.values())
     assert set(rows) <= {row.id for row in catalogue.rows()}
