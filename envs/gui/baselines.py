@@ -4,6 +4,7 @@ Each has SB3's ``predict``: from a batch of observations of :mod:`.elements` to 
 The matcher sees what any agent sees. The expert reads the state of the phone.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,7 +28,7 @@ LONGEST = 4
 """Words that the matcher types at once, and swipes before it gives up."""
 
 
-class Several:
+class Several(ABC):
     """A policy that answers one observation as a batch of one."""
 
     def predict(
@@ -40,9 +41,9 @@ class Several:
         actions = self.act(seen, starts)
         return (actions[0] if single else actions), state
 
+    @abstractmethod
     def act(self, seen: Seen, starts: npt.NDArray[np.bool_]) -> Ints:
         """Actions ``[n, 5]``; ``starts`` tells which episodes have just begun."""
-        raise NotImplementedError
 
 
 class RandomHands(Several):

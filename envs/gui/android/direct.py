@@ -29,7 +29,7 @@ class Direct:
         """Connects again from the beginning.
 
         Raises:
-            DeviceGone, AdbTimeout: nobody answers.
+            DeviceGone, AdbTimeout: the device does not answer.
         """
         self.close()
         until = time.monotonic() + CONNECT_S

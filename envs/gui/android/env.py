@@ -170,7 +170,7 @@ class BatchedAndroid(BatchedEnv):
         return goal + form, terminated
 
     def _perform(self, index: int, command: Any) -> str:
-        """Sends a command once. If that fails, nobody knows whether the device did it: what it shows next tells."""
+        """Sends a command once. If that fails, it is unknown whether the device did it; the next look tells."""
         handset = self.seats[index].handset
         try:
             return handset.perform(command)

@@ -1,7 +1,7 @@
 """A device in our agents' words: looked at as pixels and lines, touched by commands, asked and set up by shell lines.
 
-Questions and looks are repeated until they succeed or patience ends. What an agent does is sent once: nobody knows
-whether a tap was felt whose acknowledgement was lost, so the agent has to look.
+Questions and looks are repeated until they succeed or patience ends. What an agent does is sent once: whether a
+tap took effect is unknown when its acknowledgement is lost, so the agent has to look.
 """
 
 import re

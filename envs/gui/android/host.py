@@ -111,7 +111,7 @@ class Host:
             self.with_phone(lambda phone: phone.press("\b") if phone.focus is not None else None)
 
     def wait(self) -> None:
-        """Lets a step pass in which nobody touches the phone."""
+        """Lets a step pass without any touch."""
         self.act(Command("wait"))
 
     def act(self, command: Command) -> None:

@@ -13,7 +13,7 @@ CNXN, AUTH, OPEN, OKAY, CLSE, WRTE, STLS = (
     int.from_bytes(name, "little") for name in (b"CNXN", b"AUTH", b"OPEN", b"OKAY", b"CLSE", b"WRTE", b"STLS")
 )
 COMMANDS = frozenset((CNXN, AUTH, OPEN, OKAY, CLSE, WRTE, STLS))
-FIRST_VERSION, NO_CHECKSUMS = 0x01000000, 0x01000001  # from the second on, nobody sums bytes
+FIRST_VERSION, NO_CHECKSUMS = 0x01000000, 0x01000001  # from the second on, there are no checksums
 LARGEST = 1 << 20  # bytes of a payload
 OLDEST_LARGEST = 4096  # what devices before version 2 took
 HEADER = struct.Struct("<6I")

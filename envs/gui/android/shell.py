@@ -210,7 +210,7 @@ def _expand(word: str, last: int) -> str:
 
 
 async def slept(process: Process) -> int:
-    """``sleep SECONDS``: a step in which nobody touches the phone. Time here runs a hundred times as fast."""
+    """``sleep SECONDS``: a step without any touch. Time here runs a hundred times as fast."""
     process.host.wait()
     try:
         seconds = float(process.words[1])

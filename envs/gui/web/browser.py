@@ -103,7 +103,7 @@ class Browser:
         return page
 
     def alive(self) -> bool:
-        """Whether the browser's process runs and nobody has closed it; a stopped one counts as running."""
+        """Whether the browser's process runs and was not closed; a stopped one counts as running."""
         return self.process.alive() and not self._connection.gone
 
     def close(self) -> None:

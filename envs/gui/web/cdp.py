@@ -13,7 +13,7 @@ from typing import Any
 from .... import need
 
 MOST_EVENTS = 1000
-"""Events that nobody asked for are kept up to this number, then the oldest go."""
+"""Events that were not waited for are kept up to this number, then the oldest go."""
 
 
 class BrowserError(RuntimeError):

@@ -76,7 +76,7 @@ class Phones:
 
 
 def check_solved(phones: Phones, app: str, tasks: Tasks, seeds: Iterable[int]) -> set[str]:
-    """That the expert solves a template, which nobody does by doing nothing; gives the verbs it needs."""
+    """That the expert solves a template, and doing nothing does not; gives the verbs it needs."""
     verbs: set[str] = set()
     for seed in seeds:
         phone, goal = phones.problem(app, tasks, seed)
