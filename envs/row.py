@@ -1,5 +1,6 @@
 """What a row of the catalogue of environments holds."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import isfinite, nan
 from typing import Any, Literal
@@ -40,6 +41,8 @@ class Row:
         blind_policy: the best one's name, which says all that it does.
         tier: "simulated", or "live" where a real server or device stands behind it, which promises less
             (:data:`PROMISES`).
+        untrained: mean episode returns on the test split of policies that learn nothing and yet see, by name, such as the
+            word matcher of phones.
         splits: whether it takes ``split="train" | "test"``. One that does not is evaluated at seeds of their own.
     """
 
@@ -56,6 +59,7 @@ class Row:
     blind_score: float | None = None
     blind_success: float | None = None
     blind_policy: str = ""
+    untrained: Mapping[str, float] = field(default_factory=dict, hash=False)
     splits: bool = True
     tier: Tier = "simulated"
 

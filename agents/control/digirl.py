@@ -4,6 +4,7 @@ Paper: Bai, Zhou, Cemri, Pan, Suhr, Levine, Kumar, DigiRL: Training In-The-Wild 
 Reinforcement Learning (2024), and the authors' code.
 """
 
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
@@ -15,7 +16,7 @@ from torch import Tensor, nn
 from ..models.elements import ElementsNetwork, Shape
 from .settings import takes
 from .trajectories import Pool
-from .trajectory_agent import CHUNK, TrajectoryAgent, TrajectorySettings
+from .trajectory_agent import CHUNK, PARTS, TrajectoryAgent, TrajectorySettings
 
 Floats = npt.NDArray[np.float64]
 
@@ -184,11 +185,17 @@ class DigiRL(TrajectoryAgent):
         losses = []
         for _ in range(updates):
             steps = self.rng.integers(len(pool), size=self.settings.batch_size)
-            outcome = self._outcome(pool, pool.episode[steps])
-            seen = (pool.observations(steps, self.device, after=after) for after in (False, True))
-            loss = sum(cross_entropy(self.step_critic(one), outcome) for one in seen)
-            losses.append(self.minimise(self.step_critic, th.as_tensor(loss)))
+            losses.append(self.minimise(self.step_critic, self._value_losses(pool, steps)))
         return float(np.mean(losses)) if losses else float("nan")
+
+    def _value_losses(self, pool: Pool, steps: npt.NDArray[np.int64]) -> Iterator[Tensor]:
+        """The parts of a batch's loss."""
+        for places in pool.alike(steps, PARTS):
+            some = steps[places]
+            outcome, share = self._outcome(pool, pool.episode[some]), len(some) / len(steps)
+            for after in (False, True):
+                seen = pool.observations(some, self.device, after=after)
+                yield share * cross_entropy(self.step_critic(seen), outcome)
 
     def chosen(self, pool: Pool, *, offline: bool) -> npt.NDArray[np.int64]:
         """The steps that are imitated."""

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from ...envs.gui.elements import SIZES
 from ..models.elements import ActionDistribution, ActionHeads, ElementsNetwork, Encoded, Shape
+from ..models.elements_base import PARTS, read_elements_base
 
 Seen = Mapping[str, Tensor]
 
@@ -43,10 +44,13 @@ class ElementsPolicy(ActorCriticPolicy):
         layers: of self-attention.
         heads: of each.
         token_width: of a word's embedding.
+        base: weights to begin from, a name of :data:`~tiltyard.agents.models.elements_base.BASES` or a file; it brings
+            its own width, layers, heads and token_width.
         **kwargs: of SB3's ``ActorCriticPolicy``; those of its own networks have no effect.
 
     Raises:
         TypeError: other spaces.
+        FileNotFoundError, ValueError: no such base, or a damaged one.
     """
 
     def __init__(
@@ -59,14 +63,26 @@ class ElementsPolicy(ActorCriticPolicy):
         layers: int = 2,
         heads: int = 4,
         token_width: int = 64,
+        base: str | None = None,
         **kwargs: Any,
     ) -> None:
         check_spaces(observation_space, action_space)
         if width % heads:
             raise ValueError(f"width is a multiple of heads, got {width} and {heads}")
         self.shape = Shape(width, layers, heads, token_width)
+        weights: dict[str, Tensor] = {}
+        if base is not None:
+            self.shape, weights = read_elements_base(base)
         kwargs = {"ortho_init": False, "features_extractor_class": FlattenExtractor, **kwargs}
         super().__init__(observation_space, action_space, lr_schedule, **kwargs)
+        if weights:
+            self._begin_from(weights, str(base))
+
+    def _begin_from(self, weights: Mapping[str, Tensor], base: str) -> None:
+        own = {name: value for name, value in self.state_dict().items() if name.startswith(PARTS)}
+        if own.keys() != weights.keys() or any(own[name].shape != weights[name].shape for name in own):
+            raise ValueError(f"base {base} is of another network than this version's: make it anew")
+        self.load_state_dict({**self.state_dict(), **{name: value.float() for name, value in weights.items()}})
 
     def _build(self, lr_schedule: Schedule) -> None:
         self.network, self.heads = ElementsNetwork(self.shape), ActionHeads(self.shape.width)

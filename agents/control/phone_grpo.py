@@ -3,7 +3,7 @@
 Paper: Shao et al., DeepSeekMath: Pushing the Limits of Mathematical Reasoning in Open Language Models (2024), sec. 4.1.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ from torch import Tensor
 
 from .settings import takes
 from .trajectories import Pool, Running, Trajectory
-from .trajectory_agent import CHUNK, TrajectoryAgent, TrajectorySettings
+from .trajectory_agent import CHUNK, PARTS, TrajectoryAgent, TrajectorySettings
 
 Floats = npt.NDArray[np.float64]
 
@@ -125,13 +125,21 @@ class PhoneGRPO(TrajectoryAgent):
         losses = []
         for _ in range(updates):
             some = useful[self.rng.integers(len(useful), size=self.settings.batch_size)]
+            losses.append(self.minimise(self.policy, self._surrogates(pool, some, old, advantages)))
+        self._n_updates += updates
+        return told | {"actor_loss": float(np.mean(losses))}
+
+    def _surrogates(
+        self, pool: Pool, batch: npt.NDArray[np.int64], old: Tensor, advantages: Floats
+    ) -> Iterator[Tensor]:
+        """The parts of a batch's loss."""
+        for places in pool.alike(batch, PARTS):
+            some = batch[places]
             distribution = self.policy.distribution(pool.observations(some, self.device))
             weights = th.as_tensor(advantages[some], dtype=th.float32, device=self.device)
             log_prob = distribution.log_prob(pool.taken(some, self.device))
-            loss = clipped_loss(log_prob, old[some], weights, self.settings.clip_range).mean()
-            losses.append(self.minimise(self.policy, loss - self.settings.ent_coef * distribution.entropy().mean()))
-        self._n_updates += updates
-        return told | {"actor_loss": float(np.mean(losses))}
+            loss = clipped_loss(log_prob, old[some], weights, self.settings.clip_range)
+            yield (loss - self.settings.ent_coef * distribution.entropy()).sum() / len(batch)
 
     @th.no_grad()
     def _log_probs(self, pool: Pool) -> Tensor:

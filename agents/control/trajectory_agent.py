@@ -3,7 +3,7 @@
 import time
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 Self = TypeVar("Self", bound="TrajectoryAgent")
 Data = "MinariDataset | str | Sequence[Trajectory]"
 CHUNK = 1024  # observations evaluated at once
+PARTS = 4  # of a batch, by size
 
 
 @dataclass(frozen=True)
@@ -274,22 +275,37 @@ class TrajectoryAgent(ControlAgent, BaseAlgorithm):
         losses = []
         for _ in range(updates):
             drawn = self.rng.integers(len(steps), size=self.settings.batch_size)
-            some = steps[drawn]
-            log_prob = self.policy.distribution(pool.observations(some, self.device)).log_prob(
-                pool.taken(some, self.device)
-            )
-            weighted = log_prob if weights is None else th.as_tensor(weights[drawn], device=self.device) * log_prob
-            losses.append(self.minimise(self.policy, -weighted.float().mean()))
+            losses.append(self.minimise(self.policy, self._losses(pool, steps, drawn, weights)))
         self._n_updates += updates
         return float(np.mean(losses))
 
-    def minimise(self, network: Any, loss: Tensor) -> float:
-        """One step of a network's optimiser; the loss."""
+    def _losses(
+        self,
+        pool: Pool,
+        steps: npt.NDArray[np.int64],
+        drawn: npt.NDArray[np.int64],
+        weights: npt.NDArray[np.float64] | None,
+    ) -> Iterator[Tensor]:
+        """The parts of a batch's loss."""
+        for places in pool.alike(steps[drawn], PARTS):
+            some = steps[drawn[places]]
+            log_prob = self.policy.distribution(pool.observations(some, self.device)).log_prob(
+                pool.taken(some, self.device)
+            )
+            if weights is not None:
+                log_prob = th.as_tensor(weights[drawn[places]], dtype=th.float32, device=self.device) * log_prob
+            yield -log_prob.sum() / len(drawn)
+
+    def minimise(self, network: Any, losses: Tensor | Iterable[Tensor]) -> float:
+        """One step of a network's optimiser on a loss, or on the sum of several parts of one; the loss."""
         network.optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        total = 0.0
+        for loss in (losses,) if isinstance(losses, Tensor) else losses:
+            loss.backward()  # type: ignore[no-untyped-call]
+            total += float(loss.detach())
         th.nn.utils.clip_grad_norm_(network.parameters(), self.settings.max_grad_norm)
         network.optimizer.step()
-        return float(loss.detach())
+        return total
 
     # -- collecting ----------------------------------------------------------------------------------------------
 

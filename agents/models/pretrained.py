@@ -23,6 +23,7 @@ from .language_model import LanguageModel
 from .policy import TextPolicy, pieces_of
 from .transformer import SIZES
 
+_DAMAGED = "{} is no base checkpoint, or is damaged ({}): use another copy"
 FOLDER, SUFFIX = Path(__file__).parent / "checkpoints", ".safetensors"
 
 PRETRAINED: dict[str, str] = {
@@ -104,23 +105,33 @@ def read_base(policy: str) -> Base:
         ValueError: not a base checkpoint, or a damaged one, or of a network that this version does not have.
     """
     file = FOLDER / f"{policy}{SUFFIX}" if policy in PRETRAINED else Path(policy)
-    if not file.is_file():
-        raise FileNotFoundError(f"there is no base checkpoint {file}: tiltyard pretrain makes one")
+    about, weights = read_weights(file)
+    base = Base(file, about, weights)
     try:
-        with safe_open(file, "pt") as opened:
-            base = Base(
-                file, opened.metadata() or {}, {name: opened.get_tensor(name).clone() for name in opened.keys()}
-            )
-            known = "size" in base.about and bool(base.pieces)
-    except Exception as error:  # safetensors and PyTorch have many kinds of errors for broken files
-        raise ValueError(
-            f"{file} is no base checkpoint, or is damaged ({one_line(error)}): use another copy"
-        ) from error
+        known = "size" in about and bool(base.pieces)
+    except (TypeError, ValueError) as error:
+        raise ValueError(_DAMAGED.format(file, one_line(error))) from error
     if not known:
         raise ValueError(f"{file} does not say of which network or tokens it is: use what tiltyard pretrain writes")
     if base.size not in SIZES:
         raise ValueError(f"{file} is of an {unknown('size', base.size, SIZES)}")
     return base
+
+
+def read_weights(file: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
+    """Metadata and tensors of a file; runs no code from it.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: a damaged one.
+    """
+    if not file.is_file():
+        raise FileNotFoundError(f"there is no base checkpoint {file}: tiltyard pretrain makes one")
+    try:
+        with safe_open(file, "pt") as opened:
+            return opened.metadata() or {}, {name: opened.get_tensor(name).clone() for name in opened.keys()}
+    except Exception as error:  # safetensors and PyTorch have many kinds of errors for broken files
+        raise ValueError(_DAMAGED.format(file, one_line(error))) from error
 
 
 def write_base(policy: LanguageModel, file: str | Path, about: Mapping[str, str]) -> None:
@@ -134,7 +145,16 @@ def write_base(policy: LanguageModel, file: str | Path, about: Mapping[str, str]
     Raises:
         ValueError: a weight that is no finite number in half precision.
     """
-    state = {name: value.detach().cpu().contiguous() for name, value in policy.state_dict().items()}
+    write_weights(policy.state_dict(), file, about)
+
+
+def write_weights(state: Mapping[str, Tensor], file: str | Path, about: Mapping[str, str]) -> None:
+    """Writes tensors in half precision; the file appears whole or not at all.
+
+    Raises:
+        ValueError: a weight that is no finite number in half precision.
+    """
+    state = {name: value.detach().cpu().contiguous() for name, value in state.items()}
     halved = {name: value.half() if value.is_floating_point() else value for name, value in state.items()}
     if not all(bool(torch.isfinite(value).all()) for value in halved.values()):
         raise ValueError("the weights are not finite numbers: training went astray, use a lower learning rate")

@@ -236,7 +236,17 @@ def leaderboard(
         sections.insert(0, _section(OVERALL, scored, complete, boot))
     results = [_result(*key, found, boot) for key, found in groups.items()]
     results.sort(key=lambda result: (tasks.index(result.task), -result.score.value, result.agent))
-    return Board(tuple(sections), tuple(results), tuple(notes), level)
+    return Board(tuple(sections), tuple(results), (*notes, *_untrained(tasks)), level)
+
+
+def _untrained(tasks: Sequence[str]) -> tuple[str, ...]:
+    """What policies get that learn nothing, in environments as they are by default."""
+    ids = dict.fromkeys(env_of(task).id for task in tasks if " with " not in task)
+    return tuple(
+        f"{short(env_id)}: the {name}, which learns nothing, has a mean return of {score:.2f}"
+        for env_id in ids
+        for name, score in env_of(env_id).untrained.items()
+    )
 
 
 def _room(task: str, track: str) -> str:

@@ -8,6 +8,7 @@ from ...plugins import rows as plugin_rows
 from .control import CONTROL, SAC_PEER
 from .dialogues import ARCHER_SETTINGS, DIALOGUES
 from .files import read_suite
+from .gui import GUI
 from .manipulation import MANIPULATION
 from .smoke import SMOKE
 from .suite import Comparison, Entry, Recipe, Suite, Task
@@ -17,6 +18,7 @@ __all__ = [
     "ARCHER_SETTINGS",
     "CONTROL",
     "DIALOGUES",
+    "GUI",
     "MANIPULATION",
     "RELEASED",
     "SAC_PEER",
@@ -32,12 +34,13 @@ __all__ = [
     "read_suite",
 ]
 
-SUITES: tuple[Suite, ...] = (SMOKE, CONTROL, SAC_PEER, MANIPULATION, TEXT, DIALOGUES, ARCHER_SETTINGS)
+SUITES: tuple[Suite, ...] = (SMOKE, CONTROL, SAC_PEER, MANIPULATION, GUI, TEXT, DIALOGUES, ARCHER_SETTINGS)
 
 RELEASED = {
-    "smoke": "2c73dc024bdbe4f9",
+    "smoke": "6634e46d0379c85b",
     "control-v1": "147c61b7772b8abb",
     "sac-peer-v1": "fc2751f579c78515",
+    "gui-v1": "5d23a9be3fc06b72",
     "manipulation-v1": "537903c47f026b53",
     "text-v1": "e8d7c87ebb5f7aff",
     "dialogues-v1": "2961b911dbbfba32",

@@ -16,6 +16,7 @@ ROWS: tuple[Row, ...] = (
         blind_score=0.043,
         blind_success=0.043,
         blind_policy="tap 0.2 0.5, then done",
+        untrained={"word matcher": 0.42},
     ),
     Row(
         "tiltyard/Phone-v1",
@@ -30,6 +31,7 @@ ROWS: tuple[Row, ...] = (
         blind_score=0.04,
         blind_success=0.04,
         blind_policy="infeasible",
+        untrained={"word matcher": 0.16},
     ),
 )
 

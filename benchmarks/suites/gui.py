@@ -1,0 +1,95 @@
+"""Agents of a phone from one base: what imitation, filters, critics and policy gradients add to a cloned policy.
+
+Apps are few so that half a thousand episodes are many for each template, and those of the held-out app are among them.
+No condition was tuned: whatever imitates has the learning rate by which the base was cloned, PPO and GRPO have
+Stable-Baselines3's default. Updates, batches, environments and steps are as many for all that learn online.
+"""
+
+from typing import Any
+
+from .suite import Comparison, Entry, Recipe, Suite, Task
+
+_ENV, _DATA = "tiltyard/Phone-v1", "tiltyard/phone-v1/noisy-v0"
+_PHONE: dict[str, Any] = {
+    "level": 1,
+    "apps": ["settings", "clock", "music", "notes", "maps"],
+    "observation": "elements",
+}
+_SHARED: dict[str, Any] = {"policy_kwargs": {"base": "phone-v1-base"}, "n_envs": 64, "batch_size": 64}
+_IMITATION: dict[str, Any] = {**_SHARED, "learning_rate": 1e-3, "rollouts": 64, "actor_updates": 20}
+_STEPS, _UPDATES = 14_000, 300
+
+_PAPER = (
+    "Bai et al. 2024 (table 1) report of a model of 1.3 billion parameters on Android in the Wild, General: 17.7% where "
+    "it begins, 57.8% by filtered cloning online, 67.2% by DigiRL offline to online. That is no more than a frame for "
+    "what is below: a network of 0.4 million parameters that reads elements, simulated apps, and a minute of computing."
+)
+_OFFLINE = (
+    "From episodes of an expert half of whose actions are random. Cloning imitates them all, filtered cloning the "
+    "successful episodes with their random actions, DigiRL those steps of them that its critic finds good."
+)
+
+
+def _online(agent: str, seconds: float, **params: Any) -> Entry:
+    return Entry(agent, _STEPS, seconds, {**_IMITATION, **params})
+
+
+GUI = Suite(
+    "gui-v1",
+    "Agents of Phone-v1 from one cloned policy: online, from noisy data, and both; about an hour and a quarter of a core",
+    tasks=(
+        Task(
+            _ENV,
+            (
+                Entry("phone-bc", 64, 5, {**_IMITATION, "learning_rate": 0.0}),  # what all begin from
+                _online("filtered-cloning", 55),
+                _online("phone-awr", 55),
+                _online("digirl", 80),
+                Entry("phone-grpo", _STEPS, 45, {**_SHARED, "learning_rate": 3e-4, "actor_updates": 20}),
+                Entry(
+                    "ppo",
+                    _STEPS,
+                    35,
+                    {**_SHARED, "learning_rate": 3e-4, "n_steps": 32, "n_epochs": 4, "gamma": 0.95},
+                ),
+            ),
+            eval_episodes=128,
+            eval_points=3,
+            env_kwargs=_PHONE,
+        ),
+        Task(
+            _ENV,
+            tuple(
+                Entry(agent, 0, 35, {**_IMITATION, "offline_steps": _UPDATES})
+                for agent in ("phone-bc", "filtered-cloning", "digirl")
+            ),
+            eval_episodes=128,
+            eval_points=1,
+            env_kwargs=_PHONE,
+            dataset=_DATA,
+        ),
+        Task(
+            _ENV,
+            tuple(
+                Entry(agent, _STEPS, 100, {**_IMITATION, "offline_steps": _UPDATES})
+                for agent in ("filtered-cloning", "digirl")
+            ),
+            eval_episodes=128,
+            eval_points=3,
+            env_kwargs=_PHONE,
+            dataset=_DATA,
+        ),
+    ),
+    seeds=tuple(range(8)),
+    datasets={
+        _DATA: Recipe(
+            _ENV,
+            "noisy-expert",
+            {"episodes": 400, "noise": 0.5, "settings": {"env_kwargs": {k: _PHONE[k] for k in ("level", "apps")}}},
+        )
+    },
+    comparisons=(
+        Comparison("Every condition", (_ENV,), "filtered-cloning", across=True, remark=_PAPER),
+        Comparison("From noisy data alone", (f"{_ENV} from noisy-v0",), "filtered-cloning", remark=_OFFLINE),
+    ),
+)
