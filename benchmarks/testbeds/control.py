@@ -157,6 +157,19 @@ def normalised_return(task: str, episodes: int) -> Callable[[Any, int], float]:
     return lambda agent, seed: find(task).normalise(evaluate(agent, task, episodes=episodes).mean)
 
 
+def first_reward(task: str) -> Callable[[Any, int], float]:
+    """Scores agents by what their first action earns: for the smallest sizes where whole episodes are long."""
+
+    def score(agent: Any, seed: int) -> float:
+        env = gymnasium.make(task)
+        seen, _ = env.reset(seed=seed)
+        _, reward, *_ = env.step(agent.predict(seen, deterministic=True)[0])
+        env.close()
+        return float(reward)
+
+    return score
+
+
 def evenly(steps: int, moments: int) -> tuple[Phase, ...]:
     """Steps in the environment, cut into phases of nearly equal length."""
     ends = [steps * moment // moments for moment in range(moments + 1)]

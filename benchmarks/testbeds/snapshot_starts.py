@@ -11,7 +11,7 @@ import gymnasium
 
 from ...wrappers.curricula.s3rl import S3RL
 from ...wrappers.curricula.snapshots import Snapshots, teacher_snapshots
-from .control import Agent, Control, Env, evenly, normalised_return
+from .control import Agent, Control, Env, evenly, first_reward, normalised_return
 
 TASK, STEPS, TEACHER_EPISODES = "tiltyard/HalfCheetah-v5", 8_000, 10
 SETTINGS: dict[str, Any] = {
@@ -47,6 +47,6 @@ CHEETAH = Control(
     settings=SETTINGS,
     phases=evenly(STEPS, 8),
     score=normalised_return(TASK, 5),
-    small={"score": normalised_return(TASK, 1)},
+    small={"score": first_reward(TASK)},
 )
 """Scores at eight evenly spaced moments."""

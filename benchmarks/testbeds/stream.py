@@ -66,10 +66,12 @@ class Streams:
     Attributes:
         tasks: their returns of a random policy and solved.
         steps: of training.
+        watched: steps over which memory is watched, after half as many.
     """
 
     tasks: Mapping[str, tuple[float, float]]
     steps: int = 6500
+    watched: int = 2000
 
     def run(self, condition: Learner, rate: float, seed: int) -> list[float]:
         """The normalised return of one agent on every task: 0 random, 1 solved; agents bring their own rates."""
@@ -102,7 +104,7 @@ class Streams:
 
     def smallest(self) -> Self:
         """A few episodes of CartPole."""
-        return replace(self, tasks={"CartPole-v1": TASKS["CartPole-v1"]}, steps=600)
+        return replace(self, tasks={"CartPole-v1": TASKS["CartPole-v1"]}, steps=450, watched=100)
 
 
 def kilobytes_gained(task: str = "CartPole-v1", *, start: int = 1000, steps: int = 2000) -> float:

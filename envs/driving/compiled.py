@@ -11,6 +11,8 @@ from typing import Any, ParamSpec, TypeVar, cast
 import numpy as np
 from numba import njit
 
+from ..numba_cache import guarded
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -33,12 +35,9 @@ _STAMP = _stamp()
 def compiled(function: Callable[P, T]) -> Callable[P, T]:
     """Compiles ``function`` at its first call; its ``.py_func`` is the plain function.
 
-    Numba's disk cache looks only at the file of the function itself, so an edit to a function it calls in another file
-    would go unnoticed. The cache is therefore stamped with the sources of the whole package (numba has no public way).
+    Its disk cache is stamped with the sources of the whole package, and filled by one process at a time.
     """
-    dispatcher: Any = njit(cache=True, nogil=True, error_model="numpy")(function)
-    dispatcher._cache._cache_file._source_stamp = _STAMP
-    return cast(Callable[P, T], dispatcher)
+    return cast(Callable[P, T], guarded(njit(cache=True, nogil=True, error_model="numpy")(function), _STAMP))
 
 
 @compiled

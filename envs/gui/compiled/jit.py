@@ -10,6 +10,8 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 from numba import config, njit
 
+from ...numba_cache import guarded
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -46,9 +48,8 @@ def _made(function: Any, **options: Any) -> Any:
 
 
 def stamped(made: Any) -> Any:
-    """Has numba's disk cache look at all sources, not at one file alone (numba has no public way)."""
-    made._cache._cache_file._source_stamp = _STAMP
-    return made
+    """Has numba's disk cache look at all sources, not at one file alone, and one process at a time compile."""
+    return guarded(made, _STAMP)
 
 
 def compiled(function: Callable[P, T]) -> Callable[P, T]:
