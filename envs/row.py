@@ -41,8 +41,8 @@ class Row:
         blind_policy: the best one's name, which says all that it does.
         tier: "simulated", or "live" where a real server or device stands behind it, which promises less
             (:data:`PROMISES`).
-        untrained: mean episode returns on the test split of policies that learn nothing and yet see, by name, such as the
-            word matcher of phones.
+        untrained: mean episode returns on the test split of policies that learn nothing and yet see, by name, such as
+            the word matcher of phones.
         splits: whether it takes ``split="train" | "test"``. One that does not is evaluated at seeds of their own.
     """
 

@@ -1,8 +1,8 @@
 """A policy of Phone-v1 that others begin from: python benchmarks/studies/phone_base.py --out phone-v1-base.safetensors.
 
 It clones a noisy expert at level 1, on problems of the train split, and stops early: it is meant to be good enough to
-meet rewards, and to leave room for reinforcement learning, as the model that DigiRL begins from does. Prints its success
-by sampled and by likeliest actions on held-out problems that no reported run is scored on.
+meet rewards, and to leave room for reinforcement learning, as the model that DigiRL begins from does. Prints the
+success of its sampled and of its likeliest actions on held-out problems that no reported run is scored on.
 """
 
 import argparse
@@ -35,19 +35,16 @@ def demonstrations(episodes: int, noise: float, seed: int, **keywords: Any) -> l
     )
     seen, _ = env.reset(seed=seed)
     hands = NoisyExpert(env.unwrapped.batched, noise, seed)  # type: ignore[attr-defined]
-    fresh, found = np.zeros(PHONES, np.bool_), []
-    running = [Running(_one(seen, i)) for i in range(PHONES)]
+    running, found = [Running(_one(seen, i)) for i in range(PHONES)], list[Trajectory]()
     while len(found) < episodes:
-        actions = hands.act(seen, fresh)
-        seen, rewards, terminated, truncated, info = env.step(actions)  # which begins those anew that had ended
-        for i, begun in enumerate(fresh):
-            if begun:
+        actions = hands.act(seen, np.zeros(PHONES, np.bool_))
+        seen, rewards, terminated, truncated, info = env.step(actions)  # which begins those anew that have ended
+        over = terminated | truncated
+        for i, one in enumerate(running):
+            one.add(actions[i], rewards[i], info["final_obs"][i] if over[i] else _one(seen, i))
+            if over[i]:
+                found.append(one.ended(terminated=bool(terminated[i]), success=bool(info["success"][i])))
                 running[i] = Running(_one(seen, i))
-                continue
-            running[i].add(actions[i], rewards[i], _one(seen, i))
-            if terminated[i] or truncated[i]:
-                found.append(running[i].ended(terminated=bool(terminated[i]), success=bool(info["success"][i])))
-        fresh = terminated | truncated
     env.close()
     return found[:episodes]
 
@@ -76,9 +73,8 @@ def main() -> None:
     options = parser.parse_args()
     with one_thread():
         data = demonstrations(options.episodes, options.noise, options.seed, level=1)
-        print(
-            f"{len(data)} demonstrations of {sum(map(len, data))} steps, {np.mean([d.success for d in data]):.2f} succeed"
-        )
+        won = np.mean([one.success for one in data])
+        print(f"{len(data)} demonstrations of {sum(map(len, data))} steps, {won:.2f} succeed")
         settings: dict[str, Any] = {"batch_size": 64, "policy_kwargs": SHAPE, "env_kwargs": {"level": 1}}
         agent: Any = agents.make("phone-bc", ENV, seed=options.seed, **settings)
         agent.clone(data, options.updates)

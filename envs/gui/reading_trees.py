@@ -3,7 +3,7 @@
 What the numbers of :mod:`.elements` say and a tree of words does not is the icon (0 here) and thousandths of a place
 (hundredths here); what can be tapped follows from the role. Everything else is read from the lines.
 
->>> agent = TreePolicy(tiltyard.load("runs/.../checkpoint.zip"))                                   # doctest: +SKIP
+>>> agent = TreePolicy(tiltyard.agents.DigiRL.load("runs/.../checkpoint.zip"))                     # doctest: +SKIP
 >>> env = gymnasium.make("tiltyard/WebPhone-v0", layout="flow", size=(915, 412))                   # doctest: +SKIP
 >>> action, _ = agent.predict(env.reset(seed=0)[0])                                                # doctest: +SKIP
 """

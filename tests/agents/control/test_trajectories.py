@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch as th
 
+from tiltyard.agents.control import trajectory_agent
 from tiltyard.agents.control.cloning import Cloning
 from tiltyard.agents.control.trajectories import Pool, Running, Trajectory, read
 from tiltyard.envs.gui.elements import spaces
@@ -99,3 +101,27 @@ def test_what_is_left_of_an_episode_goes_on_in_the_next_call() -> None:
 def test_a_number_of_updates_is_whole(steps: Any) -> None:
     with pytest.raises(ValueError, match="gradient_steps must be"):
         Cloning(env=tiny(), **SMALL).clone(episodes(2, right=1.0), steps)
+
+
+def test_parts_of_like_size_are_the_batch_from_small_to_large():
+    pool = Pool(episodes(12, right=1.0))
+    pool._size = np.arange(24)[::-1].copy()
+    steps = np.array([3, 0, 7, 7, 11, 5])
+    parts = pool.alike(steps, 4)
+    assert [len(part) for part in parts] == [2, 2, 1, 1]
+    assert sorted(np.concatenate(parts).tolist()) == [0, 1, 2, 3, 4, 5]
+    assert steps[np.concatenate(parts)].tolist() == [11, 7, 7, 5, 3, 0]
+
+
+def test_a_batch_in_parts_has_the_gradient_of_the_whole(monkeypatch):
+    gradients = []
+    for parts in (1, 4):
+        monkeypatch.setattr(trajectory_agent, "PARTS", parts)
+        agent = Cloning(env=tiny(), **SMALL)
+        pool = Pool(agent.read(episodes(40, right=0.7)))
+        weights = np.linspace(0.5, 2.0, len(pool))
+        agent.policy.optimizer.step = lambda: None
+        agent.imitate(pool, np.arange(len(pool)), 1, weights)
+        gradients.append([p.grad.clone() for p in agent.policy.parameters() if p.grad is not None])
+    for whole, pieces in zip(*gradients, strict=True):
+        th.testing.assert_close(whole, pieces, rtol=1e-4, atol=1e-6)
