@@ -47,7 +47,7 @@ def exact_p(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
 
 
 def holm(p_values: Mapping[str, float] | Sequence[float]) -> list[float]:
-    """Adjusted p-values of a family, in its order: none below alpha is false with a probability above alpha (Holm 1979).
+    """Adjusted p-values of a family, in its order; one of them is falsely below alpha at most that often (Holm 1979).
 
     >>> [round(p, 4) for p in holm([0.01, 0.04, 0.03])]
     [0.03, 0.06, 0.06]

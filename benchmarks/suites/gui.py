@@ -21,9 +21,9 @@ _STEPS, _UPDATES = 12_000, 300
 
 _PAPER = (
     "Bai et al. 2024 (abstract, table 1) report of a model of 1.3 billion parameters on Android in the Wild, General: "
-    "17.7% where it begins, 57.8% by filtered cloning online, 67.2% by DigiRL offline to online. That is no more than a "
-    "frame for what is below: a network of 0.4 million parameters that reads elements, simulated apps, and a minute of "
-    "computing."
+    "17.7% where it begins, 57.8% by filtered cloning online, 67.2% by DigiRL offline to online. That is no more than "
+    "a frame for what is below: a network of 0.4 million parameters that reads elements, simulated apps, and a minute "
+    "of computing."
 )
 _OFFLINE = (
     "From episodes of an expert half of whose actions are random. Cloning imitates them all, filtered cloning the "
