@@ -219,7 +219,9 @@ def _flipped(before: View, last: Act, seen: View) -> int | None:
         return None
     pairs = list(zip(before.elements, seen.elements, strict=True))
     differing = [i for i, (one, other) in enumerate(pairs) if one != other]
-    if last.element in differing or not all(pairs[i][0]._replace(checked=pairs[i][1].checked) == pairs[i][1] for i in differing):
+    if last.element in differing or not all(
+        pairs[i][0]._replace(checked=pairs[i][1].checked) == pairs[i][1] for i in differing
+    ):
         return None
     if len(differing) == 1 and pairs[differing[0]][0].role == "switch":
         return differing[0]

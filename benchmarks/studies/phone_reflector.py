@@ -40,7 +40,9 @@ def slipped(rng: np.random.Generator, action: Any, elements: Any) -> Any:
     return action if ends or not len(able) else np.array([TAP, int(rng.choice(able)), 0, 0, 0])
 
 
-def played(env: Any, policy_name: str, kind: str, noise: float, seed: int, reflect: bool) -> tuple[bool, int, Counter[str]]:
+def played(
+    env: Any, policy_name: str, kind: str, noise: float, seed: int, reflect: bool
+) -> tuple[bool, int, Counter[str]]:
     """Success, steps and what the Reflector noticed in the problem of a seed."""
     batched = env.unwrapped.batched
     expert = NoisyExpert(batched, noise if kind == "mind" else 0.0, seed)
@@ -69,9 +71,9 @@ def difference(bare: Any, reflected: Any, rng: np.random.Generator) -> tuple[flo
 def main() -> None:
     """Prints the table, and stores it with its numbers."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--episodes", type=int, default=200, help="of the matcher, for each cell")
-    parser.add_argument("--expert-episodes", type=int, default=60)
-    parser.add_argument("--seed", type=int, default=40_000)
+    parser.add_argument("--episodes", type=int, default=400, help="of the matcher, for each cell")
+    parser.add_argument("--expert-episodes", type=int, default=150)
+    parser.add_argument("--seed", type=int, default=60_000)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     started, rows = time.process_time(), []
@@ -89,7 +91,10 @@ def main() -> None:
                    "bare": bare, "reflected": reflected, "difference": gain, "noticed": dict(sorted(noticed.items())),
                    "steps": [[steps for _, steps, _ in one] for one in both]}  # fmt: skip
             rows.append(row)
-            cells = [f"{np.mean(one):.2f} [{', '.join(f'{end:.2f}' for end in wilson(sum(one), n))}]" for one in (bare, reflected)]
+            cells = [
+                f"{np.mean(one):.2f} [{', '.join(f'{end:.2f}' for end in wilson(sum(one), n))}]"
+                for one in (bare, reflected)
+            ]
             table.add_row(env_id[9:], name, f"{kind} {noise}", *cells, "{:+.3f} [{:+.3f}, {:+.3f}]".format(*gain))
             print(row["noticed"], round(time.process_time() - started, 1), flush=True)
     Console().print(table)
