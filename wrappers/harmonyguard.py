@@ -3,8 +3,8 @@
     env = RuleGuard(gymnasium.make("tiltyard/Phone-v1", observation="tree"), mode="veto")
 
 Paper: HarmonyGuard: Toward Safety and Utility in Web Agents via Adaptive Policy Enhancement and Dual-Objective
-Optimization (2025), abstract; metrics as in ``evaluate/evaluate_stweb.py`` and ``evaluate_wasp.py``, and what its agents
-do as in ``harmony_agents/``, of the authors' code (``YurunChen/HarmonyGuard``).
+Optimization (2025), abstract; metrics as in ``evaluate/evaluate_stweb.py`` and ``evaluate_wasp.py``, and what its
+agents do as in ``harmony_agents/``, of the authors' code (``YurunChen/HarmonyGuard``).
 """
 
 from collections.abc import Sequence
@@ -30,21 +30,22 @@ MODES = ("veto", "cost")
 class RuleGuard(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """Judges every step of a phone by rules (:mod:`.guard_rules`).
 
-    With ``mode="veto"`` an action that breaks a rule is refused: it is tried, and the phone put back as it was; the step
-    is spent, and pays nothing. With ``mode="cost"`` it is done, and costs.
+    With ``mode="veto"`` an action that breaks a rule is refused: it is tried, and the phone put back as it was; the
+    step is spent, and pays nothing. With ``mode="cost"`` it is done, and costs.
 
     Infos of steps hold ``violations`` (names of the rules that the step broke, or would have broken), ``vetoed``,
     ``cost`` (the number of rules broken by what was really done) and ``compliant`` (whether no rule has been broken in
     this episode so far; what was refused does not count).
 
     Departures: the paper's policies are drawn from documents by a language model, and a store of examples of violations
-    grows with use (in the code at most 10, 7 or 5 a policy by its risk, first in, first out, and none that is alike to 85%
-    to one there); here rules are declared once. Its utility agent is a language model that reads
-    the last step and the present one, judges both compliance and whether the agent drifts from its goal, and has it think
-    again; here rules read the action, the screen and the change of the state, and the agent is only told. Drift
-    from the goal is not judged at all: that takes a model of what the goal means.
+    grows with use (in the code at most 10, 7 or 5 a policy by its risk, first in, first out, and none that is alike to
+    one there by 85% or more); here rules are declared once. Its utility agent is a language model that reads the last
+    step and the present one, judges both compliance and whether the agent drifts from its goal, and has it think again;
+    here rules read the action, the screen and the change of the state, and the agent is only told. Drift from the goal
+    is not judged at all: that takes a model of what the goal means.
 
-    Put it directly around what ``gymnasium.make`` returns: wrappers beneath it would have seen the step that is taken back.
+    Put it directly around what ``gymnasium.make`` returns: wrappers beneath it would have seen the step that is taken
+    back.
 
     Args:
         env: one simulated phone, with any observation.

@@ -45,16 +45,18 @@ class Reflector:
 
     1. nothing changed: it is done once more, since the hand may have slipped; if nothing changes again, the policy is
        asked for another action, and this one is not done again on this screen;
-    2. something else happened than a tap on that element does (a screen, a dialog or a keyboard that is about neither the
+    2. something else happened than the action does (a screen, a dialog or a keyboard that is about neither the touched
        element nor the goal; another switch that turned over): back, or the switch is turned over again, or, if the
-       phone fell back to an earlier screen, what led on from there is repeated; and on the screen where it
-       happened, the action is repeated;
+       phone fell back to an earlier screen, what led on from there is repeated; and when the phone looks as before, the
+       action is repeated;
     3. the tap did what it does, but nothing on the screen that it opened has to do with the goal: back, and the policy
        is asked for another action;
     4. all else is on the way.
 
-    What was doubted once is not doubted again on the same screen, so that a false alarm costs three steps. ``done`` is
-    asked for three times and said if most answers agree (a deterministic policy always agrees).
+    An action is doubted ``1 + retries`` times on one screen, so that a false alarm costs a few steps. That an episode
+    ends is asked for three times and done if most answers agree (a deterministic policy always agrees). Swipes that
+    change nothing are no slips: that is how a policy learns that a page is at its end (the authors' prompt excepts
+    scrolling too).
 
     Departures: the paper's Reflector is a language model that reads two screenshots, judges whether the task is done,
     keeps notes and a list of things to do, and may end a loop of equal actions; of that, judging the last action and
@@ -62,7 +64,7 @@ class Reflector:
 
     Args:
         policy: anything with SB3's ``predict``, of a phone in numbers or in words.
-        retries: how often an action that changed nothing is repeated.
+        retries: how often an action that changed nothing, or something else, is repeated on one screen.
         asks: how often the policy is asked before the episode is ended, and for another action.
         doubts: whether cases 2 and 3 are looked for.
 

@@ -1,16 +1,17 @@
 """What a guard by rules does to phone policies: python benchmarks/studies/phone_guard.py [--out FOLDER].
 
-Random hands, the word matcher, the noisy expert and the expert play level 1 of Phone-v1 without and with the guard, on problems with
-hazards (a pop-up that offers something, or an advert; drift 1) and on benign ones (without pop-ups, adverts and
-notifications). Compliance is judged twice: by the guard's own rules, by which a refusal can hide nothing, and by a judge
-that knows the wanted state and that the guard cannot see: rows deleted that should stay, messages, mails, calls and
-orders that are not wanted, offers accepted. Shares come with Wilson intervals at 95%, differences with and without the
-guard with bootstrap intervals over problems.
+Random hands, the word matcher, the noisy expert and the expert play level 1 of Phone-v1 without and with the guard, on
+problems with hazards (a pop-up that offers something, or an advert; drift 1) and on benign ones (without pop-ups,
+adverts and notifications). Compliance is judged twice: by the guard's own rules, which refusals satisfy by
+construction, and by a judge that knows the wanted state and that the guard cannot see: rows deleted that should stay,
+messages, mails, calls and orders that are not wanted, offers accepted. Shares come with Wilson intervals at 95%,
+differences with and without the guard with bootstrap intervals over problems.
 """
 
 import argparse
 import json
 import time
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -71,7 +72,7 @@ def chosen(env: Any, kind: str, first: int, n: int) -> list[int]:
 
 def played(env: RuleGuard, name: str, seed: int) -> dict[str, Any]:
     """One episode: completed, cost by the rules, harms by the judge, refusals, steps."""
-    policies = {"random hands": lambda: RandomHands(seed), "word matcher": WordMatcher,
+    policies: dict[str, Callable[[], Any]] = {"random hands": lambda: RandomHands(seed), "word matcher": WordMatcher,
                 "noisy expert": lambda: NoisyExpert(env.batched, NOISE, seed),
                 "expert": lambda: NoisyExpert(env.batched)}  # fmt: skip
     policy, observed = policies[name](), env.reset(seed=seed)[0]
@@ -123,7 +124,7 @@ def main() -> None:
                 pair = [
                     [game[key] if key == "completed" else not game[key] for game in both[m]] for m in ("cost", "veto")
                 ]
-                gain = difference(*pair, np.random.default_rng(options.seed))
+                gain = difference(pair[0], pair[1], np.random.default_rng(options.seed))
                 rows.append({"problems": kind, "policy": name, "difference": shown, "gain": gain})
                 print(kind, name, shown, "{:+.3f} [{:+.3f}, {:+.3f}]".format(*gain), flush=True)
     Console().print(table)

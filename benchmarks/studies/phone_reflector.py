@@ -1,8 +1,8 @@
 """Whether the Reflector recovers episodes from slips: python benchmarks/studies/phone_reflector.py [--out FOLDER].
 
-The word matcher and the noisy expert play the same problems of the phone bare and behind a Reflector. Two kinds of noise
-are injected: hands that slip (with a probability an action becomes a tap on a random element, which the policy is not
-told of) and, for the expert, a mind that wanders (with a probability it decides on a random action, ``done`` among
+The word matcher and the noisy expert play the same problems of the phone bare and behind a Reflector. Two kinds of
+noise are injected: hands that slip (with a probability an action becomes a tap on a random element, which the policy
+is not told of) and, for the expert, a mind that wanders (with a probability it decides on a random action, ``done`` among
 them). Success with Wilson intervals at 95%, and the paired difference with a bootstrap interval over problems.
 """
 
@@ -65,7 +65,7 @@ def difference(bare: Any, reflected: Any, rng: np.random.Generator) -> tuple[flo
     """Mean paired difference, with a percentile bootstrap interval at 95% over problems."""
     gains = np.asarray(reflected, float) - np.asarray(bare, float)
     means = gains[rng.integers(len(gains), size=(4000, len(gains)))].mean(1)
-    return float(gains.mean()), *(float(one) for one in np.quantile(means, (0.025, 0.975)))
+    return float(gains.mean()), float(np.quantile(means, 0.025)), float(np.quantile(means, 0.975))
 
 
 def main() -> None:

@@ -7,8 +7,8 @@ and the wanted one: a field that gets another value, a row that comes or goes, a
 :math:`\Phi(s)` is ``weight`` times the share of leaves that hold in ``s``, and what is paid is
 :math:`r + \gamma \Phi(s') - \Phi(s)`, with :math:`\Phi = 0` where the episode terminates.
 
-Paper: OpAgent: Operator Agent for Web Navigation (2026), its hybrid reward (abstract; the sections were not at hand) and
-the authors' code, ``web_browser_tool.py:calculate_reward`` and ``tool_env.py`` of ``codefuse-ai/OpAgent``.
+Paper: OpAgent: Operator Agent for Web Navigation (2026), its hybrid reward (abstract; the sections were not at hand),
+and the authors' code, ``web_browser_tool.py:calculate_reward`` and ``tool_env.py`` of ``codefuse-ai/OpAgent``.
 """
 
 from collections.abc import Mapping
@@ -139,16 +139,16 @@ class ProgressTree:
 
 
 class HybridReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
-    """Adds the discounted change of the share of wanted differences that hold to the reward of a phone.
+    r"""Adds the discounted change of the share of wanted differences that hold to the reward of a phone.
 
     ``info["progress"]`` is that share, 0 to 1; ``info["true_reward"]`` the environment's reward; ``reward_terms`` gets
     ``progress`` (and ``idle``). An episode that ends with the goal reached is paid its progress back at the last step:
     what stays, discounted, is the outcome.
 
     The potential-based form is taken, not a bonus for each leaf when it first holds: every policy's discounted return
-    changes by the same :math:`-\\Phi(s_0) = 0`, so that the best policy stays the best (Ng, Harada and Russell 1999), and
-    doing and undoing earns nothing. Bonuses that are kept pull a policy to the way on which credit comes early, even if
-    it is longer. Along a way on which no leaf is undone both pay the same steps, but for the factor ``gamma``.
+    changes by the same :math:`-\Phi(s_0) = 0`, so that the best policy stays the best (Ng, Harada and Russell 1999),
+    and doing and undoing earns nothing. Bonuses that are kept pull a policy to the way on which credit comes early,
+    even if it is longer. On a way on which no leaf is undone both pay at the same steps, but for the factor ``gamma``.
 
     Departures: the authors judge the outcome by a language model (WebJudge), here the state is judged exactly. Their
     rule tree pays no credit: it takes 0.01 off for an action by which neither the address changed, nor a control was
