@@ -1,9 +1,10 @@
 """Whether the Reflector recovers episodes from slips: python benchmarks/studies/phone_reflector.py [--out FOLDER].
 
 The word matcher and the noisy expert play the same problems of the phone bare and behind a Reflector. Two kinds of
-noise are injected: hands that slip (with a probability an action becomes a tap on a random element, which the policy
-is not told of) and, for the expert, a mind that wanders (with a probability it decides on a random action, ``done`` among
-them). Success with Wilson intervals at 95%, and the paired difference with a bootstrap interval over problems.
+noise are injected: hands that slip (with a probability an action becomes a tap on a random element, which the
+policy is not told of) and, for the expert, a mind that wanders (with a probability it decides on a random action,
+``done`` among them). Success with Wilson intervals at 95%, and the paired difference with a bootstrap interval over
+problems.
 """
 
 import argparse

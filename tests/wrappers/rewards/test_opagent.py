@@ -40,50 +40,24 @@ def test_leaves_of_equal_values_are_counted_and_an_order_is_one_leaf() -> None:
     assert order.holds((2, 1))
 
 
-@pytest.mark.parametrize("level", [1, 2, 3])
-@pytest.mark.parametrize("vector", [PhoneV1VectorEnv, PhoneVectorEnv])
-def test_progress_never_falls_along_the_expert_and_ends_full(vector: Any, level: int) -> None:
-    n = 40 if vector is PhoneV1VectorEnv else 12
-    keywords: dict[str, Any] = {"observation": "tree"} if vector is PhoneV1VectorEnv else {}
-    env = vector(n, level=level, autoreset_mode=AutoresetMode.DISABLED, **keywords)
-    shaped = VectorHybridReward(env, gamma=1.0, weight=1.0)
-    observed, info = shaped.reset(seed=100)
-    nothing_wanted = np.array(info.get("infeasible", np.zeros(n, np.bool_)))
-    templates, expert, now = set(info["template"]), env.expert(), info["progress"]
-    assert not now.any()
-    finished = np.zeros(n, np.bool_)
-    for _ in range(80):
-        observed, _, terminated, _, info = shaped.step(expert.predict(observed)[0])
-        assert (info["progress"] >= now).all(), templates
-        now = info["progress"]
-        finished |= terminated
-        np.testing.assert_array_equal(now[terminated], 1.0 - nothing_wanted[terminated])
-        if finished.all():
-            break
-        if terminated.any():
-            observed, _ = shaped.reset(options={"reset_mask": terminated})
-            expert, now = env.expert(), np.where(terminated, 0.0, now)
-            nothing_wanted = np.array([bool(one) for one in nothing_wanted])
-            break
-    assert len(templates) >= 5
-
-
-def test_progress_of_a_sample_of_all_templates_never_falls() -> None:
+@pytest.mark.parametrize(("env_id", "templates"), [(V0, 12), (V1, 45)])
+def test_progress_never_falls_along_the_expert_and_ends_full(env_id: str, templates: int) -> None:
     seen: set[str] = set()
     for level in (1, 2, 3):
-        env = HybridReward(gymnasium.make(V1, level=level, observation="tree"), gamma=1.0, weight=1.0)
+        made = gymnasium.make(env_id, level=level, **({"observation": "tree"} if env_id == V1 else {}))
+        env = HybridReward(made, gamma=1.0, weight=1.0)
         for seed in range(30):
             observed, info = env.reset(seed=seed)
             seen.add(info["template"])
             expert, shares, over = env.unwrapped.expert(), [info["progress"]], False  # type: ignore[attr-defined]
-            wanted = not info["infeasible"]
             while not over:
                 observed, _, terminated, truncated, step = env.step(expert.predict(observed)[0])
                 shares.append(step["progress"])
                 over = terminated or truncated
+            assert shares[0] == 0
             assert (np.diff(shares) >= 0).all(), (info["template"], shares)
-            assert shares[-1] == float(wanted), info["template"]
-    assert len(seen) > 45
+            assert shares[-1] == float(not info.get("infeasible", False)), info["template"]
+    assert len(seen) >= templates
 
 
 def test_random_hands_make_almost_no_progress() -> None:
@@ -113,7 +87,7 @@ def returns(env: Any, gamma: float, act: Callable[[Any], Any], seed: int) -> tup
 
 @pytest.mark.parametrize("env_id", [V0, V1])
 def test_whatever_is_done_the_discounted_return_is_what_it_was(env_id: str) -> None:
-    """So that the best policy stays the best: at a time limit agents bootstrap from a state that keeps its potential."""
+    """The best policy stays the best: at a time limit agents bootstrap from a state that keeps its potential."""
     env = HybridReward(gymnasium.make(env_id, observation="elements", max_episode_steps=40), gamma=0.9, weight=0.5)
     for seed in range(4):
         paid, true = returns(env, 0.9, lambda seen: env.unwrapped.expert().predict(seen)[0], seed)  # type: ignore[attr-defined]
@@ -123,7 +97,7 @@ def test_whatever_is_done_the_discounted_return_is_what_it_was(env_id: str) -> N
         assert paid == pytest.approx(true)
 
 
-def values(env: Any, actions: list[str], depth: int, state: Any, seen: dict[str, Any]) -> tuple[dict[str, float], Any]:
+def values(env: Any, actions: list[str], depth: int, state: Any) -> dict[str, tuple[float, float]]:
     """Best returns of each action, true and shaped, looking ``depth`` steps ahead in the real phone."""
     found = {}
     bare = env.unwrapped
@@ -135,13 +109,13 @@ def values(env: Any, actions: list[str], depth: int, state: Any, seen: dict[str,
         bonus = 0.5 * (0.9 * after - before)
         true, shaped = float(reward), float(reward) + bonus
         if not terminated and depth > 1:
-            later, _ = values(env, actions, depth - 1, bare.snapshot(), seen)
+            later = values(env, actions, depth - 1, bare.snapshot())
             true += 0.9 * max(one for one, _ in later.values())
             shaped += 0.9 * max(one for _, one in later.values())
         elif not terminated:
             shaped -= 0.9 * 0.5 * after  # as an agent bootstraps
         found[action] = (true, shaped)
-    return found, None  # type: ignore[return-value]
+    return found
 
 
 def test_the_best_action_in_a_real_phone_is_the_best_action_still() -> None:
@@ -157,7 +131,7 @@ def test_the_best_action_in_a_real_phone_is_the_best_action_still() -> None:
                 break
         if len(way) == 3 and way[-1] == "done":
             break
-    found, _ = values(env, [*way, "back"], 3, start, {})
+    found = values(env, [*way, "back"], 3, start)
     best = max(found, key=lambda action: found[action][0])
     assert best == way[0], info["goal"]
     assert best == max(found, key=lambda action: found[action][1])
