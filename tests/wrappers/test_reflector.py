@@ -40,7 +40,7 @@ def actions(reflector: Reflector, *shown: dict[str, str]) -> list[str]:
 
 
 def test_what_did_nothing_is_done_once_more_and_then_something_else() -> None:
-    reflector = Reflector(Script(TAP, TAP, TAP, "tap 0.500 0.350"))
+    reflector = Reflector(Script(TAP, "tap 0.500 0.350"))
     assert actions(reflector, HOME, HOME, HOME) == [TAP, TAP, "tap 0.500 0.350"]
     assert reflector.counts == {"nothing": 2}
 
@@ -85,11 +85,7 @@ def test_the_end_is_confirmed_by_most_answers() -> None:
 
 
 def test_pages_at_their_end_are_no_slips() -> None:
-    assert actions(Reflector(Script("swipe up", "swipe up", "done")), HOME, HOME, HOME) == [
-        "swipe up",
-        "swipe up",
-        "done",
-    ]
+    assert actions(Reflector(Script("swipe up", "done")), HOME, HOME) == ["swipe up", "done"]
 
 
 def test_both_observations_are_the_same_view() -> None:
