@@ -19,7 +19,7 @@ from ..envs.catalogue import ROWS as ENVS
 from ..envs.catalogue import Row as Env
 from ..papers import cited
 from ..papers import find as find_paper
-from ..wrappers.catalogue import PERTURBATIONS, PRACTICE
+from ..wrappers.catalogue import GUARDS, PERTURBATIONS, PHONE_REWARDS, POLICIES, PRACTICE
 from ..wrappers.catalogue import REWARDS as CONTROL_REWARDS
 from ..wrappers.curricula.catalogue import CONTROL
 from ..wrappers.curricula.catalogue import ROWS as CURRICULA
@@ -83,6 +83,9 @@ def wrappers() -> Content:
         "reward of control agents": CONTROL_REWARDS,
         "practice of control agents": PRACTICE,
         "perturbation of control agents": PERTURBATIONS,
+        "reward of phones": PHONE_REWARDS,
+        "guard of phones": GUARDS,
+        "wrapper of policies of phones": POLICIES,
     }
     rows: Rows = [(row.handle, kind, cited(row.paper or row.handle)) for kind, room in rooms.items() for row in room]
     return "Curricula, guidance, rewards", ("name", "what it is", "paper"), rows

@@ -109,7 +109,7 @@ def _methods() -> Iterator[Part]:
 
 
 def _wrappers() -> Iterator[Part]:
-    from ..wrappers.catalogue import PERTURBATIONS, PRACTICE
+    from ..wrappers.catalogue import GUARDS, PERTURBATIONS, PHONE_REWARDS, POLICIES, PRACTICE
     from ..wrappers.catalogue import REWARDS as SHAPING
     from ..wrappers.curricula.catalogue import CONTROL
     from ..wrappers.curricula.catalogue import ROWS as CURRICULA
@@ -119,9 +119,11 @@ def _wrappers() -> Iterator[Part]:
     rooms = {
         "curriculum": CURRICULA + CONTROL,
         "guidance": GUIDANCE,
-        "reward": REWARDS + SHAPING,
+        "reward": REWARDS + SHAPING + PHONE_REWARDS,
         "practice": PRACTICE,
         "perturbation": PERTURBATIONS,
+        "guard": GUARDS,
+        "wrapper of policies": POLICIES,
     }
     for kind, rows in rooms.items():
         for row in rows:

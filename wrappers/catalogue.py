@@ -27,10 +27,21 @@ PERTURBATIONS: tuple[Row, ...] = (
 
 ROWS = PRACTICE + REWARDS + PERTURBATIONS
 
+PHONE_REWARDS: tuple[Row, ...] = (Row("opagent", "tiltyard.wrappers.rewards.opagent:HybridReward"),)
+"""Rewards of simulated phones."""
+
+GUARDS: tuple[Row, ...] = (Row("harmonyguard", "tiltyard.wrappers.harmonyguard:RuleGuard"),)
+"""What refuses actions of simulated phones, or lets them cost."""
+
+POLICIES: tuple[Row, ...] = (Row("reflector", "tiltyard.wrappers.reflector:Reflector", paper="opagent"),)
+"""What goes around a policy, not around an environment."""
+
+PHONES = PHONE_REWARDS + GUARDS + POLICIES
+
 
 def load(handle: str) -> type[Any]:
     """The class of a wrapper; ``KeyError`` with the nearest handles otherwise."""
-    by_handle = {row.handle: row for row in ROWS}
+    by_handle = {row.handle: row for row in ROWS + PHONES}
     if handle not in by_handle:
         raise KeyError(unknown("wrapper", handle, by_handle))
     module, _, name = by_handle[handle].entry_point.partition(":")
