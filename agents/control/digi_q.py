@@ -55,6 +55,9 @@ class ActionFeatures(nn.Module):
     on this screen, so that a Q-function sees what an action points at.
     """
 
+    points: Tensor
+    speaks: Tensor
+
     def __init__(self, width: int) -> None:
         super().__init__()
         self.verb, self.app = nn.Embedding(len(NUMERIC_VERBS), width), nn.Embedding(SIZES[2], width)

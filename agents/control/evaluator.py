@@ -8,6 +8,7 @@ taken by anything whose errors are known too. An evaluator judges what an agent 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -133,6 +134,8 @@ def made(asked: "Mapping[str, Any] | Evaluator | None", seed: int | None) -> Eva
     if "model" in asked:
         from .outcome_model import OutcomeModel
 
+        if not isinstance(asked["model"], str | PathLike):
+            raise ValueError(f"evaluator: model must be the name of a file, got {asked['model']!r:.100}")
         found = OutcomeModel.load(asked["model"])
         found.threshold = _check_share("threshold", asked.get("threshold", found.threshold))
         return found

@@ -6,6 +6,7 @@ Autonomous Evaluation and Refinement of Digital Agents (2024).
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from os import PathLike
 from pathlib import Path
 from typing import IO, Any
 
@@ -167,7 +168,7 @@ class OutcomeModel:
         write_atomically(path, put, SUFFIX)
 
     @classmethod
-    def load(cls, path: str | Path, *, device: th.device | str = "cpu") -> "OutcomeModel":
+    def load(cls, path: str | PathLike[str], *, device: th.device | str = "cpu") -> "OutcomeModel":
         """The model that was saved at ``path`` (``.safetensors`` may be left out); runs no code from the file.
 
         Raises:
