@@ -40,13 +40,13 @@ def test_noise_flips_failures_and_successes_at_their_own_rates() -> None:
 
 
 def test_error_rates_by_hand() -> None:
-    # Of three failures two are judged successes, of two successes one a failure. Wilson's interval of 1 in 2:
-    # 1/2 -+ z / (1 + z^2 / 2) sqrt(1/8 + z^2 / 16), z^2 = 3.8415: 1/2 -+ 0.4055.
-    found = error([True, True, False, False, True], [False, False, False, True, True])
+    # Of three failures two are judged successes, of four successes one a failure. Wilson's interval of 1 in 4, with
+    # z^2 / n = 0.9604: (1/4 + 0.4802) / 1.9604 -+ 1.96 sqrt(3/64 + 0.9604 / 16) / 1.9604: 0.3725 -+ 0.3269.
+    found = error([True, True, False, False, True, True, True], [False] * 3 + [True] * 4)
     assert (found.false_positive.estimate, found.false_positive.n) == (pytest.approx(2 / 3), 3)
     one = found.false_negative
-    assert (one.estimate, one.n) == (0.5, 2)
-    assert (one.low, one.high) == (pytest.approx(0.0945, abs=1e-4), pytest.approx(0.9055, abs=1e-4))
+    assert (one.estimate, one.n) == (0.25, 4)
+    assert (one.low, one.high) == (pytest.approx(0.0456, abs=1e-4), pytest.approx(0.6994, abs=1e-4))
     with pytest.raises(ValueError, match="error rates need failures and successes"):
         error([True, False], [True, True])
 
