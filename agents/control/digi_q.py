@@ -162,7 +162,8 @@ class DigiQ(TrajectoryAgent):
     .. math:: -E[1\{A(s, a^*) > 1/H\} \log \pi(a^*|s)], \quad a^* = \arg\max_i A(s, a_i), \quad A = Q - V.
 
     Offline the critic is learnt first, with as many updates as the actor. Begin with :meth:`clone`, since a policy that
-    draws nothing good has nothing to choose from.
+    draws nothing good has nothing to choose from, and one that draws what no data hold is told nothing true of it: Q of
+    such actions is arbitrary, and the highest of N arbitrary numbers is above V.
 
     N = 16 with the action that was taken among them, gamma 0.95, tau 0.1, the higher of two heads, squared errors and
     a V of the action taken are the code's settings; so is the threshold, 0.05 for 20 steps and 0.1 for 10, that is
