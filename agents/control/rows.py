@@ -189,6 +189,13 @@ ROWS: tuple[Row, ...] = (
         env_kwargs=_NUMBERS,
     ),
     Row(
+        "digi-q",
+        "tiltyard.agents.control.digi_q:DigiQ",
+        ("gui",),
+        "Offline-to-online on phones: Q and V learned by TD, and the best of N actions by them imitated",
+        env_kwargs=_NUMBERS,
+    ),
+    Row(
         "phone-bc",
         "tiltyard.agents.control.cloning:Cloning",
         ("gui",),

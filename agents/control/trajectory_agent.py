@@ -3,7 +3,7 @@
 import time
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -21,6 +21,7 @@ from torch import Tensor
 from ...envs.gui import elements
 from .base import ControlAgent
 from .elements_policy import ElementsPolicy
+from .evaluator import Evaluator, made
 from .trajectories import Pool, Running, Trajectory, read
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ class TrajectorySettings:
         actor_updates: of the actor after them.
         batch_size: steps an update.
         buffer_size: steps of episodes kept; the oldest episodes go first.
+        evaluator: what says whether an episode of its own was a success: None, the environment; see
+            :func:`.evaluator.made`.
         max_grad_norm: at which gradients are clipped.
         policy_kwargs: of :class:`~.elements_policy.ElementsPolicy`.
         stats_window_size: episodes in logged means.
@@ -61,6 +64,7 @@ class TrajectorySettings:
     actor_updates: int = 20
     batch_size: int = 128
     buffer_size: int = 20_000
+    evaluator: Mapping[str, Any] | Evaluator | None = None
     max_grad_norm: float = 1.0
     policy_kwargs: dict[str, Any] | None = None
     stats_window_size: int = 100
@@ -122,6 +126,7 @@ class TrajectoryAgent(ControlAgent, BaseAlgorithm):
         """Seeds all randomness, that of batches included."""
         super().set_random_seed(seed)
         self.rng = np.random.default_rng(seed)
+        self.evaluator = made(self.settings.evaluator, seed)
 
     def build_critics(self) -> None:  # noqa: B027 (cloning has none)
         """Makes the networks of :attr:`critic_names`."""
@@ -337,7 +342,8 @@ class TrajectoryAgent(ControlAgent, BaseAlgorithm):
             running.add(actions[i], rewards[i], infos[i]["terminal_observation"] if dones[i] else after[i])
             if dones[i]:
                 cut = bool(infos[i].get("TimeLimit.truncated", False))
-                found.append(running.ended(terminated=not cut, success=infos[i].get("is_success")))
+                one = running.ended(terminated=not cut, success=infos[i].get("is_success"))
+                found.append(replace(one, success=bool(self.evaluator.judge(one))))
                 self._running[i] = Running(after[i])
         self._episode_num += len(found)
         return found

@@ -43,7 +43,12 @@ def test_a_keyword_accepts_its_default_and_refuses_another_kind(loaded: type[Any
         with pytest.raises(ValueError, match="device must be auto, cpu or cuda"):
             check_settings(loaded, {"device": "cpuu"})
     else:
-        assert refused(loaded, parameter.name, object()) or parameter.name in ("curriculum", "guidance", "rewards")
+        assert refused(loaded, parameter.name, object()) or parameter.name in (
+            "curriculum",
+            "guidance",
+            "rewards",
+            "evaluator",
+        )
 
 
 @pytest.mark.parametrize(("loaded", "parameter"), NUMBERS)
