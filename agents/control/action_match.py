@@ -94,7 +94,7 @@ def same_target(mine: Array, theirs: Array, elements: Array, able: int) -> Bools
     """
     rows = np.arange(len(elements))
     x0, y0, x1, y1 = np.moveaxis(elements[:, :, 1:5].astype(np.float64), 2, 0)
-    takes = (elements[:, :, 0] > 0) & (elements[:, :, able] > 0)
+    takes = (elements[:, :, 0] > 0) & (elements[:, :, able] > 0) & (x0 < x1) & (y0 < y1)  # what has no area is not hit
 
     def hit(chosen: Array) -> Array:
         x, y = ((a[rows, chosen] + b[rows, chosen])[:, None] / 2 for a, b in ((x0, x1), (y0, y1)))

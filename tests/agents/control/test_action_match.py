@@ -52,6 +52,12 @@ def test_a_point_on_the_edge_of_a_box_is_in_it() -> None:
     assert same_target(np.array([1, 1]), np.array([3, 0]), both, TAPPED).tolist() == [False, True]
 
 
+def test_what_has_no_area_is_not_hit() -> None:
+    elements = np.zeros((1, 64, 24), np.int16)
+    elements[0, :3, 0], elements[0, :3, TAPPED] = 2, 1
+    assert not same_target(np.array([1]), np.array([0]), elements, TAPPED).any()
+
+
 def test_swipes_are_one_type_and_their_direction_is_the_argument() -> None:
     found = agree([["swipe up", 0, 0, 0, 0], ["swipe left", 0, 0, 0, 0], ["back", 0, 0, 0, 0]], ["swipe up", 0, 0, 0, 0])
     assert found.verb.tolist() == [True, True, False]
