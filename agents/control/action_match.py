@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from ...envs.gui.elements import (
     ANSWER_TEXT,
-    ANSWER_WORDS,
     DETAIL_AT,
     DRAG,
     GOAL_WORDS,
@@ -132,5 +131,3 @@ def overlap(said: Ints, wanted: Ints) -> Floats:
 def _common(one: Ints, other: Ints) -> int:
     words = np.intersect1d(one[one > 0], other[other > 0])
     return int(sum(min((one == word).sum(), (other == word).sum()) for word in words))
-
-

@@ -232,7 +232,7 @@ ROWS: tuple[Row, ...] = (
         "ui-s1",
         "tiltyard.agents.control.ui_s1:UIS1",
         ("gui",),
-        "Semi-online on recorded episodes of a phone: walks along them, patched where it errs",
+        "Semi-online on recorded episodes of a phone: rollouts along them, patched where they err",
         env_kwargs=_NUMBERS,
     ),
     Row(

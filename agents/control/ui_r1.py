@@ -60,4 +60,6 @@ class UIR1(RecordedSteps):
     def tried(self, pool: Pool, experts: Ints, progress: float) -> Attempts:
         """See the class."""
         asked = self.settings
-        return self.compared(pool, experts, lambda found: action_reward(found, asked.verb_weight, asked.argument_weight))
+        return self.compared(
+            pool, experts, lambda found: action_reward(found, asked.verb_weight, asked.argument_weight)
+        )

@@ -1,4 +1,4 @@
-"""UI-S1: semi-online reinforcement learning, which walks along recorded episodes as far as the policy would get.
+"""UI-S1: semi-online reinforcement learning, whose rollouts follow recorded episodes as far as the policy gets.
 
 Paper: Lu, Ye, Tang, Shen, Xu, Zheng, Lu, Yan, Huang, Xiao, Zhuang, UI-S1: Advancing GUI Automation via Semi-online
 Reinforcement Learning (2025), and the authors' code.
@@ -17,18 +17,18 @@ from .settings import takes
 from .trajectories import Pool, Trajectory
 
 DRAWS = 3
-"""How often episodes are drawn anew, at most, where all walks along one are alike."""
+"""How often episodes are drawn anew, at most, where all rollouts along one are alike."""
 TOGETHER = 256  # episodes that are predicted on at once
 
 
 def step_reward(found: Agreement) -> Floats:
-    """r = 0.1 [format] + 0.4 [type] + 0.5 [type and argument], eq. 8; the format is always right here."""
+    """0.1 [format] + 0.4 [type] + 0.5 [type and argument], eq. 8; the format is always right here."""
     rewards: Floats = 0.1 + 0.4 * found.verb + 0.5 * (found.verb & found.exact)
     return rewards
 
 
 def reached(matched: Bools, valid: Bools, patch_limit: float) -> Bools:
-    """Which steps a walk comes to ``[E, T, G]``: those before which at most ``patch_limit`` actions did not match.
+    """Which steps a rollout comes to ``[E, T, G]``: those before which at most ``patch_limit`` actions did not match.
 
     Args:
         matched: whether the action at each step is the recorded one ``[E, T, G]``.
@@ -65,15 +65,15 @@ def standardised(values: Floats, counted: Bools) -> Floats:
 def dual_advantages(
     rewards: Floats, matched: Bools, came: Bools, gamma: float, step_weight: float, episode_weight: float = 1.0
 ) -> Floats:
-    r""":math:`A = A^E + \omega A^S`, eq. 10 to 12; ``[E, T, G]``, 0 where a walk did not come.
+    r""":math:`A = A^E + \omega A^S`, eq. 10 to 12; ``[E, T, G]``, 0 where a rollout did not come.
 
     Args:
         rewards: ``[E, T, G]``.
         matched: ``[E, T, G]``.
-        came: which steps each walk came to ``[E, T, G]``.
+        came: which steps each rollout came to ``[E, T, G]``.
         gamma: discount.
         step_weight: omega, of the advantage of a step's return over those of the group at this step.
-        episode_weight: of the advantage of the reward at the last step of a walk.
+        episode_weight: of the advantage of the reward at the last step of a rollout.
     """
     step = standardised(future_returns(rewards, matched, gamma), came)
     last = np.maximum(came.sum(1) - 1, 0)
@@ -89,10 +89,10 @@ class UIS1Settings(RecordedStepsSettings):
 
     Args:
         gamma: discount of rewards to come.
-        patch_limit: epsilon, how many wrong actions of a walk are replaced by recorded ones; infinity for all.
+        patch_limit: epsilon, how many wrong actions of a rollout are replaced by recorded ones; infinity for all.
         step_weight: omega, of the step-level advantage.
         episode_weight: of the episode-level advantage.
-        min_deviation: eta: walks whose advantages deviate by no more are drawn anew.
+        min_deviation: eta: rollouts whose advantages deviate by no more are drawn anew.
     """
 
     _: KW_ONLY
@@ -104,31 +104,32 @@ class UIS1Settings(RecordedStepsSettings):
 
 
 class UIS1(RecordedSteps):
-    r"""Walks along recorded episodes, several times each, with the policy's own actions, and learns from what came of it.
+    r"""Rolls the policy out along recorded episodes, several times each, and learns from what its actions came to.
 
-    Where an action matches the recorded one, the walk goes on to the next recorded state (eq. 7); where not, the patch
-    module puts the recorded one in its place, at most ``patch_limit`` times, and then the walk ends (algorithm 1).
-    Rewards are :math:`r = 0.1 + 0.4 [type] + 0.5 [type, argument]` (eq. 8), and
+    Where an action matches the recorded one, a rollout goes on to the next recorded state (eq. 7); where not, the
+    patch module puts the recorded one in its place, at most ``patch_limit`` times, and then the rollout ends (algorithm
+    1). A wrong action is learnt from, patched or not. Rewards are :math:`r = 0.1 + 0.4 [type] + 0.5 [type, argument]`
+    (eq. 8), and
 
     .. math:: R_t = \sum_{k=t}^{t_{end}} \gamma^{k-t} r_k, \quad A = A^E + \omega A^S
 
-    (eq. 9 to 12), with :math:`t_{end}` the first step after t whose action does not match, :math:`A^S` the return over
-    those of all walks at this step and :math:`A^E` the reward of the last step reached over those of all walks, both by
-    mean and deviation. The policy takes clipped steps (eq. 13). Episodes along which all walks fare alike are drawn
-    anew (:math:`\sigma(A) > \eta`). gamma 0.5, epsilon 1, omega 1, eta 0.3 and 8 walks are the paper's and its code's.
+    (eq. 9 to 12), with :math:`t_{end}` the first step from t on whose action does not match, :math:`A^S` the return
+    less the mean of all rollouts at this step, by their deviation, and :math:`A^E` the same of the reward of the last
+    step reached. The policy takes clipped steps (eq. 13). Episodes along which all rollouts fare alike are drawn anew
+    (:math:`\sigma(A) > \eta`). gamma 0.5, epsilon 1, omega 1 and eta 0.3 are the paper's, 8 rollouts its code's.
 
     What of it can act here. Policies of elements have neither thoughts nor a history: what they do at a recorded state
-    does not depend on how a walk came there. So all states are acted in at once, with the same result, and what is
-    left of "semi-online" is which steps are learnt from (a walk that ends early never comes to late ones) and how they
-    are weighted: since :math:`E[R_t | a_t] = r_t + \gamma [a_t matches] E[R_{t+1}]`, a match is worth more where the
-    policy would get on from there. That a policy learns to go on from its *own* words, the paper's main point, cannot
-    show; nor can its two patches with thoughts. The patch is the paper's choice, the thought-free one.
+    does not depend on how a rollout came there. So all states are acted in at once, with the same result, and what is
+    left of "semi-online" is which steps are learnt from (a rollout that ends early never comes to late ones) and how
+    they are weighted: since :math:`E[R_t | a_t] = r_t + \gamma [a_t matches] E[R_{t+1}]`, a match is worth more where
+    the policy would get on from there. That a policy learns to go on from its *own* words, the paper's main point,
+    cannot show; nor can its two patches with thoughts. The patch is the paper's choice, the thought-free one.
 
     Departures: no penalty for leaving a reference policy (theirs has weight 1e-4); all actions of a mini-batch count
     alike; of episodes that are alike, at most three rounds are drawn. The code differs from the paper, which we follow,
     in three places: there the return ends *before* the first action that does not match, the episode-level advantage
-    is that of each step's own reward over all steps of all walks, and eta is compared with the deviation of the returns
-    at the first step. Begin with :meth:`clone`, as the paper begins with supervised learning.
+    is that of each step's own reward over all steps of all rollouts, and eta is compared with the deviation of the
+    returns at the first step. Begin with :meth:`clone`, as the paper begins with supervised learning.
     """
 
     settings: UIS1Settings
@@ -138,17 +139,21 @@ class UIS1(RecordedSteps):
         self.construct(settings)
 
     def tried(self, pool: Pool, experts: Ints, progress: float) -> Attempts:
-        """Walks along drawn episodes, until there are steps enough or it was tried :data:`DRAWS` times."""
+        """Rollouts along drawn episodes, until there are steps enough or it was tried :data:`DRAWS` times."""
         wanted = self.settings.batch_size * self.settings.rollout_updates
         found = []
         for _ in range(DRAWS):
-            found.append(self.walked(pool, self.drawn(pool, experts, wanted)))
+            found.append(self.rolled_out(pool, self.drawn(pool, experts, wanted)))
             wanted -= len(found[-1].steps)
             if wanted <= 0:
                 break
         steps, actions, log_prob, advantages, counted = zip(*found, strict=True)
         return Attempts(
-            np.concatenate(steps), th.cat(actions), th.cat(log_prob), np.concatenate(advantages), np.concatenate(counted)
+            np.concatenate(steps),
+            th.cat(actions),
+            th.cat(log_prob),
+            np.concatenate(advantages),
+            np.concatenate(counted),
         )
 
     def drawn(self, pool: Pool, experts: Ints, wanted: int) -> Ints:
@@ -157,8 +162,8 @@ class UIS1(RecordedSteps):
         steps = np.cumsum(pool.left[pool.first[order]] + 1)
         return order[: int(np.searchsorted(steps, wanted)) + 1]
 
-    def walked(self, pool: Pool, episodes: Ints) -> Attempts:
-        """``group_size`` walks along each of these episodes; those that are alike are left out."""
+    def rolled_out(self, pool: Pool, episodes: Ints) -> Attempts:
+        """``group_size`` rollouts along each of these episodes; those that fare alike are left out."""
         asked = self.settings
         lengths = pool.left[pool.first[episodes]] + 1
         valid = np.arange(lengths.max()) < lengths[:, None]
@@ -176,7 +181,7 @@ class UIS1(RecordedSteps):
 
 
 def differ(advantages: Floats, came: Bools, least: float) -> Bools:
-    """Whether the advantages ``[E, T, G]`` of the walks along an episode deviate by more than ``least``; ``[E]``."""
+    """Whether the advantages ``[E, T, G]`` of the rollouts along an episode deviate by more than ``least``; ``[E]``."""
     n = np.maximum(came.sum((1, 2)), 1)
     mean = np.where(came, advantages, 0.0).sum((1, 2)) / n
     squares = np.where(came, (advantages - mean[:, None, None]) ** 2, 0.0).sum((1, 2))

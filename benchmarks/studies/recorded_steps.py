@@ -1,7 +1,7 @@
 """Four ways to learn from recorded episodes of a phone: python benchmarks/studies/recorded_steps.py [--seeds 5].
 
-Cloning, UI-R1, UI-S1, and UI-S1 without patches learn from the same demonstrations of the scripted expert, each with the
-same number of updates. Methods of reinforcement learning begin with a clone, whose updates are part of theirs
+Cloning, UI-R1, UI-S1, and UI-S1 without patches learn from the same demonstrations of the scripted expert, each with
+the same number of updates. Methods of reinforcement learning begin with a clone, whose updates are part of theirs
 (``--warm-start`` is its share); a cloning agent goes on cloning. At checkpoints three numbers are taken:
 
 * ``online``: true success on held-out problems, likeliest actions, the same problems for all;
@@ -138,7 +138,9 @@ def run(seed: int, held_out: Sequence[Trajectory], given: argparse.Namespace) ->
     return {"seed": seed, "demonstrations": len(data), "recorded_steps": steps, "methods": found}
 
 
-def _agent(name: str, settings: dict[str, Any], seed: int, data: Sequence[Trajectory], given: argparse.Namespace) -> Any:
+def _agent(
+    name: str, settings: dict[str, Any], seed: int, data: Sequence[Trajectory], given: argparse.Namespace
+) -> Any:
     room = max(20_000, 2 * sum(map(len, data)))
     agent = make(name, given.env, seed=seed, n_envs=1, device="cpu", buffer_size=room, **settings)
     return agent.learn_offline(data, 0)

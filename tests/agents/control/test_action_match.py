@@ -59,7 +59,9 @@ def test_what_has_no_area_is_not_hit() -> None:
 
 
 def test_swipes_are_one_type_and_their_direction_is_the_argument() -> None:
-    found = agree([["swipe up", 0, 0, 0, 0], ["swipe left", 0, 0, 0, 0], ["back", 0, 0, 0, 0]], ["swipe up", 0, 0, 0, 0])
+    found = agree(
+        [["swipe up", 0, 0, 0, 0], ["swipe left", 0, 0, 0, 0], ["back", 0, 0, 0, 0]], ["swipe up", 0, 0, 0, 0]
+    )
     assert found.verb.tolist() == [True, True, False]
     assert found.exact.tolist() == [True, False, False]
     assert found.graded.tolist() == [1, 0, 0]
@@ -95,7 +97,10 @@ def test_a_drag_is_half_its_beginning_and_half_its_end() -> None:
 
 def test_apps_and_verbs_without_arguments() -> None:
     assert agree([["open", 0, 2, 0, 0], ["open", 0, 3, 0, 0]], ["open", 0, 2, 0, 0]).graded.tolist() == [1, 0]
-    assert agree([["done", 5, 5, 5, 5], ["infeasible", 0, 0, 0, 0]], ["done", 0, 0, 0, 0]).exact.tolist() == [True, False]
+    assert agree([["done", 5, 5, 5, 5], ["infeasible", 0, 0, 0, 0]], ["done", 0, 0, 0, 0]).exact.tolist() == [
+        True,
+        False,
+    ]
 
 
 def test_texts_and_their_overlap_by_hand() -> None:

@@ -13,7 +13,7 @@ from tiltyard.agents.control.ui_s1 import step_accuracy
 
 sys.path.insert(0, str(Path(__file__).parent))
 from phones import SMALL, episodes, tiny
-from test_ui_s1 import walks
+from test_ui_s1 import long_episodes
 
 
 def test_stages_go_from_short_to_long_and_equal_lengths_stay_together() -> None:
@@ -30,13 +30,13 @@ def test_the_graded_reward_by_hand() -> None:
 
 @pytest.mark.parametrize(("progress", "lengths"), [(0.0, {1}), (0.34, {1, 2}), (0.99, {1, 2, 3})])
 def test_a_stage_adds_longer_episodes(progress: float, lengths: set[int]) -> None:
-    pool = Pool([*walks(6, 1), *walks(6, 2), *walks(6, 3)])
+    pool = Pool([*long_episodes(6, 1), *long_episodes(6, 2), *long_episodes(6, 3)])
     attempts = CraftGUI(env=tiny(), **SMALL).tried(pool, np.arange(18), progress)
     assert {int((pool.episode == i).sum()) for i in pool.episode[attempts.steps]} == lengths
 
 
 def test_without_stages_and_grades_it_learns_from_all_by_all_or_nothing() -> None:
-    pool = Pool([*walks(6, 1), *walks(6, 3)])
+    pool = Pool([*long_episodes(6, 1), *long_episodes(6, 3)])
     learner = CraftGUI(env=tiny(), **SMALL, stages=1, graded=False)
     attempts = learner.tried(pool, np.arange(12), 0.0)
     assert set(pool.episode[attempts.steps]) == set(range(12))
@@ -65,7 +65,7 @@ def _tensor(actions: object) -> object:
 
 def test_it_learns_what_was_recorded() -> None:
     learner, unseen = CraftGUI(env=tiny(), **{**SMALL, "learning_rate": 2e-3}), episodes(150, right=1.0, seed=7)
-    data = [*walks(200, 1), *walks(100, 2, seed=3), *walks(70, 3, seed=4)]
+    data = [*long_episodes(200, 1), *long_episodes(100, 2, seed=3), *long_episodes(70, 3, seed=4)]
     learner.clone(data, 3)
     began = step_accuracy(learner, unseen)
     learner.learn_offline(data, 24)

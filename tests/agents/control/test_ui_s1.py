@@ -1,4 +1,4 @@
-"""UI-S1: walks, returns and advantages by hand, its metric, and that it learns."""
+"""UI-S1: rollouts, returns and advantages by hand, its metric, and that it learns."""
 
 import sys
 from pathlib import Path
@@ -26,20 +26,23 @@ sys.path.insert(0, str(Path(__file__).parent))
 from phones import SMALL, episodes, tiny
 
 
-def walk(parts: list[Trajectory], won: bool = True) -> Trajectory:
+def joined(parts: list[Trajectory], won: bool = True) -> Trajectory:
     """An episode of several steps, made of one-step ones."""
-    seen = {name: np.concatenate([one.observations[name][:1] for one in (*parts, parts[-1])]) for name in ("elements", "goal")}
+    seen = {
+        name: np.concatenate([one.observations[name][:1] for one in (*parts, parts[-1])])
+        for name in ("elements", "goal")
+    }
     return Trajectory(seen, np.concatenate([one.actions for one in parts]), np.eye(len(parts))[-1] * won, True, won)
 
 
-def walks(n: int, steps: int, seed: int = 0) -> list[Trajectory]:
+def long_episodes(n: int, steps: int, seed: int = 0) -> list[Trajectory]:
     parts = episodes(n * steps, right=1.0, seed=seed)
-    return [walk(parts[i : i + steps]) for i in range(0, n * steps, steps)]
+    return [joined(parts[i : i + steps]) for i in range(0, n * steps, steps)]
 
 
-def by_step(*walked: list[bool]) -> Any:
-    """``[1, T, G]`` of walks, each as a list over steps."""
-    return np.array(walked).T[None]
+def by_step(*rollouts: list[bool]) -> Any:
+    """``[1, T, G]`` of rollouts, each as a list over steps."""
+    return np.array(rollouts).T[None]
 
 
 def test_the_step_reward_by_hand() -> None:
@@ -56,8 +59,8 @@ def test_the_step_reward_by_hand() -> None:
         (float("inf"), [True, True, True, True, False]),
     ],
 )
-def test_a_walk_ends_with_the_first_wrong_action_beyond_the_patches(limit: float, wanted: list[bool]) -> None:
-    # Right, wrong, wrong, right, and the episode has no fifth step. The action that ends a walk is learnt from too.
+def test_a_rollout_ends_with_the_first_wrong_action_beyond_the_patches(limit: float, wanted: list[bool]) -> None:
+    # Right, wrong, wrong, right, and the episode has no fifth step. The action that ends a rollout is learnt from too.
     matched, valid = by_step([True, False, False, True, False]), np.array([[True, True, True, True, False]])
     assert reached(matched, valid, limit)[0, :, 0].tolist() == wanted
 
@@ -78,7 +81,7 @@ def test_standardising_looks_at_what_counts_alone() -> None:
 
 
 def test_both_advantages_by_hand() -> None:
-    # Two walks of two steps without patches: right and right (rewards 1, 1), right and wrong (1, 0.5).
+    # Two rollouts of two steps without patches: right and right (rewards 1, 1), right and wrong (1, 0.5).
     # R_1 = 1.5 and 1.25, so that A^S is 1 and -1 at both steps; the last rewards are 1 and 0.5, so is A^E.
     rewards = np.array([[1.0, 1.0], [1.0, 0.5]]).T[None]
     matched = by_step([True, True], [True, False])
@@ -88,15 +91,15 @@ def test_both_advantages_by_hand() -> None:
     np.testing.assert_allclose(dual_advantages(rewards, matched, came, 0.0, 1.0, 0.0)[0], [[0, 0], [1, -1]], atol=1e-4)
 
 
-def test_a_walk_that_did_not_come_has_no_advantage_and_its_own_last_reward() -> None:
-    # The second walk ends with its first action (0.5); at the second step the first walk is alone: A^S is 0 there.
+def test_a_rollout_that_did_not_come_has_no_advantage_and_its_own_last_reward() -> None:
+    # The second rollout ends with its first action (0.5); at the second step the first one is alone: A^S is 0 there.
     rewards = np.array([[1.0, 1.0], [0.5, 1.0]]).T[None]
     matched = by_step([True, True], [False, True])
     came = reached(matched, np.ones((1, 2), np.bool_), 0)
     np.testing.assert_allclose(dual_advantages(rewards, matched, came, 0.5, 1.0)[0], [[2, -2], [1, 0]], rtol=1e-4)
 
 
-def test_walks_that_are_alike_are_left_out() -> None:
+def test_rollouts_that_are_alike_are_left_out() -> None:
     advantages = np.array([[[1.0, -1.0]], [[0.0, 0.0]], [[0.3, -0.3]]])
     came = np.ones(advantages.shape, np.bool_)
     assert differ(advantages, came, 0.3).tolist() == [True, False, False]
@@ -105,18 +108,18 @@ def test_walks_that_are_alike_are_left_out() -> None:
 
 
 def test_with_fewer_patches_late_steps_are_learnt_from_less() -> None:
-    pool, late = Pool(walks(60, 4)), {}
+    pool, late = Pool(long_episodes(60, 4)), {}
     for limit in (0, 1, float("inf")):
         learner = UIS1(env=tiny(), **SMALL, patch_limit=limit, min_deviation=0.0)
-        learner.clone(walks(60, 4), 3)
-        attempts = learner.walked(pool, np.arange(60))
+        learner.clone(long_episodes(60, 4), 3)
+        attempts = learner.rolled_out(pool, np.arange(60))
         at = pool.left[attempts.steps] == 0
         late[limit] = attempts.counted[at].sum()
     assert late[0] < late[1] < late[float("inf")]
 
 
 def test_drawn_episodes_have_steps_enough() -> None:
-    learner, pool = UIS1(env=tiny(), **SMALL), Pool([*walks(5, 3), *walks(5, 1)])
+    learner, pool = UIS1(env=tiny(), **SMALL), Pool([*long_episodes(5, 3), *long_episodes(5, 1)])
     for wanted in (1, 3, 10, 100):
         chosen = learner.drawn(pool, np.arange(10), wanted)
         steps = (pool.left[pool.first[chosen]] + 1).cumsum()
@@ -144,7 +147,7 @@ class Scripted:
 
 def test_semi_online_performance_by_hand() -> None:
     # Of 4, 2 and 2 steps the first 1, 2 and 0 are right: PG = (1/4 + 1 + 0) / 3, TSR = 1/3. Of 8 steps, 6 are right.
-    data = [*walks(1, 4), *walks(2, 2)]
+    data = [*long_episodes(1, 4), *long_episodes(2, 2)]
     policy = Scripted(data, {0: 1, 2: 0})
     found = semi_online_performance(policy, data)
     assert found == SOP(pytest.approx(5 / 12), pytest.approx(1 / 3))
@@ -160,5 +163,5 @@ def test_it_learns_what_was_recorded() -> None:
     learner, unseen = UIS1(env=tiny(), **settings), episodes(150, right=1.0, seed=7)
     learner.clone(episodes(600, right=1.0), 6)
     began = step_accuracy(learner, unseen)
-    learner.learn_offline(walks(200, 3), 40)
+    learner.learn_offline(long_episodes(200, 3), 40)
     assert step_accuracy(learner, unseen) > max(0.9, began + 0.1)

@@ -50,6 +50,7 @@ def test_a_run_of_the_least_size(tmp_path: Path):
     one = json.loads((tmp_path / "seed-0.json").read_text())
     assert list(one["methods"]) == list(recorded_steps.METHODS)
     assert [kept["updates"] for kept in one["methods"]["ui-s1"]] == [1, 2]
-    assert f"python benchmarks/studies/recorded_steps.py --env tiltyard/Phone-v0 {small}" in (
-        tmp_path / "README.md"
-    ).read_text()
+    assert (
+        f"python benchmarks/studies/recorded_steps.py --env tiltyard/Phone-v0 {small}"
+        in (tmp_path / "README.md").read_text()
+    )
