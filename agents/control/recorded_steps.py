@@ -162,7 +162,7 @@ class RecordedSteps(TrajectoryAgent):
         every = np.repeat(np.arange(shape[0]), shape[1])
         flat: Any = actions.reshape(-1, actions.shape[2]).cpu().numpy()
         found = agreement(flat, pool.actions[steps][every], seen["elements"][every], seen["goal"][every])
-        return Agreement(*(part.reshape(shape) for part in found))
+        return Agreement(found.verb.reshape(shape), found.exact.reshape(shape), found.graded.reshape(shape))
 
 
 def filled(rng: np.random.Generator, n: int, wanted: int) -> Ints:

@@ -93,10 +93,10 @@ def spearman(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     >>> spearman([1, 2, 3], [10, 20, 15])
     0.5
     """
-    ranks = [_ranks(np.asarray(one, np.float64)) for one in (a, b)]
-    if min(one.std() for one in ranks) == 0:
+    one, other = (_ranks(np.asarray(values, np.float64)) for values in (a, b))
+    if min(one.std(), other.std()) == 0:
         return 0.0
-    return round(float(np.corrcoef(*ranks)[0, 1]), 12)
+    return round(float(np.corrcoef(one, other)[0, 1]), 12)
 
 
 def _ranks(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -142,7 +142,7 @@ def _agent(
     name: str, settings: dict[str, Any], seed: int, data: Sequence[Trajectory], given: argparse.Namespace
 ) -> Any:
     room = max(20_000, 2 * sum(map(len, data)))
-    agent = make(name, given.env, seed=seed, n_envs=1, device="cpu", buffer_size=room, **settings)
+    agent: Any = make(name, given.env, seed=seed, n_envs=1, device="cpu", buffer_size=room, **settings)
     return agent.learn_offline(data, 0)
 
 
