@@ -92,8 +92,9 @@ def test_both_advantages_by_hand() -> None:
 
 
 def test_a_rollout_that_did_not_come_has_no_advantage_and_its_own_last_reward() -> None:
-    # The second rollout ends with its first action (0.5); at the second step the first one is alone: A^S is 0 there.
-    rewards = np.array([[1.0, 1.0], [0.5, 1.0]]).T[None]
+    # The second rollout ends with its first action (0.5); at the second step the first one is alone: A^S is 0 there,
+    # whatever the second would have done.
+    rewards = np.array([[1.0, 1.0], [0.5, 0.1]]).T[None]
     matched = by_step([True, True], [False, True])
     came = reached(matched, np.ones((1, 2), np.bool_), 0)
     np.testing.assert_allclose(dual_advantages(rewards, matched, came, 0.5, 1.0)[0], [[2, -2], [1, 0]], rtol=1e-4)
@@ -105,6 +106,13 @@ def test_rollouts_that_are_alike_are_left_out() -> None:
     assert differ(advantages, came, 0.3).tolist() == [True, False, False]
     came[0, :, 1] = False  # what did not count does not differ
     assert differ(advantages, came, 0.3).tolist() == [False, False, False]
+
+
+def test_nothing_is_learnt_where_all_rollouts_are_alike() -> None:
+    learner = UIS1(env=tiny(), **SMALL, min_deviation=100.0)
+    learner.learn_offline(long_episodes(10, 2), 2)
+    assert learner._n_updates == 0
+    assert UIS1(env=tiny(), **SMALL).learn_offline(long_episodes(10, 2), 2)._n_updates == 2
 
 
 def test_with_fewer_patches_late_steps_are_learnt_from_less() -> None:
