@@ -228,4 +228,25 @@ ROWS: tuple[Row, ...] = (
         env_kwargs=_NUMBERS,
         n_envs={"*": 16},
     ),
+    Row(
+        "ui-r1",
+        "tiltyard.agents.control.ui_r1:UIR1",
+        ("gui",),
+        "GRPO on single recorded steps of a phone, by a rule for type and argument of an action",
+        env_kwargs=_NUMBERS,
+    ),
+    Row(
+        "ui-s1",
+        "tiltyard.agents.control.ui_s1:UIS1",
+        ("gui",),
+        "Semi-online on recorded episodes of a phone: rollouts along them, patched where they err",
+        env_kwargs=_NUMBERS,
+    ),
+    Row(
+        "craft-gui",
+        "tiltyard.agents.control.craft_gui:CraftGUI",
+        ("gui",),
+        "GRPO on recorded steps of a phone, from short solutions to long ones, with a graded reward",
+        env_kwargs=_NUMBERS,
+    ),
 )

@@ -1,0 +1,234 @@
+"""Four ways to learn from recorded episodes of a phone: python benchmarks/studies/recorded_steps.py [--seeds 5].
+
+Cloning, UI-R1, UI-S1, and UI-S1 without patches learn from the same demonstrations of the scripted expert, each with
+the same number of updates. Methods of reinforcement learning begin with a clone, whose updates are part of theirs
+(``--warm-start`` is its share); a cloning agent goes on cloning. At checkpoints three numbers are taken:
+
+* ``online``: true success on held-out problems, likeliest actions, the same problems for all;
+* ``steps``: the share of recorded steps of held-out episodes at which the likeliest action is the recorded one;
+* ``sop``: how far the likeliest actions go along these episodes (UI-S1's SOP: the mean of progress and success).
+
+How well ``steps`` and ``sop`` tell which checkpoint is better online is Spearman's correlation over the checkpoints of
+a seed, of all methods. ``docs/results/recorded-steps/`` receives a page, and a file a seed with all numbers.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+import torch
+from gymnasium.vector import AutoresetMode
+
+from tiltyard.agents import make
+from tiltyard.agents.control.trajectories import Trajectory
+from tiltyard.agents.control.ui_s1 import semi_online_performance, step_accuracy
+from tiltyard.benchmarks.datasets.record import record
+from tiltyard.benchmarks.pages import render
+from tiltyard.benchmarks.provenance import commit, hardware, versions
+from tiltyard.benchmarks.statistics import bootstrap_interval, mean
+
+FOLDER = Path("docs/results/recorded-steps")
+METHODS: dict[str, tuple[str, dict[str, Any]]] = {
+    "phone-bc": ("phone-bc", {}),
+    "ui-r1": ("ui-r1", {}),
+    "ui-s1": ("ui-s1", {}),
+    "ui-s1, no patches": ("ui-s1", {"patch_limit": 0}),
+}
+"""Name in the tables: the agent and its settings; the first goes on cloning."""
+NUMBERS = ("online", "steps", "progress", "complete", "sop")
+TRAINING, RECORDED, ONLINE = 0, 1, 2  # purposes of seeds
+STEPS = 60  # of an episode, at most
+
+
+def seeds_of(purpose: int, seed: int, n: int) -> list[int]:
+    """Seeds of ``n`` problems."""
+    return [int(one) for one in np.random.default_rng([seed, purpose]).integers(2**31, size=n)]
+
+
+def demonstrations(env_id: str, split: str, seeds: Sequence[int], level: int) -> list[Trajectory]:
+    """What the expert did on these problems, where numbers can say it and it succeeded."""
+    env_kwargs = {"split": split, "level": level, "observation": "elements"}
+    made = record(env_id, "noisy-expert", seeds, env_kwargs=env_kwargs)
+    found = [
+        Trajectory(dict(one.observations), one.actions, one.rewards, one.terminated, bool(one.infos["success"][-1]))
+        for one in made
+    ]
+    return [one for one in found if one.success]
+
+
+def online_success(agent: Any, env_id: str, seeds: Sequence[int], level: int) -> float:
+    """Share of these held-out problems that the agent's likeliest actions solve."""
+    env: Any = gymnasium.make_vec(
+        env_id,
+        len(seeds),
+        "vector_entry_point",
+        autoreset_mode=AutoresetMode.SAME_STEP,
+        split="test",
+        level=level,
+        observation="elements",
+    )
+    seen, _ = env.reset(seed=list(seeds))
+    won, over = np.zeros(len(seeds), np.bool_), np.zeros(len(seeds), np.bool_)
+    for _ in range(STEPS):
+        actions, _ = agent.predict(seen, deterministic=True)
+        seen, _, terminated, truncated, info = env.step(actions)
+        ended = (terminated | truncated) & ~over
+        won[ended] = np.asarray(info["success"])[ended]
+        over |= ended
+        if over.all():
+            break
+    env.close()
+    return float(won.mean())
+
+
+def spearman(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
+    """Rank correlation, equal values sharing their mean rank; 0 where one side is all alike.
+
+    >>> spearman([1, 2, 3], [10, 20, 15])
+    0.5
+    """
+    one, other = (_ranks(np.asarray(values, np.float64)) for values in (a, b))
+    if min(one.std(), other.std()) == 0:
+        return 0.0
+    return round(float(np.corrcoef(one, other)[0, 1]), 12)
+
+
+def _ranks(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    below = (values[:, None] > values).sum(1)
+    ranks: npt.NDArray[np.float64] = below + ((values[:, None] == values).sum(1) - 1) / 2
+    return ranks
+
+
+def run(seed: int, held_out: Sequence[Trajectory], given: argparse.Namespace) -> dict[str, Any]:
+    """One seed of all methods: numbers at each checkpoint, by method."""
+    data = demonstrations(given.env, "train", seeds_of(TRAINING, seed, given.demonstrations), given.level)
+    problems = seeds_of(ONLINE, 0, given.episodes)
+
+    def numbers(agent: Any, updates: int) -> dict[str, float]:
+        sop = semi_online_performance(agent, held_out)
+        return {
+            "updates": updates,
+            "online": online_success(agent, given.env, problems, given.level),
+            "steps": step_accuracy(agent, held_out),
+            "progress": sop.progress,
+            "complete": sop.success,
+            "sop": sop.score,
+        }
+
+    warm = round(given.updates * given.warm_start)
+    base = _agent("phone-bc", {}, seed, data, given)
+    base.improve(base.pool(), warm, offline=True)
+    begun, found = numbers(base, warm), {}
+    marks = np.linspace(warm, given.updates, given.checkpoints + 1).round().astype(int).tolist()
+    for method, (name, settings) in METHODS.items():
+        agent = _agent(name, settings, seed, data, given)
+        agent.policy.load_state_dict(base.policy.state_dict())
+        agent.policy.optimizer.load_state_dict(base.policy.optimizer.state_dict())
+        found[method] = [begun]
+        for before, after in zip(marks, marks[1:], strict=False):
+            agent.improve(agent.pool(), after - before, offline=True)
+            found[method].append(numbers(agent, after))
+    steps = sum(map(len, data))
+    return {"seed": seed, "demonstrations": len(data), "recorded_steps": steps, "methods": found}
+
+
+def _agent(
+    name: str, settings: dict[str, Any], seed: int, data: Sequence[Trajectory], given: argparse.Namespace
+) -> Any:
+    room = max(20_000, 2 * sum(map(len, data)))
+    agent: Any = make(name, given.env, seed=seed, n_envs=1, device="cpu", buffer_size=room, **settings)
+    return agent.learn_offline(data, 0)
+
+
+def summary(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Means over seeds with bootstrap intervals: numbers at the end, paired differences, correlations."""
+    rng = np.random.default_rng(0)
+
+    def interval(values: Sequence[float]) -> list[float]:
+        if len(values) < 3:  # too few for an interval
+            return [float(np.mean(values))]
+        made = bootstrap_interval(np.array(values)[:, None], mean, rng=rng)
+        return [made.estimate, made.low, made.high]
+
+    def last(one: dict[str, Any], method: str, number: str) -> float:
+        return float(one["methods"][method][-1][number])
+
+    names = list(runs[0]["methods"])
+    at_end = {m: {n: interval([last(one, m, n) for one in runs]) for n in NUMBERS} for m in names}
+    gains = {
+        f"{a} - {b}": interval([last(one, a, "online") - last(one, b, "online") for one in runs])
+        for a, b in (
+            *((method, "phone-bc") for method in names[1:]),
+            ("ui-s1", "ui-r1"),
+            ("ui-s1", "ui-s1, no patches"),
+        )
+    }
+    rates = {n: [correlation(one, n) for one in runs] for n in ("steps", "sop")}
+    ranks = {n: interval(values) for n, values in rates.items()}
+    ranks["sop - steps"] = interval([a - b for a, b in zip(rates["sop"], rates["steps"], strict=True)])
+    return {"at_end": at_end, "gains": gains, "ranks": ranks}
+
+
+def correlation(one: dict[str, Any], number: str) -> float:
+    """Spearman's, of a number with online success, over the checkpoints of a seed; the common beginning counts once."""
+    points = [point for i, kept in enumerate(one["methods"].values()) for point in (kept if i == 0 else kept[1:])]
+    return spearman([point[number] for point in points], [point["online"] for point in points])
+
+
+def parser() -> argparse.ArgumentParser:
+    """Options."""
+    made = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument("--env", default="tiltyard/Phone-v1")
+    made.add_argument("--level", type=int, default=1)
+    made.add_argument("--seeds", type=int, default=5)
+    made.add_argument("--demonstrations", type=int, default=400, help="a seed")
+    made.add_argument("--updates", type=int, default=600, help="of each agent, those of the clone included")
+    made.add_argument("--warm-start", type=float, default=0.5, help="share of the updates that are the clone's")
+    made.add_argument("--checkpoints", type=int, default=4, help="after the clone")
+    made.add_argument("--episodes", type=int, default=200, help="held-out problems played online at a checkpoint")
+    made.add_argument("--recorded", type=int, default=100, help="held-out recorded episodes")
+    made.add_argument("--out", type=Path, default=FOLDER)
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs all seeds, each stored when it ends, and writes the page."""
+    given = parser().parse_args(arguments)
+    torch.set_num_threads(1)
+    begun = time.process_time()
+    held_out = demonstrations(given.env, "test", seeds_of(RECORDED, 0, given.recorded), given.level)
+    given.out.mkdir(parents=True, exist_ok=True)
+    runs = []
+    for seed in range(given.seeds):
+        runs.append(run(seed, held_out, given))
+        (given.out / f"seed-{seed}.json").write_text(json.dumps(runs[-1], indent=1) + "\n")
+        print(f"seed {seed}: {round(time.process_time() - begun)} s of processor time", flush=True)
+    asked = {name: value for name, value in vars(given).items() if name != "out"}
+    defaults = vars(parser().parse_args([]))
+    changed = [f"--{n.replace('_', '-')} {v}" for n, v in asked.items() if v != defaults[n] or n == "seeds"]
+    found = {
+        "command": " ".join(["python benchmarks/studies/recorded_steps.py", *changed]),
+        "asked": asked,
+        "held_out_episodes": len(held_out),
+        **summary(runs),
+        **{"versions": versions(), "commit": commit(), "hardware": hardware()},
+        "cpu_seconds": round(time.process_time() - begun),
+    }
+    (given.out / "summary.json").write_text(json.dumps(found, indent=1) + "\n")
+    (given.out / "README.md").write_text(page(found))
+    print(page(found))
+
+
+def page(found: dict[str, Any]) -> str:
+    """The numbers as a page."""
+    return render("recorded_steps.md.jinja", **found)
+
+
+if __name__ == "__main__":
+    main()
