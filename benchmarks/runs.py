@@ -122,14 +122,18 @@ class Run:
         return "online" if "dataset" not in self.params else "offline to online" if self.budget else "offline"
 
     @property
+    def where(self) -> str:
+        """The environment's id and keywords."""
+        settings = ", ".join(f"{key}={value}" for key, value in sorted(self.params.get("env_kwargs", {}).items()))
+        return printable(f"{self.env_id} with {settings}" if settings else self.env_id)
+
+    @property
     def task(self) -> str:
         """What is to be learnt, from what: the environment's id and keywords, and the dataset if there is one."""
-        settings = ", ".join(f"{key}={value}" for key, value in sorted(self.params.get("env_kwargs", {}).items()))
-        where = printable(f"{self.env_id} with {settings}" if settings else self.env_id)
         if self.track == "online":
-            return where
+            return self.where
         data = printable(self.params["dataset"].rpartition("/")[2])
-        return f"{where} from {data}" + ", then online" * (self.budget > 0)
+        return f"{self.where} from {data}" + ", then online" * (self.budget > 0)
 
     @property
     def length(self) -> str:

@@ -45,10 +45,10 @@ def identity(run: Run) -> Identity:
 def place(run: Run, *, across: bool = False) -> tuple[str, str]:
     """The task under which a run is compared, and what that adds to the name of its agent.
 
-    That is :attr:`Run.task` and nothing; or ``across`` tasks of one environment, the environment's id, and what else
-    was given to learn from: ``" from demonstrations-v0, then online"``.
+    That is :attr:`Run.task` and nothing; or ``across`` tasks of one environment, its id and keywords, and what else was
+    given to learn from: ``" from demonstrations-v0, then online"``.
     """
-    return (run.env_id, run.task.removeprefix(run.env_id)) if across else (run.task, "")
+    return (run.where, run.task.removeprefix(run.where)) if across else (run.task, "")
 
 
 def group(runs: Iterable[FinishedRun], *, across: bool = False) -> tuple[Groups, list[str]]:

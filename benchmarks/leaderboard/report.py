@@ -14,6 +14,7 @@ import numpy as np
 
 from ..charts import PALETTE
 from ..pages import plain, render
+from ..permutation import LEAST, holm, permutation_p
 from ..runs import FinishedRun
 from ..statistics import (
     MIN_RUNS,
@@ -27,7 +28,8 @@ from .board import Board, Result, Section, leaderboard
 from .figures import draw_curves, draw_ranking, episodes_at
 from .groups import place, short
 
-VERDICT_RUNS = 4  # of 3 runs a side 2 of the 20 orders set them wholly apart: one chance in ten (of 4, one in 35)
+VERDICT_RUNS = LEAST  # of 3 runs a side 2 of the 20 orders set them wholly apart: one chance in ten (of 4, one in 35)
+ALPHA = 0.05
 NO_VERDICT = "no verdict below four runs a side"
 INERT = "inert here"
 COLOURS = len(PALETTE)  # more agents than that are drawn as a ranking, since their curves would share colours
@@ -51,8 +53,13 @@ def write_report(suite: Suite, runs: Iterable[FinishedRun], out: str | Path, *, 
         raise ValueError(f"suite {suite.name} has nothing to report: it has no comparison with a finished run")
     folder.mkdir(parents=True, exist_ok=True)
     board = leaderboard(runs, rng=np.random.default_rng(0))
-    parts = [_compared(comparison, runs, board, folder) for comparison in suite.comparisons]
-    text = render("race.md.jinja", **_head(suite, runs, board, command), parts=[part for part in parts if part])
+    found = [_found(comparison, runs, board) for comparison in suite.comparisons]
+    shown = [one for one in found if one is not None]
+    family = _Family(shown)
+    parts = [_compared(one, family, folder) for one in shown]
+    text = render(
+        "race.md.jinja", **_head(suite, runs, board, command), parts=parts, compared=len(family.p), alpha=ALPHA
+    )
     page = folder / "README.md"
     page.write_text(text, encoding="utf-8")
     return page
@@ -129,19 +136,59 @@ class _Part:
     figure: str
     caption: str
 
-    @property
-    def compared(self) -> int:
-        """Agents that got a verdict of the intervals."""
-        return sum(len(agents) for verdict, agents in self.told if verdict not in (NO_VERDICT, INERT))
 
-    @property
-    def by_chance(self) -> int:
-        """How many of them would be better or worse by chance alone."""
-        return round(0.05 * self.compared)
+@dataclass(frozen=True)
+class _Found:
+    """A comparison, the board of its runs with the agents' names on the page, and the section of its tasks."""
+
+    comparison: Comparison
+    board: Board
+    section: Section
+
+    def scores(self, agent: str, tasks: Sequence[str]) -> tuple[Scores, Scores] | None:
+        """Those of an agent and of the reference; None for the reference itself, or where one did not run them all."""
+        mine, theirs = (_scores(self.board, name, tasks) for name in (agent, self.comparison.reference))
+        return None if agent == self.comparison.reference or mine is None or theirs is None else (mine, theirs)
 
 
-def _compared(comparison: Comparison, runs: Sequence[FinishedRun], whole: Board, folder: Path) -> _Part | None:
-    """One comparison: its table over all tasks, its table a task, its figure; None where no agent ran all its tasks."""
+class _Family:
+    """The verdicts of a page: exact permutation tests of the mean score over runs, corrected for how many there are.
+
+    Over several tasks a seed's score is its mean over them. A comparison that stands on the page twice is one test.
+    """
+
+    def __init__(self, found: Sequence[_Found]) -> None:
+        raw: dict[tuple[str, str, tuple[str, ...]], float] = {}
+        for one in found:
+            for agent in (standing.agent for standing in one.section.standings):
+                if agent in one.comparison.inert:
+                    continue
+                for tasks in {one.section.tasks, *((task,) for task in one.section.tasks)}:
+                    scores = one.scores(agent, tasks)
+                    if scores is not None and min(len(side.runs) for side in scores) >= VERDICT_RUNS:
+                        means = [side.values.mean(1) for side in scores]
+                        raw[_key(one, agent, tasks)] = permutation_p(*means)
+        self.p = dict(zip(raw, holm(raw), strict=True))
+
+    def verdict(self, one: _Found, agent: str, tasks: Sequence[str]) -> list[str]:
+        """The adjusted p-value, and the verdict in words."""
+        if agent in one.comparison.inert:
+            return ["", INERT]
+        p, scores = self.p.get(_key(one, agent, tasks)), one.scores(agent, tasks)
+        if p is None or scores is None:
+            return ["", NO_VERDICT]
+        said = f"{p:.3f}" if p >= 0.001 else "below 0.001"
+        if p > ALPHA:
+            return [said, "no significant difference"]
+        return [said, "better" if scores[0].values.mean() > scores[1].values.mean() else "worse"]
+
+
+def _key(one: _Found, agent: str, tasks: Sequence[str]) -> tuple[str, str, tuple[str, ...]]:
+    return agent, one.comparison.reference, tuple(sorted(tasks))
+
+
+def _found(comparison: Comparison, runs: Sequence[FinishedRun], whole: Board) -> _Found | None:
+    """What a comparison is of; None where no agent ran all its tasks."""
     mine = _chosen(comparison, runs, whole)
     if comparison.by_episodes:
         mine = [run for run in mine if _has_log(run)]
@@ -150,37 +197,41 @@ def _compared(comparison: Comparison, runs: Sequence[FinishedRun], whole: Board,
     part = leaderboard(mine, rng=np.random.default_rng(0), across=comparison.across)
     board = _named_as(whole, part, across=comparison.across)
     section = next(section for section in board.sections if set(section.tasks) == set(comparison.tasks))
+    return _Found(comparison, board, section)
+
+
+def _compared(found: _Found, family: _Family, folder: Path) -> _Part:
+    """One comparison: its table over all tasks, its table a task, its figure."""
+    comparison, board, section = found.comparison, found.board, found.section
     figure = folder / (comparison.title.lower().replace(",", "").replace(" ", "-") + ".png")
     many = len(section.standings) > COLOURS
     if many:
         draw_ranking(board, section, comparison.reference, figure)
     else:
         draw_curves(board, figure, by_episodes=comparison.by_episodes)
-    overall, told = _overall(comparison, section, board)
+    overall, told = _overall(found, family)
     caption = "Scores at the end" if many else "Learning curves"
-    return _Part(comparison, overall, _by_task(comparison, board), told, figure.name, caption)
+    return _Part(comparison, overall, _by_task(found, family), told, figure.name, caption)
 
 
-def _overall(
-    comparison: Comparison, section: Section, board: Board
-) -> tuple[list[list[str]], list[tuple[str, list[str]]]]:
+def _overall(found: _Found, family: _Family) -> tuple[list[list[str]], list[tuple[str, list[str]]]]:
     """A row an agent, and the agents that got each verdict."""
     rows = []
     told: dict[str, list[str]] = {}
-    for standing in section.standings:
-        odds, verdict = _odds(board, standing.agent, comparison, section.tasks)
+    for standing in found.section.standings:
+        judged = _judged(found, family, standing.agent, found.section.tasks)
         scores = [f"{standing.metrics[name]:.3f}" for name in ("iqm", "mean")]
-        rows.append(_plain([standing.agent, *scores, odds, verdict, str(standing.runs)]))
-        if standing.agent != comparison.reference:
-            told.setdefault(verdict, []).append(standing.agent)
+        rows.append(_plain([standing.agent, *scores, *judged, str(standing.runs)]))
+        if standing.agent != found.comparison.reference:
+            told.setdefault(judged[-1], []).append(standing.agent)
     return rows, sorted(told.items())
 
 
-def _by_task(comparison: Comparison, board: Board) -> list[list[str]]:
+def _by_task(found: _Found, family: _Family) -> list[list[str]]:
     rows = []
-    for result in board.results:
-        odds = _odds(board, result.agent, comparison, (result.task,))
-        cells = [short(result.task), result.agent, f"{result.score:,.2f}", f"{result.success:.0%}", *odds]
+    for result in found.board.results:
+        judged = _judged(found, family, result.agent, (result.task,))
+        cells = [short(result.task), result.agent, f"{result.score:,.2f}", f"{result.success:.0%}", *judged]
         minutes = float(np.mean([run.wall_seconds for run in result.runs])) / 60
         rows.append(_plain([*cells, result.runs[0].run.length, _at_first(result), f"{minutes:.1f}"]))
     return rows
@@ -197,29 +248,18 @@ def _at_first(result: Result) -> str:
     return f"{np.mean(firsts):.0%}" if len(firsts) == len(result.runs) else ""
 
 
-def _odds(board: Board, agent: str, comparison: Comparison, tasks: Sequence[str]) -> list[str]:
-    """P that the agent beats the reference on these tasks, and in the next cell what it says; blank for itself."""
-    mine, theirs = (_scores(board, name, tasks) for name in (agent, comparison.reference))
-    if agent == comparison.reference or mine is None or theirs is None:
-        return ["", ""]
-    odds, verdict = _judged(mine, theirs, board.level)
-    return [odds, INERT if agent in comparison.inert else verdict]
+def _judged(found: _Found, family: _Family, agent: str, tasks: Sequence[str]) -> list[str]:
+    """P that the agent beats the reference on these tasks, the adjusted p-value, the verdict; blank for itself."""
+    scores = found.scores(agent, tasks)
+    return ["", "", ""] if scores is None else [_odds(*scores, found.board.level), *family.verdict(found, agent, tasks)]
 
 
-def _judged(mine: Scores, theirs: Scores, level: float) -> tuple[str, str]:
-    """The odds that a run of one side beats one of the other, with the interval that there is, and the verdict."""
-    runs = min(len(mine.runs), len(theirs.runs))
-    if runs < MIN_RUNS:
-        return f"{probability_of_improvement(mine, theirs):.2f}", NO_VERDICT
+def _odds(mine: Scores, theirs: Scores, level: float) -> str:
+    """The odds that a run of one side beats one of the other, with the interval that there is."""
+    if min(len(mine.runs), len(theirs.runs)) < MIN_RUNS:
+        return f"{probability_of_improvement(mine, theirs):.2f}"
     odds = improvement_interval(mine, theirs, rng=np.random.default_rng(0), level=level)
-    apart = odds.low == odds.high
-    shown = f"{odds.estimate:.2f}" if apart else f"{odds:.2f}"
-    if runs < VERDICT_RUNS:
-        return shown, NO_VERDICT
-    if apart:
-        always = {0.0: "worse in every run", 1.0: "better in every run"}
-        return shown, always.get(odds.estimate, "all alike")
-    return shown, "better" if odds.low > 0.5 else "worse" if odds.high < 0.5 else "no significant difference"
+    return f"{odds.estimate:.2f}" if odds.low == odds.high else f"{odds:.2f}"
 
 
 def _scores(board: Board, agent: str, tasks: Sequence[str]) -> Scores | None:

@@ -40,7 +40,7 @@ RELEASED = {
     "smoke": "6634e46d0379c85b",
     "control-v1": "147c61b7772b8abb",
     "sac-peer-v1": "fc2751f579c78515",
-    "gui-v1": "77d3343391cc3dee",
+    "gui-v1": "b878c16d3e990200",
     "manipulation-v1": "537903c47f026b53",
     "text-v1": "e8d7c87ebb5f7aff",
     "dialogues-v1": "2961b911dbbfba32",

@@ -80,7 +80,7 @@ class Comparison:
 
     Attributes:
         title: of the comparison.
-        tasks: as :attr:`Run.task` has them, or, ``across`` these, ids of environments.
+        tasks: as :attr:`Run.task` has them, or, ``across`` these, as :attr:`Run.where` does.
         reference: the agent that all are compared with, by the name the leaderboard gives it.
         agents: by the same names; all that ran every task, if none are named.
         across: set agents side by side that learn in one environment from different data or none. What an agent was

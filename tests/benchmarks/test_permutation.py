@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from scipy.stats import permutation_test
+from scipy.stats import permutation_test, ttest_ind
 
-from tiltyard.benchmarks.permutation import exact_p, holm
+from tiltyard.benchmarks.permutation import exact_p, holm, permutation_p
 
 
 def test_all_runs_apart_is_as_rare_as_can_be_counted():
@@ -36,6 +36,16 @@ def test_no_difference_is_called_one_no_more_often_than_stated(draw):
         wrong.append(exact_p(scores[:5], scores[5:]) <= 0.05)
     # of 252 ways at most 12 (4.8%) may be called; three standard errors of 600 draws are 0.026
     assert 0.02 < np.mean(wrong) < 0.05 + 0.026
+
+
+def test_too_many_ways_are_sampled():
+    rng = np.random.default_rng(3)
+    a, b = rng.normal(0.6, 1, 14), rng.normal(0, 1, 14)
+    assert permutation_p(a, b) == permutation_p(a, b)
+    assert permutation_p(a, b) == pytest.approx(ttest_ind(a, b).pvalue, abs=0.02)
+    assert permutation_p(a[:5], b[:5]) == exact_p(a[:5], b[:5])
+    with pytest.raises(ValueError, match="finite"):
+        permutation_p([*a[1:], np.inf], b)
 
 
 def test_holm_by_hand():

@@ -12,6 +12,7 @@ from tiltyard.benchmarks.leaderboard.board import leaderboard
 from tiltyard.benchmarks.leaderboard.figures import success_by_episodes
 from tiltyard.benchmarks.leaderboard.groups import place
 from tiltyard.benchmarks.leaderboard.report import COLOURS, NO_VERDICT, missing, write_report
+from tiltyard.benchmarks.permutation import exact_p, holm
 from tiltyard.benchmarks.runs import FinishedRun
 from tiltyard.benchmarks.suites import SUITES, Comparison, Entry, Suite, Task
 
@@ -21,7 +22,7 @@ SUITE = Suite(
     "mine",
     "",
     tasks=tuple(Task(task, (Entry("sac", 20_000, 1), Entry("td3", 20_000, 1))) for task in (HOPPER, CHEETAH)),
-    seeds=(0, 1, 2, 3),
+    seeds=tuple(range(6)),
     comparisons=(Comparison("Both, side by side", (HOPPER, CHEETAH), "td3"),),
 )
 
@@ -29,8 +30,8 @@ SUITE = Suite(
 @pytest.fixture
 def runs(make_run: MakeRun) -> list[FinishedRun]:
     levels = {(HOPPER, "sac"): 0.5, (HOPPER, "td3"): 0.5, (CHEETAH, "sac"): 0.9, (CHEETAH, "td3"): 0.2}
-    found = [make_run(*key, seed, level) for key, level in levels.items() for seed in range(4)]
-    return [*found, *(make_run(HOPPER, "bc", seed, 0.1) for seed in range(4))]
+    found = [make_run(*key, seed, level) for key, level in levels.items() for seed in range(6)]
+    return [*found, *(make_run(HOPPER, "bc", seed, 0.1) for seed in range(6))]
 
 
 def rows_of(page: Path, agent: str) -> list[list[str]]:
@@ -43,28 +44,40 @@ def test_odds_and_verdicts_stand_in_the_tables(runs: list[FinishedRun], tmp_path
     overall, *by_task = rows_of(page, "sac")
     hopper = sorted(run.normalised for run in runs if (run.run.env_id, run.run.agent) == (HOPPER, "sac"))
     rivals = sorted(run.normalised for run in runs if (run.run.env_id, run.run.agent) == (HOPPER, "td3"))
-    wins = sum(mine > other for mine in hopper for other in rivals) / 16
+    wins = sum(mine > other for mine in hopper for other in rivals) / 36
     assert overall[3].startswith(f"{(1 + wins) / 2:.2f}")  # every run on HalfCheetah beats every run there
-    assert {row[0]: row[5] for row in by_task}["HalfCheetah-v5"] == "better in every run"
-    verdict = overall[4]
+    # of 924 ways to divide 12 runs 2 set them wholly apart; three tests are on the page
+    raw = exact_p([0.9] * 6, [0.2] * 6), exact_p(hopper, rivals)
+    assert {row[0]: row[5:7] for row in by_task}["HalfCheetah-v5"] == [f"{3 * raw[0]:.3f}", "better"]
+    both = [
+        [sum(one.normalised for one in runs if (one.run.agent, one.run.seed) == (agent, seed)) / 2 for seed in range(6)]
+        for agent in ("sac", "td3")
+    ]
+    adjusted = holm([raw[0], raw[1], exact_p(*both)])
+    assert {row[0]: row[5] for row in by_task}["Hopper-v5"] == f"{adjusted[1]:.3f}"
+    assert overall[4] == f"{adjusted[2]:.3f}"
+    verdict = overall[5]
     assert f"\nOver all tasks, against td3: {verdict}: sac.\n" in page.read_text()
     assert verdict in ("better", "no significant difference")
     assert not rows_of(page, "bc")  # it ran one of the two tasks
     assert "`tiltyard race mine`" in page.read_text()
     assert "Not finished" not in page.read_text()
-    assert "by chance" not in page.read_text()  # there is one comparison alone
+    assert "Holm's method over the 3 comparisons of this page, at 5%" in page.read_text()
 
 
-@pytest.mark.parametrize(("seeds", "verdict"), [(2, NO_VERDICT), (3, NO_VERDICT), (4, "better in every run")])
+@pytest.mark.parametrize(
+    ("seeds", "verdict"),
+    [(2, ["", NO_VERDICT]), (3, ["", NO_VERDICT]), (4, ["0.014", "better"]), (6, ["0.006", "better"])],
+)
 def test_there_is_no_verdict_below_four_runs_a_side(
-    runs: list[FinishedRun], tmp_path: Path, seeds: int, verdict: str
+    runs: list[FinishedRun], tmp_path: Path, seeds: int, verdict: list[str]
 ) -> None:
     for few in ("sac", "td3"):  # either side may be the short one
         some = [run for run in runs if run.run.agent != few or run.run.seed < seeds]
         page = write_report(SUITE, some, tmp_path, command="")
         overall, *by_task = rows_of(page, "sac")
-        assert {row[0]: row[4:6] for row in by_task}["HalfCheetah-v5"] == ["1.00", verdict]
-        assert (overall[4] == NO_VERDICT) == (f"against td3: {NO_VERDICT}: sac." in page.read_text()) == (seeds < 4)
+        assert {row[0]: row[4:7] for row in by_task}["HalfCheetah-v5"] == ["1.00", *verdict]
+        assert (overall[5] == NO_VERDICT) == (f"against td3: {NO_VERDICT}: sac." in page.read_text()) == (seeds < 4)
 
 
 def test_odds_whose_interval_ends_at_one_half_tell_nothing_apart(make_run: MakeRun, tmp_path: Path) -> None:
@@ -84,8 +97,8 @@ def test_agents_whose_mechanism_cannot_act_get_no_verdict(runs: list[FinishedRun
     assert "A remark.\n\nThese could not do here" in text
     assert "\n- sac: there is nothing to do.\n\n|" in text
     overall, *by_task = rows_of(tmp_path / "README.md", "sac")
-    assert overall[4] == "inert here"
-    assert {row[5] for row in by_task} == {"inert here"}
+    assert overall[4:6] == ["", "inert here"]
+    assert {row[6] for row in by_task} == {"inert here"}
     assert "Over all tasks, against td3: inert here: sac." in text
 
 
@@ -123,18 +136,18 @@ def test_agents_are_compared_across_what_they_learn_from(make_run: MakeRun, tmp_
     together, _, apart = page.read_text().partition("## Apart")
     names = ("serl from medium-v0, then online", "bc from medium-v0", "sac from medium-v0, then online", "sac")
     rows = [line.strip("| ").split(" | ") for line in together.splitlines() if line.startswith("| Hopper-v5")]
-    assert [(row[1], row[6]) for row in rows] == [
+    assert [(row[1], row[7]) for row in rows] == [
         *zip(names, ("5 updates, 20,000 steps", "9 updates", "20,000 steps", "20,000 steps"), strict=True)
     ]
-    assert {row[8] for row in rows} == {"0.8"}  # 51 s of 50, 51 and 52
-    assert [row[7] for row in rows] == [""] * 4  # the made-up curves begin later
+    assert {row[9] for row in rows} == {"0.8"}  # 51 s of 50, 51 and 52
+    assert [row[8] for row in rows] == [""] * 4  # the made-up curves begin later
     assert "## Side by side\n\nA remark.\n\n|" in together
     assert "serl" not in apart
 
     begun = [replace(run, curve=((0, 0.0, 0.25), *run.curve)) for run in runs]
     text = write_report(suite, begun, tmp_path, command="").read_text().partition("## Apart")[0]
     rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| Hopper-v5")]
-    assert [row[7] for row in rows] == ["25%", "", "", ""]  # of those who do updates on data, then steps
+    assert [row[8] for row in rows] == ["25%", "", "", ""]  # of those who do updates on data, then steps
 
     named = replace(suite, comparisons=(replace(beside, agents=names[1:3]),))
     shown = write_report(named, runs, tmp_path, command="").read_text()
@@ -161,7 +174,7 @@ def test_many_agents_are_drawn_as_a_ranking(make_run: MakeRun, tmp_path: Path, m
     monkeypatch.setattr(Figure, "savefig", lambda figure, path: kept.append(figure) or save(figure, path))
     page = write_report(suite, runs, tmp_path, command="").read_text()
     assert "![Scores at the end](all.png)" in page
-    assert "Of 20 comparisons at 95% about 1 would come out better or worse by chance alone." in page
+    assert "over the 20 comparisons of this page" in page  # over all tasks and on the one task is the same test
     all_tasks, maze = kept[0].axes
     assert [label.get_text() for label in all_tasks.get_yticklabels()] == methods[::-1]
     assert all_tasks.yaxis_inverted()  # the best above
@@ -175,7 +188,7 @@ def test_many_agents_are_drawn_as_a_ranking(make_run: MakeRun, tmp_path: Path, m
     assert Image.open(tmp_path / "all.png").height > 400
     inert = replace(suite.comparisons[0], inert={"m0": "it cannot act"})  # whose verdict is no comparison
     page = write_report(replace(suite, comparisons=(inert,)), runs, tmp_path, command="").read_text()
-    assert "Of 19 comparisons at 95% about 1 would" in page
+    assert "over the 19 comparisons of this page" in page
 
 
 def test_success_can_be_drawn_against_episodes(make_run: MakeRun, tmp_path: Path) -> None:
@@ -208,9 +221,9 @@ def test_success_can_be_drawn_against_episodes(make_run: MakeRun, tmp_path: Path
 
 def test_runs_that_are_not_finished_are_counted(runs: list[FinishedRun], tmp_path: Path) -> None:
     some = [run for run in runs if run.run.seed < 2]
-    assert missing(SUITE, some) == {HOPPER: 4, CHEETAH: 4}
+    assert missing(SUITE, some) == {HOPPER: 8, CHEETAH: 8}
     assert (
-        "- Not finished: 4 runs of tiltyard/Hopper-v5." in write_report(SUITE, some, tmp_path, command="").read_text()
+        "- Not finished: 8 runs of tiltyard/Hopper-v5." in write_report(SUITE, some, tmp_path, command="").read_text()
     )
 
 
@@ -224,8 +237,8 @@ def test_a_race_under_way_is_reported_by_the_seeds_that_ran_everywhere(runs: lis
         np.mean([run.normalised > other.normalised for run in mine for other in rivals if both(run, other, task)])
         for task in (HOPPER, CHEETAH)
     ]
-    assert rows[0][3:5] == [f"{np.mean(wins):.2f}", NO_VERDICT]
-    assert rows[0][5] == "2"
+    assert rows[0][3:6] == [f"{np.mean(wins):.2f}", "", NO_VERDICT]
+    assert rows[0][6] == "2"
 
 
 def both(run: FinishedRun, other: FinishedRun, task: str) -> bool:
@@ -275,7 +288,7 @@ def test_nothing_that_a_run_says_of_itself_is_markdown(make_run: MakeRun, tmp_pa
     assert sum(token.type == "tr_open" for token in tokens) == 6  # two heads, two agents in each table
     inside = [tokens[i + 1].children or [] for i, token in enumerate(tokens) if token.type == "td_open"]
     cells = ["".join(child.content for child in children) for children in inside]
-    assert len(cells) == 2 * 6 + 2 * 9
+    assert len(cells) == 2 * 7 + 2 * 10
     assert sum("<script>alert(1)</script> \"'&amp; a|b `c` [d](http://e.f)" in cell for cell in cells) == 4
 
 
@@ -293,4 +306,4 @@ def test_a_damaged_log_leaves_its_run_out_of_what_is_drawn_by_episodes(make_run:
         page = write_report(suite, runs, tmp_path, command="")
     told = " ".join(str(warning.message) for warning in caught)
     assert [f"run-{seed}/" in told for seed in range(len(logs))] == [False] * 3 + [True] * 5
-    assert rows_of(page, "sac")[0][5] == "3"
+    assert rows_of(page, "sac")[0][6] == "3"

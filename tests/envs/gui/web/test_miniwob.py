@@ -196,7 +196,7 @@ def break_off(env: MiniWoBEnv, how: str) -> None:
 
 @pytest.mark.parametrize("how", ["dead renderer", "stopped browser", "closed browser", "endless script", "broken page"])
 def test_nothing_hangs_and_the_next_reset_works(how: str) -> None:
-    env = MiniWoBEnv(**{**OURS, "timeout": 4.0}, pixels=True)
+    env = MiniWoBEnv(**{**OURS, "timeout": 2.5}, pixels=True)
     env.reset(seed=0)
     break_off(env, how)
     observation, reward, terminated, truncated, info = env.step("tap 0.5 0.5")

@@ -23,9 +23,9 @@ Make = Callable[[str, tuple[int, int]], WebPhone]
 
 
 def test_phones_agree_after_every_action(same: WebPhone) -> None:
-    count = play(same, 300, seed=1)
-    assert count["actions"] == 300
-    assert count["reached"] > 3
+    count = play(same, 150, seed=1)
+    assert count["actions"] == 150
+    assert count["reached"] > 1
 
 
 @pytest.mark.slow
