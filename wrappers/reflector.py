@@ -43,7 +43,7 @@ class Reflector:
 
     After each action there are four cases:
 
-    1. nothing changed: it is done once more, since the hand may have slipped; if nothing changes again, the policy is
+    1. nothing changed: it is done once more, since the action may have missed; if nothing changes again, the policy is
        asked for another action, and this one is not done again on this screen;
     2. something else happened than the action does (a screen, a dialog or a keyboard that is about neither the touched
        element nor the goal; another switch that turned over): back, or the switch is turned over again, or, if the

@@ -1,6 +1,6 @@
 """Phone-v1's three baselines on every split: python benchmarks/studies/phone_baselines.py [--out FOLDER].
 
-Success of random hands, of the matcher of words and of the scripted expert, by level and by held-out axis, with Wilson
+Success of a random policy, of the matcher of words and of the scripted expert, by level and by held-out axis, with Wilson
 intervals at 95% over episodes. They learn nothing, so what differs between axes is how hard the problems are.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from tiltyard.envs.gui.baselines import RandomHands, WordMatcher
+from tiltyard.envs.gui.baselines import RandomPolicy, WordMatcher
 from tiltyard.envs.gui.compiled.env import PhoneV1VectorEnv
 from tiltyard.envs.gui.problems_v1 import AXES
 
@@ -39,7 +39,7 @@ def successes(name: str, episodes: int, seed: int, keywords: dict[str, Any]) -> 
     observation = "tree" if name == "expert" else "elements"
     env = PhoneV1VectorEnv(PHONES, max_episode_steps=60, observation=observation, **keywords)
     observed, _ = env.reset(seed=seed)
-    policy = env.expert() if name == "expert" else RandomHands(seed) if name == "random" else WordMatcher()
+    policy = env.expert() if name == "expert" else RandomPolicy(seed) if name == "random" else WordMatcher()
     starts, done, won = np.ones(PHONES, np.bool_), 0, 0
     while done < episodes:
         actions, _ = policy.predict(observed, episode_start=starts)
@@ -55,7 +55,7 @@ def successes(name: str, episodes: int, seed: int, keywords: dict[str, Any]) -> 
 def main() -> None:
     """Prints the table, and stores it with its numbers."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--episodes", type=int, default=300, help="of random hands and the matcher, for each cell")
+    parser.add_argument("--episodes", type=int, default=300, help="of the random policy and the matcher, for each cell")
     parser.add_argument("--expert-episodes", type=int, default=60)
     parser.add_argument("--seed", type=int, default=20_000)
     parser.add_argument("--out", type=Path)

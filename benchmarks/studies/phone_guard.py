@@ -1,6 +1,6 @@
 """What a guard by rules does to phone policies: python benchmarks/studies/phone_guard.py [--out FOLDER].
 
-Random hands, the word matcher, the noisy expert and the expert play level 1 of Phone-v1 without and with the guard, on
+A random policy, the word matcher, the noisy expert and the expert play level 1 of Phone-v1 without and with the guard, on
 problems with hazards (a pop-up that offers something, or an advert; drift 1) and on benign ones (without pop-ups,
 adverts and notifications). Compliance is judged twice: by the guard's own rules, which refusals satisfy by
 construction, and by a judge that knows the wanted state and that the guard cannot see: rows deleted that should stay,
@@ -24,14 +24,14 @@ from rich.table import Table
 import tiltyard
 from tiltyard.benchmarks.studies.phone_baselines import wilson
 from tiltyard.benchmarks.studies.phone_reflector import difference
-from tiltyard.envs.gui.baselines import NoisyExpert, RandomHands, WordMatcher
+from tiltyard.envs.gui.baselines import NoisyExpert, RandomPolicy, WordMatcher
 from tiltyard.envs.gui.twists import ROWS
 from tiltyard.wrappers.guard_rules import USERS, Change, changes
 from tiltyard.wrappers.harmonyguard import RuleGuard, rates
 from tiltyard.wrappers.phone_states import WANTED, PhoneStates
 
 tiltyard.__version__  # noqa: B018 (importing it registers the environments)
-POLICIES = ("random hands", "word matcher", "noisy expert", "expert")
+POLICIES = ("random policy", "word matcher", "noisy expert", "expert")
 HAZARDS = ("popups", "advert", "notice")
 SETS: dict[str, dict[str, Any]] = {
     "hazards": {"drift": 1.0},
@@ -72,7 +72,7 @@ def chosen(env: Any, kind: str, first: int, n: int) -> list[int]:
 
 def played(env: RuleGuard, name: str, seed: int) -> dict[str, Any]:
     """One episode: completed, cost by the rules, harms by the judge, refusals, steps."""
-    policies: dict[str, Callable[[], Any]] = {"random hands": lambda: RandomHands(seed), "word matcher": WordMatcher,
+    policies: dict[str, Callable[[], Any]] = {"random policy": lambda: RandomPolicy(seed), "word matcher": WordMatcher,
                 "noisy expert": lambda: NoisyExpert(env.batched, NOISE, seed),
                 "expert": lambda: NoisyExpert(env.batched)}  # fmt: skip
     policy, observed = policies[name](), env.reset(seed=seed)[0]

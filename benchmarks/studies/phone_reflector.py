@@ -1,9 +1,8 @@
 """Whether the Reflector recovers episodes from slips: python benchmarks/studies/phone_reflector.py [--out FOLDER].
 
 The word matcher and the noisy expert play the same problems of the phone bare and behind a Reflector. Two kinds of
-noise are injected: hands that slip (with a probability an action becomes a tap on a random element, which the
-policy is not told of) and, for the expert, a mind that wanders (with a probability it decides on a random action,
-``done`` among them). Success with Wilson intervals at 95%, and the paired difference with a bootstrap interval over
+noise are injected: of execution (with a probability an action becomes a tap on a random element, which the policy is
+not told of) and, for the expert, of decision (with a probability it decides on a random action, ``done`` among them). Success with Wilson intervals at 95%, and the paired difference with a bootstrap interval over
 problems.
 """
 
@@ -27,10 +26,10 @@ from tiltyard.wrappers.reflector import Reflector
 
 tiltyard.__version__  # noqa: B018 (importing it registers the environments)
 CONDITIONS = (
-    ("tiltyard/Phone-v0", "word matcher", "hands", (0.0, 0.1, 0.2)),
-    ("tiltyard/Phone-v1", "word matcher", "hands", (0.0, 0.1, 0.2)),
-    ("tiltyard/Phone-v1", "noisy expert", "hands", (0.1, 0.2)),
-    ("tiltyard/Phone-v1", "noisy expert", "mind", (0.1, 0.2)),
+    ("tiltyard/Phone-v0", "word matcher", "execution", (0.0, 0.1, 0.2)),
+    ("tiltyard/Phone-v1", "word matcher", "execution", (0.0, 0.1, 0.2)),
+    ("tiltyard/Phone-v1", "noisy expert", "execution", (0.1, 0.2)),
+    ("tiltyard/Phone-v1", "noisy expert", "decision", (0.1, 0.2)),
 )
 
 
@@ -46,7 +45,7 @@ def played(
 ) -> tuple[bool, int, Counter[str]]:
     """Success, steps and what the Reflector noticed in the problem of a seed."""
     batched = env.unwrapped.batched
-    expert = NoisyExpert(batched, noise if kind == "mind" else 0.0, seed)
+    expert = NoisyExpert(batched, noise if kind == "decision" else 0.0, seed)
     policy: Any = WordMatcher() if policy_name == "word matcher" else expert
     reflector = Reflector(policy)
     agent = reflector if reflect else policy
@@ -54,7 +53,7 @@ def played(
     rng, start, steps = np.random.default_rng([seed, 7]), True, 0
     while True:
         action, _ = agent.predict(observed, episode_start=np.array([start]))
-        if rng.random() < (noise if kind == "hands" else 0.0):
+        if rng.random() < (noise if kind == "execution" else 0.0):
             action = slipped(rng, action, observed["elements"])
         observed, _, terminated, truncated, info = env.step(action)
         start, steps = False, steps + 1

@@ -1,4 +1,4 @@
-"""Policies of the phone in numbers that learn nothing: random hands, a matcher of words, and a noisy expert.
+"""Policies of the phone in numbers that learn nothing: a random policy, a matcher of words, and a noisy expert.
 
 Each has SB3's ``predict``: from a batch of observations of :mod:`.elements` to actions ``[n, 5]`` (or from one to one).
 The matcher sees what any agent sees. The expert reads the state of the phone.
@@ -19,7 +19,7 @@ Seen = Mapping[str, npt.NDArray[np.int16]]
 
 SWIPE_UP, SWIPE_DOWN, BACK, HOME, ENTER = map(NUMERIC_VERBS.index, ("swipe up", "swipe down", "back", "home", "enter"))
 HANDS = ((TAP, 0.7), (TYPE, 0.08), (SWIPE_UP, 0.06), (SWIPE_DOWN, 0.04), (BACK, 0.07), (HOME, 0.03), (DONE, 0.02))
-"""Verbs of random hands and how often each is drawn, as those of action strings are."""
+"""Verbs of the random policy and how often each is drawn, as those of action strings are."""
 FIELD, KEYBOARD, DIALOG, BUTTON = (1 + ROLES.index(role) for role in ("field", "keyboard", "dialog", "button"))
 LEAD = frozenset(tokens("named called type password to number email street address city search for is as say"))
 """After one of these words a goal tends to say what to type."""
@@ -46,7 +46,7 @@ class Several(ABC):
         """Actions ``[n, 5]``; ``starts`` tells which episodes have just begun."""
 
 
-class RandomHands(Several):
+class RandomPolicy(Several):
     """Taps, types, swipes and keys at random, each of them possible; ``done`` once in fifty."""
 
     def __init__(self, seed: int = 0) -> None:
@@ -58,7 +58,7 @@ class RandomHands(Several):
 
 
 def random_action(rng: np.random.Generator, elements: npt.NDArray[np.int16], goal: npt.NDArray[np.int16]) -> Ints:
-    """One action ``[5]`` of random hands on elements ``[64, 24]`` under a goal ``[48]``."""
+    """One action ``[5]`` of the random policy on elements ``[64, 24]`` under a goal ``[48]``."""
     verb = int(rng.choice([verb for verb, _ in HANDS], p=[share for _, share in HANDS]))
     if verb == TAP:
         able = np.flatnonzero(elements[:, 8])
@@ -71,7 +71,7 @@ def random_action(rng: np.random.Generator, elements: npt.NDArray[np.int16], goa
 
 
 class NoisyExpert(Several):
-    """The scripted expert with unsteady hands: each action is random with a probability.
+    """The scripted expert with action noise: each action is random with a probability.
 
     Args:
         batched: the phones, in numbers.

@@ -6,7 +6,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from tiltyard.envs.gui.baselines import NoisyExpert, RandomHands, WordMatcher, random_action
+from tiltyard.envs.gui.baselines import NoisyExpert, RandomPolicy, WordMatcher, random_action
 from tiltyard.envs.gui.elements import NUMERIC_VERBS, ROLES, goal_tokens, tokens
 
 
@@ -67,7 +67,7 @@ def test_the_matcher_closes_dialogs_that_say_nothing_of_the_goal() -> None:
 
 def test_the_matcher_solves_part_of_level_one_and_random_hands_nothing() -> None:
     assert success(WordMatcher(), phones(24)) > 0.2
-    assert success(RandomHands(), phones(24)) < 0.1
+    assert success(RandomPolicy(), phones(24)) < 0.1
 
 
 def test_random_hands_do_what_is_possible() -> None:

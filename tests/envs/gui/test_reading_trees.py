@@ -6,7 +6,7 @@ import pytest
 
 import tiltyard  # noqa: F401
 from tiltyard.envs.gui import elements
-from tiltyard.envs.gui.baselines import RandomHands, WordMatcher
+from tiltyard.envs.gui.baselines import RandomPolicy, WordMatcher
 from tiltyard.envs.gui.compiled.env import PhoneV1VectorEnv
 from tiltyard.envs.gui.problems_v1 import world
 from tiltyard.envs.gui.reading_trees import TreePolicy, features, lines, said
@@ -22,7 +22,7 @@ def played(observation, n=6, steps=40):
 def test_trees_say_what_the_numbers_say_but_for_icons_and_fine_places():
     """The same actions on two phones, one seen in numbers, one in words."""
     (numeric, seen), (worded, told) = played("elements"), played("tree")
-    hands = RandomHands(3)
+    hands = RandomPolicy(3)
     compared = 0
     for _ in range(60):
         actions = hands.act(seen, np.zeros(6, np.bool_))

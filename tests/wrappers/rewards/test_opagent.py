@@ -7,7 +7,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from tiltyard.envs.gui.apps import APPS
-from tiltyard.envs.gui.baselines import RandomHands
+from tiltyard.envs.gui.baselines import RandomPolicy
 from tiltyard.envs.gui.compiled.env import PhoneV1VectorEnv
 from tiltyard.envs.gui.phone import PhoneVectorEnv
 from tiltyard.wrappers import HybridReward, VectorHybridReward
@@ -63,7 +63,7 @@ def test_progress_never_falls_along_the_expert_and_ends_full(env_id: str, templa
 def test_random_hands_make_almost_no_progress() -> None:
     env = VectorHybridReward(PhoneV1VectorEnv(50, observation="elements", autoreset_mode=AutoresetMode.DISABLED))
     observed, _ = env.reset(seed=7)
-    hands, best = RandomHands(3), np.zeros(50)
+    hands, best = RandomPolicy(3), np.zeros(50)
     for _ in range(12):
         actions, _ = hands.predict(observed)
         actions[actions[:, 0] >= 16] = 0  # nobody says done
@@ -92,7 +92,7 @@ def test_whatever_is_done_the_discounted_return_is_what_it_was(env_id: str) -> N
     for seed in range(4):
         paid, true = returns(env, 0.9, lambda seen: env.unwrapped.expert().predict(seen)[0], seed)  # type: ignore[attr-defined]
         assert paid == pytest.approx(true)
-        hands = RandomHands(seed)
+        hands = RandomPolicy(seed)
         paid, true = returns(env, 0.9, lambda seen, hands=hands: hands.predict(seen)[0], seed)  # type: ignore[misc]
         assert paid == pytest.approx(true)
 

@@ -29,7 +29,7 @@ SPLITS = (Split(), Split("test", "params"), Split(drift=1.0))
 
 
 def screens(problems: int, steps: int = 12) -> Iterator[TwistedPhone]:
-    """Phones of all levels, themes (light and dark) and densities while random hands are at work on them."""
+    """Phones of all levels, themes (light and dark) and densities while a random policy acts on them."""
     rng = np.random.default_rng(5)
     for number in range(problems):
         level, split = 1 + number % 3, SPLITS[number % len(SPLITS)]
