@@ -1,7 +1,7 @@
 """Phone-v1's three baselines on every split: python benchmarks/studies/phone_baselines.py [--out FOLDER].
 
-Success of a random policy, of the matcher of words and of the scripted expert, by level and by held-out axis, with Wilson
-intervals at 95% over episodes. They learn nothing, so what differs between axes is how hard the problems are.
+Success of a random policy, of the matcher of words and of the scripted expert, by level and by held-out axis, with
+Wilson intervals at 95% over episodes. They learn nothing, so what differs between axes is how hard the problems are.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """What a guard by rules does to phone policies: python benchmarks/studies/phone_guard.py [--out FOLDER].
 
-A random policy, the word matcher, the noisy expert and the expert play level 1 of Phone-v1 without and with the guard, on
-problems with hazards (a pop-up that offers something, or an advert; drift 1) and on benign ones (without pop-ups,
+A random policy, the word matcher, the noisy expert and the expert play level 1 of Phone-v1 without and with the guard,
+on problems with hazards (a pop-up that offers something, or an advert; drift 1) and on benign ones (without pop-ups,
 adverts and notifications). Compliance is judged twice: by the guard's own rules, which refusals satisfy by
 construction, and by a judge that knows the wanted state and that the guard cannot see: rows deleted that should stay,
 messages, mails, calls and orders that are not wanted, offers accepted. Shares come with Wilson intervals at 95%,

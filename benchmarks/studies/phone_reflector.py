@@ -2,8 +2,8 @@
 
 The word matcher and the noisy expert play the same problems of the phone bare and behind a Reflector. Two kinds of
 noise are injected: of execution (with a probability an action becomes a tap on a random element, which the policy is
-not told of) and, for the expert, of decision (with a probability it decides on a random action, ``done`` among them). Success with Wilson intervals at 95%, and the paired difference with a bootstrap interval over
-problems.
+not told of) and, for the expert, of decision (with a probability it decides on a random action, ``done`` among them).
+Success with Wilson intervals at 95%, and the paired difference with a bootstrap interval over problems.
 """
 
 import argparse
