@@ -67,7 +67,7 @@ def permutation_p(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     return float(found.pvalue)
 
 
-def holm(p_values: Mapping[str, float] | Sequence[float]) -> list[float]:
+def holm(p_values: Mapping[Any, float] | Sequence[float]) -> list[float]:
     """Adjusted p-values of a family, in its order; one of them is falsely below alpha at most that often (Holm 1979).
 
     >>> [round(p, 4) for p in holm([0.01, 0.04, 0.03])]

@@ -73,8 +73,8 @@ def main() -> None:
     options = parser.parse_args()
     with one_thread():
         data = demonstrations(options.episodes, options.noise, options.seed, level=1)
-        won = np.mean([one.success for one in data])
-        print(f"{len(data)} demonstrations of {sum(map(len, data))} steps, {won:.2f} succeed")
+        share = np.mean([one.success for one in data])
+        print(f"{len(data)} demonstrations of {sum(map(len, data))} steps, {share:.2f} succeed")
         settings: dict[str, Any] = {"batch_size": 64, "policy_kwargs": SHAPE, "env_kwargs": {"level": 1}}
         agent: Any = agents.make("phone-bc", ENV, seed=options.seed, **settings)
         agent.clone(data, options.updates)

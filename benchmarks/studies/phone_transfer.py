@@ -43,7 +43,7 @@ def together(agent: Any, problems: int, **keywords: Any) -> list[bool]:
         observation="elements",
         **keywords,
     )
-    seen, _ = env.reset(seed=[REPORTED_EVALUATION + i for i in range(problems)])
+    seen, _ = env.reset(seed=[REPORTED_EVALUATION + i for i in range(problems)])  # type: ignore[arg-type]
     actions = np.zeros((problems, 5), np.int64)
     going, won = np.ones(problems, np.bool_), np.zeros(problems, np.bool_)
     while going.any():
