@@ -1,21 +1,25 @@
-"""Where agents of gui-v1 still succeed: python benchmarks/studies/phone_transfer.py axes RUNS --out FOLDER.
+"""Where agents of gui-v1 still succeed: python benchmarks/studies/phone_transfer.py axes --runs RUNS --out FOLDER.
 
 ``axes``: every finished run under RUNS on train problems and on each held-out axis, one episode a problem, the same
 problems for all runs. ``faces``: one run's agent on the same problems of Phone-v1 in numbers, reading trees of words,
-in Chromium (layouts ``same`` and ``flow``) and through the fake device behind adb. Both write their raw data as JSON.
+in Chromium (layouts ``same`` and ``flow``) and through the fake device behind adb. Both write their raw data as JSON
+into FOLDER, and a page of all that is there; ``page`` alone writes the page again.
 """
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
+from scipy.stats import t as student
 
 from tiltyard.benchmarks.commands import load_agent
 from tiltyard.benchmarks.evaluation import REPORTED_EVALUATION, wilson
+from tiltyard.benchmarks.pages import plain, render
+from tiltyard.benchmarks.provenance import commit, hardware
 from tiltyard.benchmarks.threads import one_thread
 from tiltyard.envs.gui.problems_v1 import AXES
 from tiltyard.envs.gui.reading_trees import TreePolicy
@@ -73,49 +77,97 @@ def alone(agent: Any, env_id: str, problems: int, **keywords: Any) -> list[bool]
     return won
 
 
-def axes(folders: Sequence[Path], problems: int) -> list[dict[str, Any]]:
+def condition(run: Mapping[str, Any]) -> str:
+    """What a run learnt from, and how."""
+    params = run["params"]
+    if params.get("learning_rate") == 0:
+        return "base, trained no further"
+    data = " from noisy data" if "dataset" in params else ""
+    return run["agent"] + data + (", then online" if data and run["budget"] else "")
+
+
+def axes(folders: Sequence[Path], problems: int) -> dict[str, Any]:
     """A row a run."""
     rows = []
     for folder in folders:
         run = json.loads((folder / "run.json").read_text())["run"]
-        agent = load_agent(folder / "checkpoint.zip")[0]
+        agent, _ = load_agent(folder / "checkpoint.zip")
         keywords = {name: value for name, value in run["params"]["env_kwargs"].items() if name != "observation"}
-        found = {name: together(agent, problems, **keywords, **split) for name, split in SPLITS.items()}
-        shares = {name: sum(won) / problems for name, won in found.items()}
-        rows.append({"run": folder.name, "agent": run["agent"], "seed": run["seed"], **shares})
+        found = {name: sum(together(agent, problems, **keywords, **split)) for name, split in SPLITS.items()}
+        rows.append({"run": folder.name, "condition": condition(run), "seed": run["seed"], "successes": found})
         print(json.dumps(rows[-1]), flush=True)
-    return rows
+    return {"problems": problems, "commit": commit(), "hardware": hardware(), "runs": rows}
 
 
-def faces(folder: Path, problems: int) -> list[dict[str, Any]]:
+def faces(folder: Path, problems: int) -> dict[str, Any]:
     """A row a face."""
     run = json.loads((folder / "run.json").read_text())["run"]
-    agent = load_agent(folder / "checkpoint.zip")[0]
+    agent, _ = load_agent(folder / "checkpoint.zip")
     given = {name: value for name, value in run["params"]["env_kwargs"].items() if name != "observation"}
     rows = []
     for name, (env_id, keywords) in FACES.items():
         won = alone(agent, env_id, problems, split="test", **given, **keywords)
-        low, high = wilson(won)
-        rows.append({"face": name, "run": folder.name, "successes": won})
-        print(f"{name}: {sum(won)}/{problems} = {sum(won) / problems:.2f} [{low:.2f}, {high:.2f}]", flush=True)
-    return rows
+        rows.append({"face": name, "successes": won})
+        print(f"{name}: {said(won)}", flush=True)
+    told = {"run": folder.name, "condition": condition(run), "seed": run["seed"]}
+    return {**told, "problems": problems, "commit": commit(), "hardware": hardware(), "faces": rows}
+
+
+def said(won: Sequence[bool]) -> str:
+    """A share with Wilson's interval."""
+    low, high = wilson(won)
+    return f"{np.mean(won):.2f} [{low:.2f}, {high:.2f}]"
+
+
+def over_runs(shares: Sequence[float]) -> str:
+    """A mean over runs with Student's interval; without one where all runs are one and the same policy."""
+    values = np.array(shares)
+    if len(values) < 2 or np.ptp(values) == 0:
+        return f"{values.mean():.2f}"
+    half = student.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
+    return f"{values.mean():.2f} [{values.mean() - half:.2f}, {values.mean() + half:.2f}]"
+
+
+def page(folder: Path) -> str:
+    """The page of what lies in ``folder``."""
+    found = {name: folder / f"{name}.json" for name in ("axes", "faces")}
+    by_axis, by_face = (json.loads(file.read_text()) if file.exists() else None for file in found.values())
+    rows: list[list[str]] = []
+    for name in dict.fromkeys(one["condition"] for one in by_axis["runs"]) if by_axis else ():
+        mine = [one["successes"] for one in by_axis["runs"] if one["condition"] == name]
+        cells = [over_runs([one[split] / by_axis["problems"] for one in mine]) for split in SPLITS]
+        rows.append([plain(name), *cells, str(len(mine))])
+    rows.sort(key=lambda cells: cells[2], reverse=True)
+    places = [[plain(one["face"]), said(one["successes"])] for one in by_face["faces"]] if by_face else []
+    return render(
+        "phone_transfer.md.jinja",
+        axes=by_axis,
+        faces=by_face,
+        rows=rows,
+        places=places,
+        heads=["condition", *SPLITS, "runs"],
+    )
 
 
 def main() -> None:
     """Evaluates, prints and writes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["axes", "faces"])
-    parser.add_argument("runs", type=Path, help="folder of run folders, or for faces one run's")
+    parser.add_argument("what", choices=["axes", "faces", "page"])
+    parser.add_argument("--runs", type=Path, help="folder of run folders, or for faces one run's")
     parser.add_argument("--problems", type=int, default=100)
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
-    with one_thread():
-        if options.what == "axes":
-            found = axes(sorted(one.parent for one in options.runs.glob("*/final.json")), options.problems)
-        else:
-            found = faces(options.runs, options.problems)
     options.out.mkdir(parents=True, exist_ok=True)
-    (options.out / f"{options.what}.json").write_text(json.dumps(found, indent=1) + "\n")
+    if options.what != "page":
+        if options.runs is None:
+            parser.error(f"{options.what} needs --runs")
+        with one_thread():
+            if options.what == "axes":
+                found = axes(sorted(one.parent for one in options.runs.glob("*/final.json")), options.problems)
+            else:
+                found = faces(options.runs, options.problems)
+        (options.out / f"{options.what}.json").write_text(json.dumps(found, indent=1) + "\n")
+    (options.out / "README.md").write_text(page(options.out), encoding="utf-8")
 
 
 if __name__ == "__main__":
