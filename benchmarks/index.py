@@ -123,7 +123,7 @@ def _wrappers() -> Iterator[Part]:
         "practice": PRACTICE,
         "perturbation": PERTURBATIONS,
         "guard": GUARDS,
-        "wrapper of policies": POLICIES,
+        "wrapper": POLICIES,
     }
     for kind, rows in rooms.items():
         for row in rows:

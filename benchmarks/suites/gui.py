@@ -7,7 +7,6 @@ Stable-Baselines3's default. Updates, batches, environments and steps are as man
 
 from typing import Any
 
-from ..runs import Run
 from .suite import Comparison, Entry, Recipe, Suite, Task
 
 _ENV, _DATA = "tiltyard/Phone-v1", "tiltyard/phone-v1/noisy-v0"
@@ -19,7 +18,7 @@ _PHONE: dict[str, Any] = {
 _SHARED: dict[str, Any] = {"policy_kwargs": {"base": "phone-v1-base"}, "n_envs": 64, "batch_size": 64}
 _IMITATION: dict[str, Any] = {**_SHARED, "learning_rate": 1e-3, "rollouts": 64, "actor_updates": 20}
 _STEPS, _UPDATES = 12_000, 300
-_WHERE = Run(_ENV, "phone-bc", 0, 1, {"env_kwargs": _PHONE}).where
+_WHERE = f"{_ENV} with " + ", ".join(f"{name}={_PHONE[name]}" for name in sorted(_PHONE))
 
 _PAPER = (
     "Bai et al. 2024 (abstract, table 1) report of a model of 1.3 billion parameters on Android in the Wild, General: "

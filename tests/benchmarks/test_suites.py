@@ -112,11 +112,14 @@ def test_suites_read_no_catalogue():
             assert not [name for name in whole if name.startswith("tiltyard")]
 
 
-def test_smoke_races_two_agents_in_each_domain_over_three_seeds():
+def test_smoke_races_two_agents_in_each_domain_and_a_cloned_expert_over_three_seeds():
     smoke = find("smoke")
     assert {find_env(task.env_id).domain for task in smoke.tasks} == {"text", "gui", "driving", "robotics"}
-    assert all(len(task.entries) == 2 for task in smoke.tasks)
-    assert len(smoke.runs()) == 24
+    assert all(len(task.entries) == (1 if task.dataset else 2) for task in smoke.tasks)
+    assert [(task.dataset, task.env_id) for task in smoke.tasks if task.dataset] == [
+        (name, recipe.env_id) for name, recipe in smoke.datasets.items()
+    ]
+    assert len(smoke.runs()) == 27
 
 
 def test_manipulation_gives_the_same_demonstrations_and_networks_to_all():

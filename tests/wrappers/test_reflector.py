@@ -110,10 +110,10 @@ def test_without_noise_the_matcher_loses_little_and_with_it_it_wins() -> None:
     env = gymnasium.make(V0, observation="elements")
     seeds = range(1000, 1120)
     clean, bare, careful = (
-        sum(played(env, "word matcher", "hands", noise, seed, reflect)[0] for seed in seeds)
+        sum(played(env, "word matcher", "execution", noise, seed, reflect)[0] for seed in seeds)
         for noise, reflect in ((0.0, True), (0.1, False), (0.1, True))
     )
-    plain = sum(played(env, "word matcher", "hands", 0.0, seed, False)[0] for seed in seeds)
+    plain = sum(played(env, "word matcher", "execution", 0.0, seed, False)[0] for seed in seeds)
     assert clean >= plain - 3
     assert careful > bare
 
