@@ -3,7 +3,7 @@
 Apps are few so that half a thousand episodes are many for each template, and those of the held-out app are among them.
 No condition was tuned: whatever imitates has the learning rate by which the base was cloned, PPO and GRPO have
 Stable-Baselines3's default. Steps and environments are as many for all that learn online; after each 64 episodes they
-do 20 updates of 64 steps (about 250 in all), but PPO goes through each 2,048 steps four times (about 750 updates of 64).
+do 20 updates of 64 steps (about 250 in all); PPO goes through each 2,048 steps four times (about 750 updates of 64).
 """
 
 from typing import Any
