@@ -124,8 +124,8 @@ class Run:
     @property
     def where(self) -> str:
         """The environment's id and keywords."""
-        settings = ", ".join(f"{key}={value}" for key, value in sorted(self.params.get("env_kwargs", {}).items()))
-        return printable(f"{self.env_id} with {settings}" if settings else self.env_id)
+        settings = [f"{key}={value}" for key, value in sorted(self.params.get("env_kwargs", {}).items())]
+        return printable(self.env_id + bool(settings) * " with " + ", ".join(settings))
 
     @property
     def task(self) -> str:
@@ -153,9 +153,8 @@ class Run:
     @property
     def command(self) -> str:
         """The command line that reproduces this run."""
-        words = ["tiltyard", "train", "--env", self.env_id, "--agent", self.agent, "--seed", str(self.seed)]
-        words += ["--steps", str(self.budget)]
-        words += ["--eval-episodes", str(self.eval_episodes), "--eval-points", str(self.eval_points)]
+        words = ["tiltyard", "train", "--env", self.env_id, "--agent", self.agent, "--seed", f"{self.seed}", "--steps"]
+        words += [f"{self.budget}", "--eval-episodes", f"{self.eval_episodes}", "--eval-points", f"{self.eval_points}"]
         for key, value in self.params.items():
             words += ["--set", f"{key}={value if is_plain(value) else json.dumps(value)}"]
         return shlex.join(words)
@@ -192,17 +191,14 @@ class Run:
     ) -> "FinishedRun":
         """Trains, evaluates and publishes the run's folder under ``root``; a finished run is only read.
 
-        What lies there under the run's name and is no finished run is replaced.
-
         Args:
-            root: folder of run folders; made where missing.
+            root: folder of run folders; made where missing. What is no finished run of this name there is replaced.
             progress: called now and then with the environment steps done.
             session: who is told of it, and what it goes on from.
 
         Raises:
             KeyError, ValueError, TypeError: as :meth:`check`.
-            Busy: another process is executing the same run.
-            OSError: the disk is full or not writable; the message names the run.
+            OSError: the disk is full or not writable (the message names the run); ``Busy``: it is being executed.
         """
         from .execution import train
 
