@@ -197,8 +197,8 @@ class Run:
             session: who is told of it, and what it goes on from.
 
         Raises:
-            KeyError, ValueError, TypeError: as :meth:`check`.
-            OSError: the disk is full or not writable (the message names the run); ``Busy``: it is being executed.
+            KeyError, ValueError, TypeError: as :meth:`check`; Busy: another process is executing the same run.
+            OSError: the disk is full or not writable; the message names the run.
         """
         from .execution import train
 
