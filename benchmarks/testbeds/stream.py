@@ -77,6 +77,11 @@ class Streams:
         """The normalised return of one agent on every task: 0 random, 1 solved; agents bring their own rates."""
         return [self.final_return(condition, task, seed) for task in self.tasks]
 
+    @property
+    def kilobytes(self) -> float:
+        """Memory that stream-x gains over the steps watched."""
+        return round(kilobytes_gained(start=self.watched // 2, steps=self.watched), 1)
+
     def by_task(self, values: Floats) -> dict[str, float]:
         """A number for each task, ``[tasks]``, rounded."""
         return dict(zip(self.tasks, values.round(3).tolist(), strict=True))
