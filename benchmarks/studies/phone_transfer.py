@@ -83,7 +83,7 @@ def condition(run: Mapping[str, Any]) -> str:
     if params.get("learning_rate") == 0:
         return "base, trained no further"
     data = " from noisy data" if "dataset" in params else ""
-    return run["agent"] + data + (", then online" if data and run["budget"] else "")
+    return str(run["agent"]) + data + (", then online" if data and run["budget"] else "")
 
 
 def axes(folders: Sequence[Path], problems: int) -> dict[str, Any]:
@@ -130,15 +130,15 @@ def over_runs(shares: Sequence[float]) -> str:
 
 def page(folder: Path) -> str:
     """The page of what lies in ``folder``."""
-    found = {name: folder / f"{name}.json" for name in ("axes", "faces")}
-    by_axis, by_face = (json.loads(file.read_text()) if file.exists() else None for file in found.values())
-    rows: list[list[str]] = []
-    for name in dict.fromkeys(one["condition"] for one in by_axis["runs"]) if by_axis else ():
-        mine = [one["successes"] for one in by_axis["runs"] if one["condition"] == name]
+    by_axis, by_face = (_read(folder / f"{name}.json") for name in ("axes", "faces"))
+    runs = by_axis.get("runs", [])
+    rows = []
+    for name in dict.fromkeys(one["condition"] for one in runs):
+        mine = [one["successes"] for one in runs if one["condition"] == name]
         cells = [over_runs([one[split] / by_axis["problems"] for one in mine]) for split in SPLITS]
         rows.append([plain(name), *cells, str(len(mine))])
     rows.sort(key=lambda cells: cells[2], reverse=True)
-    places = [[plain(one["face"]), said(one["successes"])] for one in by_face["faces"]] if by_face else []
+    places = [[plain(one["face"]), said(one["successes"])] for one in by_face.get("faces", [])]
     return render(
         "phone_transfer.md.jinja",
         axes=by_axis,
@@ -147,6 +147,10 @@ def page(folder: Path) -> str:
         places=places,
         heads=["condition", *SPLITS, "runs"],
     )
+
+
+def _read(file: Path) -> dict[str, Any]:
+    return dict(json.loads(file.read_text())) if file.exists() else {}
 
 
 def main() -> None:
