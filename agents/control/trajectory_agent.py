@@ -5,7 +5,7 @@ from abc import abstractmethod
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,9 +23,6 @@ from .base import ControlAgent
 from .elements_policy import ElementsPolicy
 from .evaluator import Evaluator, made
 from .trajectories import Pool, Running, Trajectory, read
-
-if TYPE_CHECKING:
-    pass
 
 Self = TypeVar("Self", bound="TrajectoryAgent")
 Data = "MinariDataset | str | Sequence[Trajectory]"

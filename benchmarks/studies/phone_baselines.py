@@ -13,6 +13,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from tiltyard.benchmarks.evaluation import wilson
 from tiltyard.envs.gui.baselines import RandomPolicy, WordMatcher
 from tiltyard.envs.gui.compiled.env import PhoneV1VectorEnv
 from tiltyard.envs.gui.problems_v1 import AXES
@@ -20,18 +21,6 @@ from tiltyard.envs.gui.problems_v1 import AXES
 PHONES = 20
 SPLITS: dict[str, dict[str, Any]] = {"train": {}} | {axis: {"split": "test", "held_out": axis} for axis in AXES}
 POLICIES = ("random", "word matcher", "expert")
-
-
-def wilson(successes: int, n: int, z: float = 1.959964) -> tuple[float, float]:
-    """Wilson's interval (1927) of a share.
-
-    >>> [round(end, 3) for end in wilson(8, 10)]
-    [0.49, 0.943]
-    """
-    share, square = successes / n, z * z
-    middle = (share + square / (2 * n)) / (1 + square / n)
-    half = z * np.sqrt(share * (1 - share) / n + square / (4 * n * n)) / (1 + square / n)
-    return float(middle - half), float(middle + half)
 
 
 def successes(name: str, episodes: int, seed: int, keywords: dict[str, Any]) -> int:
@@ -67,7 +56,7 @@ def main() -> None:
             for name in POLICIES:
                 n = options.expert_episodes if name == "expert" else options.episodes
                 won = successes(name, n, options.seed, {"level": level, **keywords})
-                low, high = wilson(won, n)
+                low, high = wilson([True] * won + [False] * (n - won))
                 rows.append({"level": level, "split": split, "policy": name, "successes": won, "episodes": n})
                 cells.append(f"{won / n:.2f} [{low:.2f}, {high:.2f}]")
             table.add_row(str(level), split, *cells)

@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.table import Table
 
 import tiltyard
-from tiltyard.benchmarks.studies.phone_baselines import wilson
+from tiltyard.benchmarks.evaluation import wilson
 from tiltyard.benchmarks.studies.phone_reflector import difference
 from tiltyard.envs.gui.baselines import NoisyExpert, RandomPolicy, WordMatcher
 from tiltyard.envs.gui.twists import ROWS
@@ -91,7 +91,7 @@ def played(env: RuleGuard, name: str, seed: int) -> dict[str, Any]:
 
 def cell(hits: list[bool]) -> str:
     """A share with its interval."""
-    low, high = wilson(sum(hits), len(hits))
+    low, high = wilson(hits)
     return f"{np.mean(hits):.2f} [{low:.2f}, {high:.2f}]"
 
 

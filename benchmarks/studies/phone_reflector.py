@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 import tiltyard
-from tiltyard.benchmarks.studies.phone_baselines import wilson
+from tiltyard.benchmarks.evaluation import wilson
 from tiltyard.envs.gui.baselines import NoisyExpert, WordMatcher
 from tiltyard.envs.gui.elements import NUMERIC_VERBS, TAP
 from tiltyard.wrappers.reflector import Reflector
@@ -92,8 +92,7 @@ def main() -> None:
                    "steps": [[steps for _, steps, _ in one] for one in both]}  # fmt: skip
             rows.append(row)
             cells = [
-                f"{np.mean(one):.2f} [{', '.join(f'{end:.2f}' for end in wilson(sum(one), n))}]"
-                for one in (bare, reflected)
+                f"{np.mean(one):.2f} [{', '.join(f'{end:.2f}' for end in wilson(one))}]" for one in (bare, reflected)
             ]
             table.add_row(env_id[9:], name, f"{kind} {noise}", *cells, "{:+.3f} [{:+.3f}, {:+.3f}]".format(*gain))
             print(row["noticed"], round(time.process_time() - started, 1), flush=True)

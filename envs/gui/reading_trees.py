@@ -90,7 +90,7 @@ def said(action: Sequence[int], seen: Sequence[Line], goal: str, apps: Sequence[
     """
     verb, first, second, start, length = (int(part) for part in action)
     name = elements.NUMERIC_VERBS[verb]
-    chosen = [one for one in ((first, second) if name == "drag" else (first,))]
+    chosen = (first, second) if name == "drag" else (first,)
     there = max(chosen) < len(seen)
     if name in ("tap", "long_press", "drag"):
         places = [tap(*seen[i].middle)[len("tap ") :] for i in chosen] if there else []

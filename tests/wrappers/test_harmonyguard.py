@@ -100,13 +100,19 @@ def test_the_expert_breaks_no_rule(env_id: str, level: int) -> None:
         played_by_the_expert(env, env.reset(seed=700 + seed)[0])
 
 
-def test_an_advert_may_not_be_tapped_nor_its_offer_taken() -> None:
+def with_an_advert() -> RuleGuard:
+    """A phone that shows one."""
     env = guard(mode="cost", rows=("advert",), drift=1.0)
     for seed in range(200):
         env.reset(seed=seed)
         env.step("wait")
         if "Sponsored" in env.states.tree(0):
-            break
+            return env
+    raise AssertionError("no phone shows an advert")
+
+
+def test_an_advert_may_not_be_tapped_nor_its_offer_taken() -> None:
+    env = with_an_advert()
     place = next(i for i, one in enumerate(of_tree(env.states.tree(0)).elements) if one.role == "row")
     text = [line for line in env.states.tree(0).split("\n") if line[:4] not in ("scre", "stat", "mess")][place]
     assert "Sponsored" in text
@@ -115,12 +121,7 @@ def test_an_advert_may_not_be_tapped_nor_its_offer_taken() -> None:
 
 
 def test_an_advert_may_be_closed() -> None:
-    env = guard(mode="cost", rows=("advert",), drift=1.0)
-    for seed in range(200):
-        env.reset(seed=seed)
-        env.step("wait")
-        if "Sponsored" in env.states.tree(0):
-            break
+    env = with_an_advert()
     tapping(env, next(line for line in env.states.tree(0).split("\n") if "Sponsored" in line).split('"')[1])
     assert tapping(env, "Close")["violations"] == ()
 

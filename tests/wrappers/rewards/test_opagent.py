@@ -66,7 +66,7 @@ def test_random_hands_make_almost_no_progress() -> None:
     hands, best = RandomPolicy(3), np.zeros(50)
     for _ in range(12):
         actions, _ = hands.predict(observed)
-        actions[actions[:, 0] >= 16] = 0  # nobody says done
+        actions[actions[:, 0] >= 16] = 0  # no action is done
         observed, _, _, _, info = env.step(actions)
         best = np.maximum(best, info["progress"])
     assert best.mean() < 0.1
