@@ -8,7 +8,7 @@ from ...plugins import rows as plugin_rows
 from .control import CONTROL, SAC_PEER
 from .dialogues import ARCHER_SETTINGS, DIALOGUES
 from .files import read_suite
-from .gui import GUI
+from .gui import GUI, GUI_ABLATIONS
 from .manipulation import MANIPULATION
 from .smoke import SMOKE
 from .suite import Comparison, Entry, Recipe, Suite, Task
@@ -19,6 +19,7 @@ __all__ = [
     "CONTROL",
     "DIALOGUES",
     "GUI",
+    "GUI_ABLATIONS",
     "MANIPULATION",
     "RELEASED",
     "SAC_PEER",
@@ -34,7 +35,17 @@ __all__ = [
     "read_suite",
 ]
 
-SUITES: tuple[Suite, ...] = (SMOKE, CONTROL, SAC_PEER, MANIPULATION, GUI, TEXT, DIALOGUES, ARCHER_SETTINGS)
+SUITES: tuple[Suite, ...] = (
+    SMOKE,
+    CONTROL,
+    SAC_PEER,
+    MANIPULATION,
+    GUI,
+    GUI_ABLATIONS,
+    TEXT,
+    DIALOGUES,
+    ARCHER_SETTINGS,
+)
 
 RELEASED = {
     "smoke": "6634e46d0379c85b",

@@ -19,7 +19,10 @@ _PHONE: dict[str, Any] = {
 _SHARED: dict[str, Any] = {"policy_kwargs": {"base": "phone-v1-base"}, "n_envs": 64, "batch_size": 64}
 _IMITATION: dict[str, Any] = {**_SHARED, "learning_rate": 1e-3, "rollouts": 64, "actor_updates": 20}
 _STEPS, _UPDATES = 12_000, 300
-_WHERE = f"{_ENV} with " + ", ".join(f"{name}={_PHONE[name]}" for name in sorted(_PHONE))
+_DRIFT: dict[str, Any] = {**_PHONE, "drift": 1.0}
+_WHERE, _DRIFTED_WHERE = (
+    f"{_ENV} with " + ", ".join(f"{name}={phone[name]}" for name in sorted(phone)) for phone in (_PHONE, _DRIFT)
+)
 
 _PAPER = (
     "Bai et al. 2024 (abstract, table 1) report of a model of 1.3 billion parameters on Android in the Wild, General: "
@@ -92,5 +95,54 @@ GUI = Suite(
     comparisons=(
         Comparison("Every condition", (_WHERE,), "filtered-cloning", across=True, remark=_PAPER),
         Comparison("From noisy data alone", (f"{_WHERE} from noisy-v0",), "filtered-cloning", remark=_OFFLINE),
+    ),
+)
+
+_WITHOUT = (
+    "Each condition is DigiRL with one part of it taken away or falsified, from the same base and with the same "
+    "settings as in gui-v1, which were tuned for none of them. Without its curriculum it learns from all successes; "
+    "without the step filter from all steps of the episodes chosen. A noisy evaluator calls failures successes, and "
+    "successes failures, with the probability stated; evaluations are by the truth."
+)
+_DRIFTED = (
+    "The same phone after it has drifted: apps are as popular as they were not, screens slower, failures and banners "
+    "twice as frequent, columns wider. phone-bc is the base as it is."
+)
+
+GUI_ABLATIONS = Suite(
+    "gui-ablations-v1",
+    "DigiRL on Phone-v1 without its curriculum, without its step filter, with a noisy evaluator, and under drift",
+    tasks=(
+        Task(
+            _ENV,
+            (
+                _online("digirl", 70),
+                _online("digirl", 70, curriculum=False),
+                _online("digirl", 70, step_filter=False),
+                *(
+                    _online("digirl", 70, evaluator={"false_positive": rate, "false_negative": rate})
+                    for rate in (0.1, 0.2, 0.3)
+                ),
+            ),
+            eval_episodes=128,
+            eval_points=3,
+            env_kwargs=_PHONE,
+        ),
+        Task(
+            _ENV,
+            (
+                Entry("phone-bc", 64, 5, {**_IMITATION, "learning_rate": 0.0}),
+                _online("digirl", 70),
+                _online("filtered-cloning", 50),
+            ),
+            eval_episodes=128,
+            eval_points=3,
+            env_kwargs=_DRIFT,
+        ),
+    ),
+    seeds=tuple(range(8)),
+    comparisons=(
+        Comparison("DigiRL without its parts", (_WHERE,), "digirl", remark=_WITHOUT),
+        Comparison("After drift", (_DRIFTED_WHERE,), "filtered-cloning", remark=_DRIFTED),
     ),
 )
