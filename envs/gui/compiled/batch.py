@@ -15,7 +15,7 @@ from .describing import elements, tree
 from .device import ANSWER, BACK, DRAG, ENTER, HOME, INFEASIBLE, LONG_PRESS, OPEN, TAP, TYPE, UNREADABLE, UP, WAIT, act
 from .device import DONE as DONE_VERB
 from .jit import compiled
-from .memory import character, equal, part, put, size, take_text
+from .memory import FNV_PRIME, FNV_START, character, equal, part, put, size, take_text
 from .nodes import box_of
 from .painting import paint
 from .phones import begin
@@ -36,6 +36,16 @@ def begin_all(M, F, code, pool, indices, keys, numbers, weights, names, settings
         m, f = M[indices[j]], F[indices[j]]
         begin(m, f, code, pool, keys[j], numbers, weights, names, settings, odds)
         refresh(m, f, code, pool)
+
+
+@compiled
+def hash_texts(characters, ends, out):  # type: ignore[no-untyped-def]
+    """The FNV-1a hashes ``out`` ``[k]`` (signed words) of texts end to end, text i from ``ends[i]`` to ``ends[i + 1]``."""
+    for i in range(len(out)):
+        digest = FNV_START
+        for k in range(ends[i], ends[i + 1]):
+            digest = (digest ^ np.int64(characters[k])) * FNV_PRIME
+        out[i] = digest
 
 
 @compiled

@@ -60,6 +60,20 @@ class Faulty(RuntimeError):
     """The machine stopped; the message says at which phone and why."""
 
 
+def hashes(texts: Sequence[str]) -> list[int]:
+    """The FNV-1a hash of each text, as :func:`~..problems_v1.fnv1a` has it, all at once."""
+    coded = [text.encode() for text in texts]
+    found = np.empty(len(coded), np.int64)
+    batch.hash_texts(np.frombuffer(b"".join(coded), np.uint8), np.cumsum([0, *map(len, coded)]), found)
+    return list(found.view(np.uint64).tolist())
+
+
+@cache
+def _makers(locale: str) -> dict[str, Callable[..., Any]]:
+    """The classes of the records of all apps in one language."""
+    return makers(world(locale).programs)
+
+
 @cache
 def compiled_image(locale: str) -> Image:
     """The apps of Phone-v1 in a language, compiled once."""
@@ -220,9 +234,7 @@ class Core:
     def reader(self, index: int) -> Reader:
         """Reads values of a phone's memory."""
         one = self.image(index)
-        return Reader(
-            self.memory[index], one.pool, one.types, makers(world(LOCALES[int(self.locales[index])]).programs)
-        )
+        return Reader(self.memory[index], one.pool, one.types, _makers(LOCALES[int(self.locales[index])]))
 
     def goal(self, index: int) -> str:
         """The goal in words."""

@@ -20,13 +20,13 @@ from ..commands import VERBS, Commands, parse
 from ..declare.expert import ScriptedExpert
 from ..locales import LOCALES
 from ..phone import FORMAT_PENALTY, TREE_CHARACTERS, check_size, frame_size
-from ..problems_v1 import HeldOut, Problem, choices, fnv1a, generate, split_of, world
+from ..problems_v1 import HeldOut, Problem, choices, generate, split_of, world
 from ..render import Renderer
 from ..stream import Stream
 from ..twists import weighted
 from . import device
 from . import memory as w
-from .core import Core, Settings
+from .core import Core, Settings, hashes
 
 OBSERVATIONS = ("screen", "tree", "pixels", "elements")
 
@@ -176,13 +176,13 @@ class BatchedPhoneV1(BatchedEnv):
         """Goal, template, level and apps, the digest that names the problem, whether it is infeasible, the locale."""
         numbers, tasks = self.core.memory[:, w.TEMPLATE].tolist(), self.core.image(0).tasks
         made = [world().templates[number] for number in numbers]
-        named = zip(self._keys.tolist(), self._goals, strict=True)
+        named = [f"{key}|{goal}" for key, goal in zip(self._keys.tolist(), self._goals, strict=True)]
         return {
             "goal": list(self._goals),
             "template": [one.name for one in made],
             "apps": [one.apps for one in made],
             "level": np.full(self.num_envs, self.level),
-            "problem": [f"{fnv1a(f'{key}|{goal}'):016x}" for key, goal in named],
+            "problem": [f"{digest:016x}" for digest in hashes(named)],
             "infeasible": np.array([tasks[number].tasks.infeasible for number in numbers]),
             "locale": [LOCALES[number] for number in self._locales.tolist()],
         }

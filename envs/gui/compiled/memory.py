@@ -51,8 +51,8 @@ KEY_BOXES, MOST_KEYS = BOXES + 6 * MOST_NODES, 200  # the same on all phones
 FLOATS = KEY_BOXES + 4 * MOST_KEYS
 
 TEXT_HEADER = 3
-_FNV_START = -3750763034362895579  # 14695981039346656037 as a signed word
-_FNV_PRIME = 1099511628211
+FNV_START = -3750763034362895579  # 14695981039346656037 as a signed word
+FNV_PRIME = 1099511628211
 
 
 @inlined
@@ -219,12 +219,12 @@ def take_text(m):  # type: ignore[no-untyped-def]
     m[SCRATCH_LENGTH] = 0
     words = (n + 7) >> 3
     p = alloc(m, TEXT_HEADER + words)
-    digest = _FNV_START
+    digest = FNV_START
     for k in range(words):
         packed = 0
         for j in range(min(8, n - 8 * k)):
             c = m[SCRATCH + 8 * k + j]
-            digest = (digest ^ c) * _FNV_PRIME
+            digest = (digest ^ c) * FNV_PRIME
             packed |= c << (j << 3)
         m[p + TEXT_HEADER + k] = packed
     m[p], m[p + 1], m[p + 2] = n, digest, 0

@@ -13,8 +13,9 @@ from tiltyard.envs import InvalidAction
 from tiltyard.envs.gui import phone_v1
 from tiltyard.envs.gui.compiled import env as compiled
 from tiltyard.envs.gui.compiled import memory as w
-from tiltyard.envs.gui.compiled.core import Faulty
+from tiltyard.envs.gui.compiled.core import Faulty, hashes
 from tiltyard.envs.gui.elements import SIZES
+from tiltyard.envs.gui.problems_v1 import fnv1a
 
 
 def same(a: Any, b: Any) -> bool:
@@ -130,3 +131,9 @@ def test_a_fault_of_the_machine_is_an_error_that_names_the_phone() -> None:
     one.core.memory[1, w.FAULT] = 7
     with pytest.raises(Faulty, match="phone 1 .* a list is too short"):
         one.advance(["wait", "wait"], np.ones(2, np.bool_))
+
+
+def test_hashes_of_many_texts_are_those_of_each() -> None:
+    texts = ["", "a", "12|Turn Wi-Fi on", "M\N{LATIN SMALL LETTER U WITH DIAERESIS}nchen " * 40]
+    assert hashes(texts) == [fnv1a(text) for text in texts]
+    assert hashes([]) == []
