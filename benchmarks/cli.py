@@ -24,6 +24,7 @@ from .options import Whole, evaluation_size
 from .pretrain import Pretrain
 from .race import RaceIncomplete
 from .runs import RESUMED, FinishedRun, Run, is_finished
+from .tune_command import Tune
 
 MISTAKES = (KeyError, ValueError, TypeError, OSError, RuntimeError, MissingExtra, DependencyNotInstalled)
 """What the library raises, in one sentence, for things a user can set right."""
@@ -287,7 +288,7 @@ class Claim:
 
 COMMANDS: dict[str, type[Any]] = {
     command.__name__.lower(): command
-    for command in (List, Show, Train, Pretrain, Evaluate, Play, Race, Leaderboard, Report, Claim, Dataset)
+    for command in (List, Show, Train, Pretrain, Evaluate, Play, Race, Tune, Leaderboard, Report, Claim, Dataset)
 }
 
 

@@ -68,8 +68,37 @@ def race(
         RaceIncomplete: when all others are done, if a run failed, was killed, or is there under other versions.
     """
     name, suite = (suite, find_suite(suite)) if isinstance(suite, str) else (suite.name, suite)
-    runs, execute, root = suite.runs(agents=agents, seeds=seeds), find_engine(engine), Path(root)
-    _check(runs, workers)
+    runs = suite.runs(agents=agents, seeds=seeds)
+    for run in runs:
+        if is_tuning(run.seed):
+            raise ValueError(f"seed {run.seed} is for tuning and is never raced: use seeds below {TUNING_FROM}")
+    command = command_of("race", name, agents=agents, seeds=seeds, engine=engine, workers=workers, out=root)
+    return finish(suite, runs, root=Path(root), engine=engine, workers=workers, command=command)
+
+
+def finish(
+    suite: Suite, runs: Sequence[Run], *, root: Path, engine: str, workers: int | None, command: str
+) -> list[FinishedRun]:
+    """Executes those of ``runs`` that are not finished yet, as :func:`race` does, and returns them all in their order.
+
+    Args:
+        suite: says how to make the datasets that they learn from, and gives the board its title.
+        runs: all of them.
+        root: folder of run folders.
+        engine: "local" or "ray".
+        workers: runs at a time; as many as there are cores by default.
+        command: what to type to go on where some fail.
+
+    Raises:
+        KeyError: no such agent or engine.
+        ValueError: fewer than 1 worker, or a run that cannot be.
+        RaceIncomplete: as :func:`race`.
+    """
+    execute = find_engine(engine)
+    for run in runs:
+        run.check()
+    if workers is not None and workers < 1:
+        raise ValueError(f"a race needs at least 1 worker, got {workers}")
     root.mkdir(parents=True, exist_ok=True)
     found = {run.name: _found(run.folder(root)) for run in runs}
     pending = [run for run in runs if found[run.name] is None]
@@ -80,7 +109,6 @@ def race(
             failures |= _executed(pending, root, execute, workers, board)
     finished = [read_run(run.folder(root)) for run in runs if run.name not in failures]
     if failures:
-        command = _command(name, agents, seeds, root, engine, workers)
         raise RaceIncomplete(_message(failures, len(finished), root, command), failures, finished)
     return finished
 
@@ -119,15 +147,6 @@ def _awaited(elsewhere: Sequence[Run], root: Path, board: "_Board") -> list[Run]
             return free
         time.sleep(POLL)
     return []
-
-
-def _check(runs: Sequence[Run], workers: int | None) -> None:
-    for run in runs:
-        if is_tuning(run.seed):
-            raise ValueError(f"seed {run.seed} is for tuning and is never raced: use seeds below {TUNING_FROM}")
-        run.check()
-    if workers is not None and workers < 1:
-        raise ValueError(f"a race needs at least 1 worker, got {workers}")
 
 
 def _make_datasets(suite: Suite, pending: Sequence[Run], root: Path) -> None:
@@ -183,20 +202,15 @@ def _of_other_versions(run: FinishedRun) -> str | None:
     return f"was run with {', '.join(changed)}; move {run.folder} away to run it again, or race into another folder"
 
 
-def _command(
-    suite: str,
-    agents: Sequence[str] | None,
-    seeds: Sequence[int] | None,
-    root: Path,
-    engine: str,
-    workers: int | None,
-) -> str:
-    words = ["tiltyard", "race", suite]
-    words += ["--agents", ",".join(agents)] if agents is not None else []
-    words += ["--seeds", ",".join(map(str, seeds))] if seeds is not None else []
-    words += ["--engine", engine] if engine != "local" else []
-    words += ["--workers", str(workers)] if workers is not None else []
-    return shlex.join([*words, "--out", str(root)])
+def command_of(verb: str, suite: str, **options: Any) -> str:
+    """What to type: options that are None are left out, so is the local engine; sequences become lists with commas."""
+    words = ["tiltyard", verb, suite]
+    for name, value in options.items():
+        if value is None or (name, value) == ("engine", "local"):
+            continue
+        listed = isinstance(value, Sequence) and not isinstance(value, str)
+        words += [f"--{name}", ",".join(map(str, value)) if listed else str(value)]
+    return shlex.join(words)
 
 
 def _message(failures: Mapping[str, str], finished: int, root: Path, command: str) -> str:

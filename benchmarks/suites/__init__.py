@@ -8,7 +8,7 @@ from ...plugins import rows as plugin_rows
 from .control import CONTROL, SAC_PEER
 from .dialogues import ARCHER_SETTINGS, DIALOGUES
 from .files import read_suite
-from .gui import GUI, GUI_ABLATIONS
+from .gui import GUI, GUI_ABLATIONS, GUI_TUNED
 from .manipulation import MANIPULATION
 from .smoke import SMOKE
 from .suite import Comparison, Entry, Recipe, Suite, Task
@@ -20,6 +20,7 @@ __all__ = [
     "DIALOGUES",
     "GUI",
     "GUI_ABLATIONS",
+    "GUI_TUNED",
     "MANIPULATION",
     "RELEASED",
     "SAC_PEER",
@@ -42,6 +43,7 @@ SUITES: tuple[Suite, ...] = (
     MANIPULATION,
     GUI,
     GUI_ABLATIONS,
+    GUI_TUNED,
     TEXT,
     DIALOGUES,
     ARCHER_SETTINGS,

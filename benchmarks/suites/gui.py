@@ -18,6 +18,8 @@ _PHONE: dict[str, Any] = {
 }
 _SHARED: dict[str, Any] = {"policy_kwargs": {"base": "phone-v1-base"}, "n_envs": 64, "batch_size": 64}
 _IMITATION: dict[str, Any] = {**_SHARED, "learning_rate": 1e-3, "rollouts": 64, "actor_updates": 20}
+_GRPO: dict[str, Any] = {**_SHARED, "actor_updates": 20}
+_PPO: dict[str, Any] = {**_SHARED, "n_steps": 32, "n_epochs": 4, "gamma": 0.95}
 _STEPS, _UPDATES = 12_000, 300
 _DRIFT: dict[str, Any] = {**_PHONE, "drift": 1.0}
 _WHERE, _DRIFTED_WHERE = (
@@ -52,13 +54,8 @@ GUI = Suite(
                 _online("filtered-cloning", 50),
                 _online("phone-awr", 50),
                 _online("digirl", 70),
-                Entry("phone-grpo", _STEPS, 45, {**_SHARED, "learning_rate": 3e-4, "actor_updates": 20}),
-                Entry(
-                    "ppo",
-                    _STEPS,
-                    35,
-                    {**_SHARED, "learning_rate": 3e-4, "n_steps": 32, "n_epochs": 4, "gamma": 0.95},
-                ),
+                Entry("phone-grpo", _STEPS, 45, {**_GRPO, "learning_rate": 3e-4}),
+                Entry("ppo", _STEPS, 35, {**_PPO, "learning_rate": 3e-4}),
             ),
             eval_episodes=128,
             eval_points=3,
@@ -145,4 +142,27 @@ GUI_ABLATIONS = Suite(
         Comparison("DigiRL without its parts", (_WHERE,), "digirl", remark=_WITHOUT),
         Comparison("After drift", (_DRIFTED_WHERE,), "filtered-cloning", remark=_DRIFTED),
     ),
+)
+
+_RATES = {"filtered-cloning": 1e-3, "phone-awr": 1e-3, "digirl": 1e-3, "phone-grpo": 3e-4, "ppo": 3e-4}
+
+GUI_TUNED = Suite(
+    "gui-v2",
+    "Agents of Phone-v1 that learn online from one cloned policy, each at the learning rate that suits it",
+    tasks=(
+        Task(
+            _ENV,
+            (
+                Entry("phone-bc", 64, 5, {**_IMITATION, "learning_rate": 0.0}),
+                *(_online(agent, 60, learning_rate=_RATES[agent]) for agent in list(_RATES)[:3]),
+                Entry("phone-grpo", _STEPS, 45, {**_GRPO, "learning_rate": _RATES["phone-grpo"]}),
+                Entry("ppo", _STEPS, 35, {**_PPO, "learning_rate": _RATES["ppo"]}),
+            ),
+            eval_episodes=128,
+            eval_points=3,
+            env_kwargs=_PHONE,
+        ),
+    ),
+    seeds=tuple(range(8)),
+    comparisons=(Comparison("Learning online", (_WHERE,), "filtered-cloning", remark=_PAPER),),
 )

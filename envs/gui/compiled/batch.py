@@ -42,7 +42,7 @@ def begin_all(M, F, code, pool, indices, keys, numbers, weights, names, settings
 def hash_texts(characters, ends, out):  # type: ignore[no-untyped-def]
     """The FNV-1a hashes ``out`` ``[k]`` (signed words) of texts end to end; text i ends at ``ends[i + 1]``."""
     for i in range(len(out)):
-        digest = FNV_START
+        digest = np.int64(FNV_START)
         for k in range(ends[i], ends[i + 1]):
             digest = (digest ^ np.int64(characters[k])) * FNV_PRIME
         out[i] = digest

@@ -1,0 +1,135 @@
+"""Tuning: every condition of a suite at every value of one setting, over seeds that no race reports.
+
+All conditions get the same grid and the same seeds, so as many trials each. The best mean wins; where it lies at an end
+of the grid, a wider grid might have had a better one, which :attr:`Choice.at_edge` says.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .evaluation import TUNING_FROM, is_tuning
+from .race import command_of, finish
+from .runs import FinishedRun, Run
+from .suites import Suite, find
+
+SEEDS = tuple(range(TUNING_FROM, TUNING_FROM + 3))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What one condition scored in tuning.
+
+    Attributes:
+        task: as :attr:`Run.task` has it.
+        agent: its name.
+        setting: name of what was tuned.
+        tried: normalised scores, one a seed, for each value; in the order of the grid.
+        present: the value that the suite has, ``None`` where it has none.
+        steps: environment steps of all trials together.
+        seconds: of computing, all trials together.
+    """
+
+    task: str
+    agent: str
+    setting: str
+    tried: Mapping[Any, tuple[float, ...]]
+    present: Any
+    steps: int
+    seconds: float
+
+    @property
+    def best(self) -> Any:
+        """The value with the highest mean score; of equals the first."""
+        return max(self.tried, key=lambda value: float(np.mean(self.tried[value])))
+
+    @property
+    def at_edge(self) -> bool:
+        """Whether the best value is the first or the last of the grid."""
+        return self.best in (next(iter(self.tried)), list(self.tried)[-1])
+
+
+def tune(
+    suite: str | Suite,
+    setting: str,
+    values: Sequence[Any],
+    *,
+    agents: Sequence[str] | None = None,
+    seeds: Sequence[int] = SEEDS,
+    root: str | Path = "runs/tuning",
+    engine: str = "local",
+    workers: int | None = None,
+) -> list[Choice]:
+    """Runs every entry of a suite with each value of a setting, and says which did best; finished runs are kept.
+
+    Args:
+        suite: a suite, the name of one, or the path of a ``.toml`` file that holds one.
+        setting: keyword of the agents, such as ``learning_rate``.
+        values: the grid, in order, at least three.
+        agents: tune these alone.
+        seeds: from 10,000 on, which no race takes and whose evaluation problems are none that are reported.
+        root: folder of run folders.
+        engine: "local" or "ray".
+        workers: runs at a time.
+
+    Raises:
+        KeyError: no such suite, agent or engine.
+        ValueError: fewer than three values or two equal ones, a seed that races report, a value that an agent refuses.
+        RaceIncomplete: as :func:`~.race.race`.
+    """
+    name, suite = (suite, find(suite)) if isinstance(suite, str) else (suite.name, suite)
+    if len(values) < 3 or len(set(values)) < len(values):
+        raise ValueError(f"a grid has at least three values, all different, got {list(values)}")
+    if reported := [seed for seed in seeds if not is_tuning(seed)]:
+        raise ValueError(f"seed {reported[0]} is for races, which report it: tune with seeds from {TUNING_FROM} on")
+    entries = [_key(run, setting) for run in suite.runs(agents=agents, seeds=seeds[:1])]
+    if len(set(entries)) < len(entries):
+        raise ValueError(
+            f"two entries of {name} differ in nothing but {setting}: name the agents to be tuned, or leave one out"
+        )
+    runs = [
+        replace(run, params={**run.params, setting: value})
+        for value in values
+        for run in suite.runs(agents=agents, seeds=seeds)
+    ]
+    grid = f"{setting}={','.join(map(str, values))}"
+    command = command_of("tune", name, grid=grid, agents=agents, seeds=seeds, engine=engine, workers=workers, out=root)
+    done = finish(suite, runs, root=Path(root), engine=engine, workers=workers, command=command)
+    present = {_key(run, setting): run.params.get(setting) for run in suite.runs(agents=agents, seeds=seeds[:1])}
+    return [_choice(key, setting, values, done, present[key]) for key in dict.fromkeys(entries)]
+
+
+def _key(run: Run, setting: str) -> tuple[str, str, str]:
+    """What tells one condition from another: task, agent, and its settings but the one that is tuned."""
+    rest = sorted((name, repr(value)) for name, value in run.params.items() if name != setting)
+    return run.task, run.agent, ", ".join("=".join(pair) for pair in rest)
+
+
+def _choice(
+    key: tuple[str, str, str], setting: str, values: Sequence[Any], done: Sequence[FinishedRun], present: Any
+) -> Choice:
+    mine = [one for one in done if _key(one.run, setting) == key]
+    tried = {value: tuple(one.normalised for one in mine if one.run.params[setting] == value) for value in values}
+    steps, seconds = sum(one.run.budget for one in mine), sum(one.wall_seconds for one in mine)
+    return Choice(key[0], key[1], setting, tried, present, steps, seconds)
+
+
+def parse_grid(text: str) -> tuple[str, list[Any]]:
+    """``learning_rate=1e-4,3e-4,1e-3`` as its name and values.
+
+    Raises:
+        ValueError: no name, or a value that is no number.
+    """
+    name, _, listed = text.partition("=")
+    if not name.isidentifier() or not listed:
+        raise ValueError(f"a grid is a setting and its values, such as learning_rate=1e-4,3e-4,1e-3, got {text!r}")
+    values: list[Any] = []
+    for word in listed.split(","):
+        try:
+            values.append(int(word) if word.strip().lstrip("-").isdigit() else float(word))
+        except ValueError:
+            raise ValueError(f"{word!r} in the grid of {name} is no number") from None
+    return name, values

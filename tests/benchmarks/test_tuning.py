@@ -1,0 +1,91 @@
+"""Tuning: equal grids on seeds that no race reports, and a choice that says when it lies at the grid's edge."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tiltyard.benchmarks.cli import main
+from tiltyard.benchmarks.suites import Entry, Suite, Task
+from tiltyard.benchmarks.tuning import Choice, parse_grid, tune
+
+TOML = """
+name = "pendulum"
+summary = "Two learners for a moment."
+seeds = [0, 1]
+
+[[tasks]]
+env_id = "Pendulum-v1"
+eval_episodes = 2
+eval_points = 1
+
+[[tasks.entries]]
+agent = "sac"
+budget = 110
+seconds = 2
+params = { batch_size = 8, policy_kwargs = { net_arch = [8] } }
+"""
+
+
+def choice(**scores: tuple[float, ...]) -> Choice:
+    return Choice("task", "agent", "x", scores, None, 0, 0.0)
+
+
+def test_the_best_mean_is_chosen_and_the_first_of_equals() -> None:
+    assert choice(a=(0.0, 1.0), b=(0.6, 0.6), c=(0.9, 0.0)).best == "b"
+    assert choice(a=(0.5,), b=(0.7,), c=(0.7,)).best == "b"
+
+
+@pytest.mark.parametrize(("best", "edge"), [("a", True), ("b", False), ("c", True)])
+def test_a_best_value_at_an_end_of_the_grid_is_said_to_be_there(best: str, edge: bool) -> None:
+    scores = dict.fromkeys("abc", (0.1, 0.2)) | {best: (0.3, 0.2)}
+    assert choice(**scores).at_edge is edge
+
+
+def test_a_grid_is_a_name_and_numbers() -> None:
+    assert parse_grid("learning_rate=1e-4,3e-4,0.001") == ("learning_rate", [1e-4, 3e-4, 1e-3])
+    assert parse_grid("n_steps=8,16,-1") == ("n_steps", [8, 16, -1])
+
+
+@pytest.mark.parametrize("text", ["learning_rate", "=1,2,3", "learning rate=1,2", "gamma=0.9,high"])
+def test_a_grid_that_cannot_be_read_is_named(text: str) -> None:
+    with pytest.raises(ValueError, match="grid"):
+        parse_grid(text)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"values": [1e-3, 1e-2]}, "at least three"),
+        ({"values": [1e-3, 1e-3, 1e-2]}, "all different"),
+        ({"seeds": (10_000, 7)}, "seed 7 is for races"),
+    ],
+)
+def test_what_no_tuning_takes_is_refused_before_anything_runs(change: dict, message: str, tmp_path: Path) -> None:
+    asked = {"values": [1e-4, 1e-3, 1e-2], "seeds": (10_000,), "root": tmp_path / "runs"}
+    suite = tmp_path / "pendulum.toml"
+    suite.write_text(TOML)
+    with pytest.raises(ValueError, match=message):
+        tune(str(suite), "learning_rate", **(asked | change))
+    assert not (tmp_path / "runs").exists()
+
+
+def test_two_entries_that_differ_in_the_tuned_setting_alone_are_refused(tmp_path: Path) -> None:
+    entries = tuple(Entry("sac", 100, 1.0, {"learning_rate": rate}) for rate in (1e-3, 3e-3))
+    suite = Suite("two", "", (Task("Pendulum-v1", entries),), (0,))
+    with pytest.raises(ValueError, match="differ in nothing but learning_rate"):
+        tune(suite, "learning_rate", [1e-4, 1e-3, 1e-2], root=tmp_path)
+
+
+def test_every_value_runs_on_every_seed_and_all_scores_are_kept(tmp_path: Path, capsys) -> None:
+    suite, out = tmp_path / "pendulum.toml", tmp_path / "tuning"
+    suite.write_text(TOML)
+    command = ["tune", str(suite), "--grid", "learning_rate=0.0001,0.001,0.01", "--seeds", "10000"]
+    assert main([*command, "--out", str(out)]) == 0
+    found = json.loads((out / "tuning.json").read_text())
+    (one,) = found["choices"]
+    assert [value for value, _ in one["tried"]] == [1e-4, 1e-3, 1e-2]
+    assert all(len(scores) == 1 for _, scores in one["tried"])
+    assert len({tuple(scores) for _, scores in one["tried"]}) == 3, "the rate made no difference"
+    assert one["steps"] == 3 * 110
+    assert str(one["best"]) in capsys.readouterr().out
