@@ -1,7 +1,7 @@
 """Adapters: observations and actions in strings as numbers that Stable-Baselines3 can train on, and back.
 
 SB3 takes no ``Text`` spaces. An :class:`Adapter` translates for each environment: characters for text tasks, screen
-elements for phones (:mod:`.elements`).
+elements for phones (:mod:`.elements`), a grid of places for phones seen by pixels alone (:mod:`.pixels`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -81,6 +81,10 @@ def adapter_for(observation_space: Space[Any], action_space: Space[Any]) -> Adap
         from .elements import Elements
 
         return cast(Adapter, Elements(observation_space, action_space))
+    if isinstance(observation_space, Dict) and observation_space.keys() == {"screen", "goal"}:
+        from .pixels import Pixels
+
+        return cast(Adapter, Pixels(observation_space, action_space))
     raise TypeError(
         f"no adapter to SB3 for observations {observation_space} with actions {action_space}: "
         "write one (see tiltyard.wrappers.spaces.Adapter) or train a language agent"
