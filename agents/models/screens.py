@@ -1,7 +1,7 @@
 """A small encoder of a phone's pixels and goal, for Stable-Baselines3's ``MultiInputPolicy``.
 
-    PPO("MultiInputPolicy", sb3_env("tiltyard/Phone-v1", 8, observation="pixels"),
-        policy_kwargs={"features_extractor_class": ScreenExtractor})
+Use: ``PPO("MultiInputPolicy", env, policy_kwargs={"features_extractor_class": ScreenExtractor})`` with the environments
+of ``sb3_env("tiltyard/Phone-v1", 8, observation="pixels")``.
 """
 
 import torch as th
@@ -15,7 +15,7 @@ class ScreenExtractor(BaseFeaturesExtractor):
 
     Three convolutions of stride 2 make a map of an eighth of the screen's size; each channel of the last two is scaled
     and shifted by what a linear layer says of the goal (FiLM: Perez et al., FiLM: Visual Reasoning with a General
-    Conditioning Layer (2018), eq. 2). Positions stay: coordinates are two input channels (CoordConv: Liu et al. (2018)),
+    Conditioning Layer (2018), eq. 2). Positions stay: coordinates are two input channels (CoordConv: Liu et al., 2018),
     and the map is flattened after its channels have been narrowed, so that a place on the screen remains a place.
 
     Args:
