@@ -2,8 +2,9 @@
 
 ``axes``: every finished run under RUNS on train problems and on each held-out axis, one episode a problem, the same
 problems for all runs. ``faces``: one run's agent on the same problems of Phone-v1 in numbers, reading trees of words,
-in Chromium (layouts ``same`` and ``flow``) and through the fake device behind adb. Both write their raw data as JSON
-into FOLDER, and a page of all that is there; ``page`` alone writes the page again.
+in Chromium (layouts ``same`` and ``flow``) and through the fake device behind adb. ``drift``: every finished run on
+test problems of a phone that has drifted by 0, a half and 1. All write their raw data as JSON into FOLDER, and a page
+of all that is there; ``page`` alone writes the page again.
 """
 
 import argparse
@@ -28,6 +29,9 @@ SPLITS: dict[str, dict[str, Any]] = {
     "train": {"split": "train"},
     **{axis: {"split": "test", "held_out": axis} for axis in AXES},
 }
+DRIFTS: dict[str, dict[str, Any]] = {f"drift {d:g}": {"split": "test", "drift": d} for d in (0.0, 0.5, 1.0)}
+VARIED = ("curriculum", "step_filter", "evaluator")
+"""Settings that tell one condition of a suite from another."""
 FACES: dict[str, tuple[str, dict[str, Any]]] = {
     "numbers": ("tiltyard/Phone-v1", {"observation": "elements"}),
     "words": ("tiltyard/Phone-v1", {"observation": "tree"}),
@@ -83,17 +87,20 @@ def condition(run: Mapping[str, Any]) -> str:
     if params.get("learning_rate") == 0:
         return "base, trained no further"
     data = " from noisy data" if "dataset" in params else ""
-    return str(run["agent"]) + data + (", then online" if data and run["budget"] else "")
+    named = str(run["agent"]) + data + (", then online" if data and run["budget"] else "")
+    named += "".join(f", {name}={params[name]}" for name in VARIED if name in params)
+    return named + (", trained after drift" if params.get("env_kwargs", {}).get("drift") else "")
 
 
-def axes(folders: Sequence[Path], problems: int) -> dict[str, Any]:
-    """A row a run."""
+def across(folders: Sequence[Path], problems: int, splits: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """A row a run: its successes on as many problems of each split."""
     rows = []
     for folder in folders:
         run = json.loads((folder / "run.json").read_text())["run"]
         agent, _ = load_agent(folder / "checkpoint.zip")
-        keywords = {name: value for name, value in run["params"]["env_kwargs"].items() if name != "observation"}
-        found = {name: sum(together(agent, problems, **keywords, **split)) for name, split in SPLITS.items()}
+        given = run["params"]["env_kwargs"]
+        keywords = {name: value for name, value in given.items() if name not in ("observation", "drift")}
+        found = {name: sum(together(agent, problems, **keywords, **split)) for name, split in splits.items()}
         rows.append({"run": folder.name, "condition": condition(run), "seed": run["seed"], "successes": found})
         print(json.dumps(rows[-1]), flush=True)
     return {"problems": problems, "commit": commit(), "hardware": hardware(), "runs": rows}
@@ -130,23 +137,29 @@ def over_runs(shares: Sequence[float]) -> str:
 
 def page(folder: Path) -> str:
     """The page of what lies in ``folder``."""
-    by_axis, by_face = (_read(folder / f"{name}.json") for name in ("axes", "faces"))
-    runs = by_axis.get("runs", [])
-    rows = []
-    for name in dict.fromkeys(one["condition"] for one in runs):
-        mine = [one["successes"] for one in runs if one["condition"] == name]
-        cells = [over_runs([one[split] / by_axis["problems"] for one in mine]) for split in SPLITS]
-        rows.append([plain(name), *cells, str(len(mine))])
-    rows.sort(key=lambda cells: cells[2], reverse=True)
+    by_axis, by_face, by_drift = (_read(folder / f"{name}.json") for name in ("axes", "faces", "drift"))
     places = [[plain(one["face"]), said(one["successes"])] for one in by_face.get("faces", [])]
     return render(
         "phone_transfer.md.jinja",
         axes=by_axis,
         faces=by_face,
-        rows=rows,
+        drift=by_drift,
+        rows=_rows(by_axis, "params", SPLITS),
+        drifted=_rows(by_drift, "drift 1", DRIFTS),
         places=places,
         heads=["condition", *SPLITS, "runs"],
+        drifts=["condition", *DRIFTS, "runs"],
     )
+
+
+def _rows(found: Mapping[str, Any], first: str, splits: Mapping[str, Any]) -> list[list[str]]:
+    """A row a condition, the best on the split ``first`` above."""
+    runs, rows = found.get("runs", []), []
+    for name in dict.fromkeys(one["condition"] for one in runs):
+        mine = [one["successes"] for one in runs if one["condition"] == name]
+        cells = [over_runs([one[split] / found["problems"] for one in mine]) for split in splits]
+        rows.append([plain(name), *cells, str(len(mine))])
+    return sorted(rows, key=lambda cells: cells[1 + list(splits).index(first)], reverse=True)
 
 
 def _read(file: Path) -> dict[str, Any]:
@@ -156,7 +169,7 @@ def _read(file: Path) -> dict[str, Any]:
 def main() -> None:
     """Evaluates, prints and writes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["axes", "faces", "page"])
+    parser.add_argument("what", choices=["axes", "faces", "drift", "page"])
     parser.add_argument("--runs", type=Path, help="folder of run folders, or for faces one run's")
     parser.add_argument("--problems", type=int, default=100)
     parser.add_argument("--out", type=Path, required=True)
@@ -166,10 +179,11 @@ def main() -> None:
         if options.runs is None:
             parser.error(f"{options.what} needs --runs")
         with one_thread():
-            if options.what == "axes":
-                found = axes(sorted(one.parent for one in options.runs.glob("*/final.json")), options.problems)
-            else:
+            if options.what == "faces":
                 found = faces(options.runs, options.problems)
+            else:
+                folders = sorted(one.parent for one in options.runs.glob("*/final.json"))
+                found = across(folders, options.problems, SPLITS if options.what == "axes" else DRIFTS)
         (options.out / f"{options.what}.json").write_text(json.dumps(found, indent=1) + "\n")
     (options.out / "README.md").write_text(page(options.out), encoding="utf-8")
 

@@ -102,7 +102,7 @@ _WITHOUT = (
     "successes failures, with the probability stated; evaluations are by the truth."
 )
 _DRIFTED = (
-    "The same phone after it has drifted: apps are as popular as they were not, screens slower, failures and banners "
+    "The same phone after it has drifted: other apps are popular, screens slower, failures and banners "
     "twice as frequent, columns wider. phone-bc is the base as it is."
 )
 

@@ -44,6 +44,8 @@ def test_conditions_say_what_was_learnt_from():
     assert named("digirl", 0, dataset="a/b") == "digirl from noisy data"
     assert named("digirl", 100, dataset="a/b") == "digirl from noisy data, then online"
     assert named("phone-bc", 64, learning_rate=0.0) == "base, trained no further"
+    assert named("digirl", 100, step_filter=False) == "digirl, step_filter=False"
+    assert named("digirl", 100, env_kwargs={"drift": 1.0}) == "digirl, trained after drift"
 
 
 def test_intervals_over_runs_by_hand():
