@@ -14,12 +14,14 @@ from .graph import NONE, Columns
 def aside(columns: Columns, point: int, x: float, y: float) -> tuple[float, float, float]:
     """``s``, ``d`` and the distance of (x, y) from the segment that begins at ``point``; ``s`` stays on the segment."""
     px, py = columns.x[point], columns.y[point]
-    length = columns.s[point + 1] - columns.s[point]
-    ux, uy = (columns.x[point + 1] - px) / length, (columns.y[point + 1] - py) / length
+    mx, my = columns.x[point + 1] - px, columns.y[point + 1] - py
+    length = math.hypot(mx, my)  # not of s: its rounding would grow with the distance
+    ux, uy = mx / length, my / length
     along = (x - px) * ux + (y - py) * uy
     d = (y - py) * ux - (x - px) * uy
     on = min(max(along, 0.0), length)
-    return columns.s[point] + on, d, math.hypot(along - on, d)
+    s = columns.s[point] + on / length * (columns.s[point + 1] - columns.s[point])
+    return s, d, math.hypot(along - on, d)
 
 
 @compiled
