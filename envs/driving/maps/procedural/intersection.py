@@ -18,7 +18,7 @@ def arm_of(road: Road, at_end: bool, *, major: bool = True, crossing: bool = Tru
 
 
 def intersection(
-    rng: np.random.Generator,
+    rng: np.random.Generator | int,
     *,
     control: Control = "signal",
     turns: Turns = "permitted",
@@ -30,7 +30,7 @@ def intersection(
     """Roads that meet in the middle of the map, open at their other ends.
 
     Args:
-        rng: draws what is not given, widths, limits, green times and the angles between the roads.
+        rng: (or its seed) draws what is not given, widths, limits, green times and the angles between the roads.
         control: of :func:`~.junctions.junction`.
         turns: likewise.
         arms: 3 or 4.
@@ -40,6 +40,7 @@ def intersection(
     """
     if arms not in (3, 4):
         raise ValueError(f"an intersection has 3 or 4 arms, not {arms}")
+    rng = np.random.default_rng(rng)
     count = lanes or int(rng.integers(1, 3))
     width = float(rng.uniform(3.25, 3.6))
     limit = float(rng.choice([30.0, 40.0, 50.0])) / 3.6

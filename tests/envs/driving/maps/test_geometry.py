@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from tiltyard.envs.driving.maps.build import Lane, build
+from tiltyard.envs.driving.maps.catalogue import make
 from tiltyard.envs.driving.maps.geometry import locate, nearest, place, project, track
 from tiltyard.envs.driving.maps.graph import DRIVING, NONE, SHOULDER, LaneGraph
-from tiltyard.envs.driving.maps.procedural.intersection import intersection
 
 
 @pytest.fixture(scope="module")
 def graph() -> LaneGraph:
-    return intersection(3)
+    return make("intersection", 3, lanes=2)
 
 
 def test_straight_lane_by_hand() -> None:
