@@ -22,7 +22,7 @@ CASES += [
     ("roundabout", 4, {"lanes": 2, "arms": 3}),
     ("town", 3, {"rows": 3, "columns": 2}),
     ("town", 4, {"rows": 6, "columns": 10}),
-    ("town", 5, {"missing": 1.0}),
+    ("town", 5, {"missing": 0.7}),
 ]
 TIGHTEST = 6.0  # m: a car of wheelbase 2.8 m with its wheels turned by 0.5 rad goes round 5.3 m
 

@@ -50,11 +50,21 @@ def test_what_is_placed_is_located_there(graph: LaneGraph) -> None:
 
 
 def test_heading_chooses_among_lanes_that_cross(graph: LaneGraph) -> None:
+    """On the middle of a lane, who drives as on a lane that crosses there is located on that one."""
+    c = graph.columns
+    asked = 0
     for lane in range(len(graph)):
-        x, y, heading = place(graph.columns, lane, 0.5 * float(graph.columns.length[lane]), 0.0)
-        found, _, _ = nearest(graph.columns, x, y, heading)
-        turn = heading - graph.columns.heading[locate(graph.columns, x, y, heading, 4.0, NONE)[0]]
-        assert abs(np.sin(0.5 * turn)) < 0.2, graph.lane_ids[found]
+        for row in range(c.conflict_first[lane], c.conflict_first[lane + 1]):
+            x, y, heading = place(c, lane, 0.5 * float(c.conflict_begin[row] + c.conflict_end[row]), 0.0)
+            point, _, d = project(c, int(c.conflict_lane[row]), x, y)
+            crossing = float(c.heading[point])
+            if abs(d) < 1.0 and abs(np.sin(crossing - heading)) > 0.8:
+                found = int(locate(c, x, y, crossing, 4.0, NONE)[0])
+                assert np.cos(c.heading[found] - crossing) > 0.8, graph.lane_ids[lane]
+                own = c.heading[locate(c, x, y, heading, 4.0, NONE)[0]]
+                assert np.cos(own - heading) > 0.8, graph.lane_ids[lane]
+                asked += 1
+    assert asked > 20
 
 
 def test_only_lanes_of_the_kind_are_found() -> None:
