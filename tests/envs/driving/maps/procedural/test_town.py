@@ -15,10 +15,10 @@ def reached(plan: Plan) -> set[tuple[int, int]]:
     return found
 
 
-@pytest.mark.parametrize("missing", [0.3, 0.6, 1.0])
-def test_streets_do_not_end_and_are_connected(missing: float) -> None:
-    for seed in range(20):
-        plan = streets(np.random.default_rng(seed), 5, 4, missing)
+@pytest.mark.parametrize(("rows", "columns", "missing"), [(5, 4, 0.3), (5, 4, 0.6), (7, 8, 1.0)])
+def test_streets_do_not_end_and_are_connected(rows: int, columns: int, missing: float) -> None:
+    for seed in range(50):
+        plan = streets(np.random.default_rng(seed), rows, columns, missing)
         assert all(len(plan.around(node)) >= 2 for node in plan.place)
         assert reached(plan) == set(plan.place)
 
