@@ -48,6 +48,15 @@ class ReferenceLine:
             heading[here] = piece.heading + turn
         return x, y, heading
 
+    def samples(self, begin: float, end: float, step: float, turn: float = 0.1) -> F64:
+        """Values of s from begin to end, at most ``step`` m and (down to 0.1 m) ``turn`` rad apart."""
+        fine = np.linspace(begin, end, max(int((end - begin) / 0.1), 1) + 1)
+        heading = np.unwrap(self.at(fine)[2])
+        need = np.maximum(np.diff(fine) / step, np.abs(np.diff(heading)) / turn)
+        reached = np.concatenate([[0.0], np.cumsum(need)])
+        count = max(int(np.ceil(reached[-1])), 1)
+        return np.interp(np.linspace(0.0, reached[-1], count + 1), reached, fine)
+
 
 def reference_line(road: Element) -> ReferenceLine:
     """The plan view of a road.
@@ -103,13 +112,13 @@ def _poly3(shape: Element, length: float) -> Local:
 
 
 def _param_poly3(shape: Element, length: float) -> Local:
-    """``u(p), v(p)`` for p from 0 to 1, or to the piece's length; p is found from the length of the curve up to there."""
+    """``u(p), v(p)`` for p from 0 to 1, or to the piece's length; p is found as u of a poly3."""
     u, v = (Polynomial([shape.number(f"{name}{axis}") for name in "abcd"]) for axis in "UV")
     return _by_length(u, v, length if shape.get("pRange") == "arcLength" else 1.0, length, scaled=True)
 
 
 def _by_length(u: Polynomial, v: Polynomial, last: float, length: float, *, scaled: bool) -> Local:
-    """The curve ``u(p), v(p)`` by its own length; ``scaled``: p = ``last`` is at the piece's end, whatever that gives."""
+    """The curve ``u(p), v(p)`` by its own length; ``scaled``: p = ``last`` is at the piece's end."""
     p = np.linspace(0.0, last, int(min(length, 1e4) * 10) + 65)
     pace = np.hypot(u.deriv()(p), v.deriv()(p))
     reached = np.concatenate([[0.0], np.cumsum(np.diff(p) * (pace[1:] + pace[:-1]) / 2)])
