@@ -12,8 +12,8 @@ from scipy.sparse.csgraph import connected_components
 from .build import Crossing, Lane, Signal, StopLine, build
 from .graph import AMBER, GREEN, RED, LaneGraph
 
-SHORTEST = 0.1
-"""Lanes below this length (m) are left out, and their predecessors go on to their successors."""
+SHORTEST = 0.15
+"""Lanes below this length (m), hardly more than a graph takes, are left out, and their predecessors go on to their successors."""
 NEAR = 5.0
 """A stop line this near (m) to a lane's begin lies at the ends of the lanes before it."""
 GREEN_SECONDS, AMBER_SECONDS, ALL_RED_SECONDS = 20.0, 3.0, 2.0
@@ -225,7 +225,7 @@ def place_stop(
 
 
 def leave_out_short(found: Description) -> None:
-    """Takes out lanes below 0.1 m; who led into one leads on to what follows it."""
+    """Takes out lanes below 0.15 m; who led into one leads on to what follows it."""
     by_id = {lane.id: lane for lane in found.lanes}
     short = {lane.id for lane in found.lanes if length_of(lane.middle) < SHORTEST}
     if not short:
