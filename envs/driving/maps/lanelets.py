@@ -135,10 +135,11 @@ def _places(root: Element, origin: tuple[float, float] | None) -> dict[str, tupl
                 node.fail(f"the place {row[0]}, {row[1]} is no latitude (below 84) and longitude (to 180)")
         row[2] = node.parse(one["ele"], f"ele of node {node.get('id')}") if "ele" in one else 0.0
     if not local:
-        origin = origin or tuple((rows[:, :2].min(axis=0) + rows[:, :2].max(axis=0)) / 2)
-        zone = zone_of(origin[1])
-        rows[:, :2] = utm(rows[:, 0], rows[:, 1], zone) - utm(*origin, zone)
-    return {node.text("id"): tuple(row) for node, row in zip(nodes, rows.tolist(), strict=True)}
+        low, high = rows[:, :2].min(axis=0), rows[:, :2].max(axis=0)
+        latitude, longitude = origin or ((low + high) / 2).tolist()
+        zone = zone_of(longitude)
+        rows[:, :2] = utm(rows[:, 0], rows[:, 1], zone) - utm(latitude, longitude, zone)
+    return {node.text("id"): (x, y, z) for node, (x, y, z) in zip(nodes, rows.tolist(), strict=True)}
 
 
 def _way(way: Element, places: Mapping[str, tuple[float, float, float]]) -> Way:
@@ -179,7 +180,7 @@ def _lanelet(relation: Element, name: str, tags: dict[str, str], ways: Mapping[s
         forth = bool(np.linalg.norm(centre.line[0] - begin) <= np.linalg.norm(centre.line[-1] - begin))
     lines = [way.line[::-1] if turn else way.line for way, turn in ((left, turn_left), (right, turn_right))]
     nodes = [way.nodes[::-1] if turn else way.nodes for way, turn in ((left, turn_left), (right, turn_right))]
-    middle, width = _middle(*lines, None if centre is None else centre.line[:: 1 if forth else -1])
+    middle, width = _middle(lines[0], lines[1], None if centre is None else centre.line[:: 1 if forth else -1])
     heights = nearest_height(left, middle)
     rules = [one.text("ref") for one in members(relation, "regulatory_element", "relation")]
     ids = [next(members(relation, role)).text("ref") for role in ("left", "right")]
@@ -193,7 +194,8 @@ def nearest_height(way: Way, points: F64) -> F64:
     """The height of a way where it is nearest to each point, m."""
     line = way.line
     s = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(line, axis=0).T))])
-    return np.interp(nearest(line, points)[1], s, way.height)
+    height: F64 = np.interp(nearest(line, points)[1], s, way.height)
+    return height
 
 
 def turned(left: F64, right: F64) -> tuple[bool, bool]:

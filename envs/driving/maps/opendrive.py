@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from . import opendrive_rules
 from .build import Lane
@@ -85,7 +84,7 @@ class Road:
         t = self.offset(s) + (1 if key[2] > 0 else -1) * (inner + width / 2)
         return self.place(s, t), width
 
-    def place(self, s: F64, t: npt.ArrayLike) -> F64:
+    def place(self, s: F64, t: F64) -> F64:
         """Points ``t`` m to the left of the reference line, ``[n, 2]``."""
         x, y, heading = self.line.at(s)
         return np.stack([x - t * np.sin(heading), y + t * np.cos(heading)], axis=1)
