@@ -119,4 +119,5 @@ def _corners(road: "Road", one: Element, place: F64, heading: float) -> F64:
 
 def _turned(points: F64, heading: float) -> F64:
     cos, sin = np.cos(heading), np.sin(heading)
-    return points @ np.array([[cos, sin], [-sin, cos]])
+    turned: F64 = points @ np.array([[cos, sin], [-sin, cos]])
+    return turned

@@ -155,7 +155,8 @@ class Cubics:
         of = np.clip(np.searchsorted(self.begins, s, side="right") - 1, 0, None)
         d = s - self.begins[of]
         a, b, c, e = self.factors[of].T
-        return a + d * (b + d * (c + d * e))
+        value: F64 = a + d * (b + d * (c + d * e))
+        return value
 
 
 def cubics(elements: Sequence[Element], begin: str, shift: float = 0.0) -> Cubics:

@@ -100,7 +100,7 @@ def test_speeds(write, text: str, value: float) -> None:
     ],
 )
 def test_damage_is_told_with_its_line(write, old: str, new: str, sentence: str) -> None:
-    with pytest.raises(MapError, match=rf"^small\.osm, line \d+: ") as error:
+    with pytest.raises(MapError, match=r"^small\.osm, line \d+: ") as error:
         lanelet2.read(write("small.osm", old, new))
     assert re.search(sentence, str(error.value)), str(error.value)
 
