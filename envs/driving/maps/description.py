@@ -13,7 +13,7 @@ from .build import Crossing, Lane, Signal, StopLine, build
 from .graph import AMBER, GREEN, RED, LaneGraph
 
 SHORTEST = 0.15
-"""Lanes below this length (m), hardly more than a graph takes, are left out, and their predecessors go on to their successors."""
+"""Lanes below this length (m), hardly more than a graph takes, are left out: who led into one leads on to the next."""
 NEAR = 5.0
 """A stop line this near (m) to a lane's begin lies at the ends of the lanes before it."""
 GREEN_SECONDS, AMBER_SECONDS, ALL_RED_SECONDS = 20.0, 3.0, 2.0

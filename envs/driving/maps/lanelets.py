@@ -206,7 +206,8 @@ def turned(left: F64, right: F64) -> tuple[bool, bool]:
 
 
 def _half_way(line: F64) -> F64:
-    return line[len(line) // 2] if len(line) > 2 else (line[0] + line[-1]) / 2
+    middle: F64 = line[len(line) // 2] if len(line) > 2 else (line[0] + line[-1]) / 2
+    return middle
 
 
 def _left_of(point: F64, line: F64) -> float:

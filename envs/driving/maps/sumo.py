@@ -211,8 +211,8 @@ def _draw(link: Link, net: Net) -> str:
     middle = (1 - u) ** 3 * p[0] + 3 * u * (1 - u) ** 2 * p[1] + 3 * u**2 * (1 - u) * p[2] + u**3 * p[3]
     name = f":{link.begin}->{link.end}"
     junction = f"{link.begin.rsplit('_', 1)[0]}>"
-    net.lanes[name] = Lane(name, middle, float(np.mean(np.asarray(one.width, float))), min(one.limit, other.limit), [link.end],
-                           left="", right="", kind=one.kind, junction=junction)  # fmt: skip
+    width, limit = float(np.mean(np.asarray(one.width, float))), min(one.limit, other.limit)
+    net.lanes[name] = Lane(name, middle, width, limit, [link.end], left="", right="", kind=one.kind, junction=junction)
     return name
 
 

@@ -89,6 +89,7 @@ def _lane(number: int, kind: str = "driving", links: str = "", width: str = 'a="
     )
 
 
+BEFORE = '<predecessor id="-1"/>'
 CENTRE = '<center><lane id="0" type="none" level="false"/></center>'
 
 
@@ -110,7 +111,7 @@ def drive() -> str:
         + '</right></laneSection><laneSection s="30">'
         + f"{CENTRE}<right>{_lane(-1)}</right></laneSection>"
     )
-    via = f'<laneSection s="0">{CENTRE}<right>{_lane(-1, links=chr(60) + "predecessor id=" + chr(34) + "-1" + chr(34) + "/>")}</right></laneSection>'
+    via = f'<laneSection s="0">{CENTRE}<right>{_lane(-1, links=BEFORE)}</right></laneSection>'
     first = _geometry(0, 0, 0, 0, 50, "line") + _geometry(50, 50, 0, 0, 40, 'arc curvature="0.025"')
     spiral = _geometry(0, 83.6588, 18.3879, 1.0, 60, 'spiral curvStart="0.025" curvEnd="-0.01"')
     poly = _geometry(
@@ -122,10 +123,12 @@ def drive() -> str:
         'paramPoly3 aU="0" bU="30" cU="0" dU="0" aV="0" bV="0" cV="5" dV="0" pRange="normalized"',
     )
     furniture = """<objects><object id="7" type="crosswalk" s="20" t="0" hdg="0" length="3" width="14"><outline>
-<cornerLocal u="-1.5" v="-7" z="0"/><cornerLocal u="1.5" v="-7" z="0"/><cornerLocal u="1.5" v="7" z="0"/><cornerLocal u="-1.5" v="7" z="0"/>
+<cornerLocal u="-1.5" v="-7" z="0"/><cornerLocal u="1.5" v="-7" z="0"/>
+<cornerLocal u="1.5" v="7" z="0"/><cornerLocal u="-1.5" v="7" z="0"/>
 </outline></object></objects>
 <signals><signal id="8" s="85" t="-4" dynamic="yes" orientation="+" type="1000001" subtype="-1"/>
-<signal id="9" s="5" t="4" dynamic="no" orientation="-" type="206" subtype="-1"><validity fromLane="1" toLane="1"/></signal></signals>"""
+<signal id="9" s="5" t="4" dynamic="no" orientation="-" type="206" subtype="-1">
+<validity fromLane="1" toLane="1"/></signal></signals>"""
     start = '<predecessor elementType="road" elementId="1" contactPoint="end"/>'
     return "\n".join(
         [
@@ -136,7 +139,8 @@ def drive() -> str:
             _road(2, spiral, 60, ahead, "", start, 3),
             _road(4, poly, 30, via, "", start, 3),
             """<junction name="" id="3">
-<connection id="0" incomingRoad="1" connectingRoad="2" contactPoint="start"><laneLink from="-1" to="-1"/><laneLink from="-2" to="-2"/></connection>
+<connection id="0" incomingRoad="1" connectingRoad="2" contactPoint="start">
+<laneLink from="-1" to="-1"/><laneLink from="-2" to="-2"/></connection>
 <connection id="1" incomingRoad="1" connectingRoad="4" contactPoint="start"><laneLink from="-1" to="-1"/></connection>
 <priority high="2" low="4"/>
 </junction>""",
@@ -154,11 +158,14 @@ def net() -> str:
 <edge id=":J_2" function="internal"><lane id=":J_2_0" index="0" speed="7" length="9" shape="-10,1.6 -4,2 0,6"/></edge>
 <edge id=":J_4" function="internal"><lane id=":J_4_0" index="0" speed="7" length="7" shape="0,6 1.6,10"/></edge>
 <edge id=":J_3" function="internal"><lane id=":J_3_0" index="0" speed="8" length="20" shape="1.6,-10 1.6,10"/></edge>
-<edge id=":J_c0" function="crossing" crossingEdges="w"><lane id=":J_c0_0" index="0" allow="pedestrian" speed="1" length="8" width="4" shape="-8,-4 -8,4"/></edge>
-<edge id=":J_w0" function="walkingarea"><lane id=":J_w0_0" index="0" allow="pedestrian" speed="1" length="1" shape="-8,4 -8,6"/></edge>
+<edge id=":J_c0" function="crossing" crossingEdges="w">
+<lane id=":J_c0_0" index="0" allow="pedestrian" speed="1" length="8" width="4" shape="-8,-4 -8,4"/></edge>
+<edge id=":J_w0" function="walkingarea">
+<lane id=":J_w0_0" index="0" allow="pedestrian" speed="1" length="1" shape="-8,4 -8,6"/></edge>
 <edge id="w" from="W" to="J"><lane id="w_0" index="0" speed="13.89" length="90" shape="-100,-1.6 -10,-1.6"/>
 <lane id="w_1" index="1" speed="13.89" length="90" shape="-100,1.6 -10,1.6"/></edge>
-<edge id="e" from="J" to="E"><lane id="e_0" index="0" disallow="pedestrian" speed="13.89" length="90" shape="10,-1.6 100,-1.6"/>
+<edge id="e" from="J" to="E">
+<lane id="e_0" index="0" disallow="pedestrian" speed="13.89" length="90" shape="10,-1.6 100,-1.6"/>
 <lane id="e_1" index="1" speed="13.89" length="90" shape="10,1.6 100,1.6"/></edge>
 <edge id="s" from="S" to="J"><lane id="s_0" index="0" speed="8" length="90" shape="1.6,-100 1.6,-10"/></edge>
 <edge id="n" from="J" to="N"><lane id="n_0" index="0" speed="8" length="90" shape="1.6,10 1.6,100"/>
@@ -169,7 +176,8 @@ def net() -> str:
 <phase duration="10" state="rrGrr"/>
 <phase duration="20" state="rrrGG"/>
 </tlLogic>
-<junction id="J" type="traffic_light" x="0" y="0" incLanes="w_0 w_1 s_0" intLanes=":J_0_0 :J_1_0 :J_4_0 :J_3_0 :J_c0_0" shape="-10,-10 10,10">
+<junction id="J" type="traffic_light" x="0" y="0" incLanes="w_0 w_1 s_0" 
+ intLanes=":J_0_0 :J_1_0 :J_4_0 :J_3_0 :J_c0_0" shape="-10,-10 10,10">
 <request index="0" response="00000" foes="01000" cont="0"/>
 <request index="1" response="00000" foes="01000" cont="0"/>
 <request index="2" response="01000" foes="01000" cont="1"/>
@@ -194,7 +202,7 @@ TEXTS = {"small.osm": lanelets, "small.xodr": drive, "small.net.xml": net}
 
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
-    """``write("small.osm", old, new, ...)``: the file's path, with parts of its text replaced, each of which is there."""
+    """``write("small.osm", old, new, ...)``: the file's path, with parts of its text replaced, which are there."""
 
     def written(name: str, *changes: str) -> Path:
         text = TEXTS[name]()

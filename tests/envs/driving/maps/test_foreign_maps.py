@@ -168,9 +168,11 @@ for _ in range(300):
 
 @pytest.mark.parametrize("name", ["cross/cross", "RiLSA1/rilsa1", "RealWorld/RiLSA_example4/rilsa4"])
 def test_signals_show_what_libsumo_shows(name: str) -> None:
-    """A process of its own, for libsumo keeps its state in the process. Seconds at which a light changes are left out."""
+    """A process of its own, for libsumo keeps its state in the process. Times of changes are left out."""
     path = find(f"sumo:{name}")
-    told = subprocess.run([sys.executable, "-c", RUN, path, *sys.path], check=True, capture_output=True, text=True).stdout
+    told = subprocess.run(
+        [sys.executable, "-c", RUN, path, *sys.path], check=True, capture_output=True, text=True
+    ).stdout
     signals = {one.id: one for one in sumo.describe(path).signals}
     letters = {**dict.fromkeys("Gg", GREEN), **dict.fromkeys("yY", AMBER), **dict.fromkeys("ru", RED)}
     compared = 0

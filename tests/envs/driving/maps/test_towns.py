@@ -58,7 +58,7 @@ def test_a_light_without_a_program_stays_red(write) -> None:
         ({"stops": [{"x": 1}]}, "small_stoplines.json, line 1: not as torchdrivesim writes it"),
         ({"stops": [{**STOPS[0], "x": "NaN"}]}, "numbers that are not finite"),
         ({"stops": [{**STOPS[0], "agent_type": "gnome"}]}, "gnome"),
-        ({"lights": [[{**STATES[0], "next_state": 7}, STATES[1]]]}, "small_traffic_light_controller.json, line 1: not as"),
+        ({"lights": [[{**STATES[0], "next_state": 7}, STATES[1]]]}, "controller.json, line 1: not as"),
         ({"lights": [[{**STATES[0], "actor_states": {"5": "blue"}}]]}, "'blue'"),
         ({"lights": "[" * 100_000}, "small_traffic_light_controller.json, line 1"),
         ({"about": {"lanelet_map_origin": "here"}}, "metadata.json, line 1: not as"),
