@@ -35,7 +35,7 @@ def theirs(path: Path) -> tuple[set[str], Pairs, Pairs]:
     vehicle = rules.create(rules.Locations.Germany, rules.Participants.Vehicle)
     graph = package.routing.RoutingGraph(town, vehicle)
     lanelets = list(town.laneletLayer)
-    after = {(str(b.id), str(a.id)) for a in lanelets for b in graph.following(a)}
+    after = {(str(b.id), str(a.id)) for a in lanelets for b in graph.following(a) if a.id != b.id}  # of no length
     beside = {(str(a.id), str(b.id)) for a in lanelets for b in graph.conflicting(a)}
     return {str(one.id) for one in lanelets}, after, beside
 
