@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tiltyard.envs.driving.maps.build import Crossing, Lane, Signal, StopLine, build
-from tiltyard.envs.driving.maps.graph import GREEN, NONE, RED, SIGNAL, WALKING, LaneGraph
+from tiltyard.envs.driving.maps.graph import CYCLING, GREEN, NONE, RED, SIGNAL, WALKING, LaneGraph
 
 
 def street(id: str, begin: tuple[float, float], end: tuple[float, float], **options: object) -> Lane:
@@ -52,12 +52,13 @@ def test_neighbours_are_found_and_share_a_road() -> None:
         street("right", (0.0, 0.0), (50.0, 0.0)),
         street("left", (0.0, 4.0), (50.0, 4.0)),
         street("oncoming", (50.0, 8.0), (0.0, 8.0)),
-        street("half", (0.0, -4.0), (25.0, -4.0)),
+        street("half", (0.0, 12.0), (25.0, 12.0)),
+        street("bicycles", (0.0, -4.0), (50.0, -4.0), kind=CYCLING),
     ]
     graph = build("road", lanes)
-    assert graph.columns.left.tolist() == [1, NONE, NONE, NONE]
-    assert graph.columns.right.tolist() == [NONE, 0, NONE, NONE]
-    assert graph.columns.road.tolist() == [0, 0, 1, 2]
+    assert graph.columns.left.tolist() == [1, *[NONE] * 4]
+    assert graph.columns.right.tolist() == [NONE, 0, *[NONE] * 3]
+    assert graph.columns.road.tolist() == [0, 0, 1, 2, 3]
     assert not len(graph.columns.conflict_lane)
 
 
