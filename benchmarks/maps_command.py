@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class Maps:
-    """Lists the maps of installed packages, or reads one and tells what is in it."""
+    """Lists the generators of maps and the maps of installed packages, or reads one and tells what is in it."""
 
     map: tyro.conf.Positional[str] = "all"
-    """a file (Lanelet2 .osm, OpenDRIVE .xodr, SUMO .net.xml) or a name from the list, such as torchdrivesim:Town03"""
+    """a file (Lanelet2 .osm, OpenDRIVE .xodr, SUMO .net.xml) or a name from the list, such as town:7"""
     picture: Path | None = None
     """image file to draw the map into, such as town.png"""
 
@@ -31,16 +31,19 @@ class Maps:
         graph = load(self.map)
         print("\n".join(told(graph)))
         if self.picture is not None:
-            draw(graph, self.picture)
+            from ..envs.driving.maps.picture import picture
+
+            picture(graph, str(self.picture))
             print(f"wrote {self.picture}")
         return 0
 
 
 def listed() -> list[str]:
-    """A line a map of the installed packages; how to install those that are not."""
+    """A line a generator and a map of the installed packages; how to install those that are not."""
+    from ..envs.driving.maps.catalogue import NAMES
     from ..envs.driving.maps.load import PACKAGES, installed
 
-    lines = []
+    lines = [f"{name}:SEED" for name in NAMES]
     for package in PACKAGES:
         names = installed(package)
         lines += [f"{package}:{name}" for name in sorted(names)]
@@ -67,42 +70,3 @@ def told(graph: "LaneGraph") -> list[str]:
         f"driving lanes without a successor: {ends}",
         *(f"warning: {warning}" for warning in graph.notes.get("warnings", ())),
     ]
-
-
-def draw(graph: "LaneGraph", path: Path) -> None:
-    """Writes a picture of a map: lanes by kind (junctions darker), stop lines and crossings."""
-    import numpy as np
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.collections import LineCollection
-    from matplotlib.figure import Figure
-
-    from ..envs.driving.maps.graph import DRIVING, NONE
-
-    c = graph.columns
-    inside = np.where(c.junction == NONE, "tab:blue", "tab:gray")
-    colours = np.where(c.kind == DRIVING, inside, "tab:green")
-    figure = Figure(figsize=(12, 12), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot(aspect="equal", title=f"{graph.name}: {len(graph)} lanes", xlabel="x (m)", ylabel="y (m)")
-    lanes = LineCollection([graph.points(i) for i in range(len(graph))], colors=list(colours), linewidths=0.6)
-    axes.add_collection(lanes)
-    stops = [_across(graph, lane, float(s)) for lane in range(len(graph)) for s in c.stop_s[_span(c.stop_first, lane)]]
-    axes.add_collection(LineCollection(stops, colors="tab:red", linewidths=1.2))
-    axes.add_collection(LineCollection(list(c.crossing[:, :4].reshape(-1, 2, 2)), colors="tab:orange", linewidths=1.5))
-    axes.autoscale()
-    figure.savefig(path, dpi=150)
-
-
-def _span(first: "object", lane: int) -> slice:
-    return slice(int(first[lane]), int(first[lane + 1]))  # type: ignore[index]
-
-
-def _across(graph: "LaneGraph", lane: int, s: float) -> list[tuple[float, float]]:
-    """The line across a lane at ``s``."""
-    import numpy as np
-
-    c, span = graph.columns, _span(graph.columns.first, lane)
-    x, y = (float(np.interp(s, c.s[span], column[span])) for column in (c.x, c.y))
-    at = min(int(np.searchsorted(c.s[span], s, side="right")) - 1, span.stop - span.start - 1) + span.start
-    dx, dy = -np.sin(c.heading[at]) * c.width[at] / 2, np.cos(c.heading[at]) * c.width[at] / 2
-    return [(x - dx, y - dy), (x + dx, y + dy)]

@@ -6,6 +6,7 @@ import pytest
 from PIL import Image
 
 from tiltyard.benchmarks.cli import main
+from tiltyard.envs.driving.maps.catalogue import NAMES
 
 NET = """<net><edge id="a"><lane id="a_0" index="0" speed="9" length="10" shape="0,0 1000,0"/></edge>
 <edge id="b"><lane id="b_0" index="0" speed="8" length="10" shape="1000,0 1500,0"/></edge>
@@ -36,6 +37,7 @@ def test_the_list_names_packages(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     monkeypatch.setattr("tiltyard.envs.driving.maps.load.installed", found.__getitem__)
     assert main(["maps"]) == 0
     assert capsys.readouterr().out.splitlines() == [
+        *(f"{name}:SEED" for name in NAMES),
         "torchdrivesim:Town03",
         "sumo is not installed; docs/maps.md says how",
     ]

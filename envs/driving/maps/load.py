@@ -1,10 +1,10 @@
-"""Maps by name: a file's path, or ``package:map`` for those that lie in installed packages."""
+"""Maps by name: a file's path, ``package:map`` of an installed package, or ``generator:seed``."""
 
 from importlib.util import find_spec
 from pathlib import Path
 
 from .... import need, unknown
-from . import lanelet2, opendrive, sumo
+from . import catalogue, lanelet2, opendrive, sumo
 from .document import MapError, root_of
 from .graph import LaneGraph
 
@@ -24,7 +24,8 @@ def load(name: str | Path) -> LaneGraph:
 
     Args:
         name: a path (Lanelet2 ``.osm``, OpenDRIVE ``.xodr``, SUMO ``.net.xml``, each also with ``.gz``), or a map of an
-            installed package, such as ``torchdrivesim:Town03`` or ``sumo:racing/spreewaldring``.
+            installed package, such as ``torchdrivesim:Town03`` or ``sumo:racing/spreewaldring``, or a generator's with
+            its seed, such as ``town:7`` (alone: seed 0).
 
     Raises:
         MapError: the file is broken: the sentence names the line, or it is of no known format.
@@ -32,6 +33,11 @@ def load(name: str | Path) -> LaneGraph:
         ValueError: the package has no such map, or the lanes make no graph.
         FileNotFoundError: there is no such file.
     """
+    generator, _, seed = str(name).partition(":")
+    if generator in catalogue.NAMES:
+        if not (seed or "0").isdecimal():
+            raise ValueError(f"the seed {seed!r} of {name} is no whole number from 0 on")
+        return catalogue.make(generator, int(seed or 0))
     path = find(name)
     return READERS[kind_of(path)](path)
 

@@ -106,10 +106,10 @@ def drive() -> str:
     )
     ahead = (
         f'<laneSection s="0">{CENTRE}<right>'
-        + _lane(-1, links='<predecessor id="-1"/>')
+        + _lane(-1, links=BEFORE + '<successor id="-1"/>')
         + _lane(-2, links='<predecessor id="-2"/>')
         + '</right></laneSection><laneSection s="30">'
-        + f"{CENTRE}<right>{_lane(-1)}</right></laneSection>"
+        + f"{CENTRE}<right>{_lane(-1, links=BEFORE)}</right></laneSection>"
     )
     via = f'<laneSection s="0">{CENTRE}<right>{_lane(-1, links=BEFORE)}</right></laneSection>'
     first = _geometry(0, 0, 0, 0, 50, "line") + _geometry(50, 50, 0, 0, 40, 'arc curvature="0.025"')

@@ -4,9 +4,11 @@ import gzip
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tiltyard import MissingExtra
+from tiltyard.envs.driving.maps.catalogue import make
 from tiltyard.envs.driving.maps.document import MapError
 from tiltyard.envs.driving.maps.load import find, installed, kind_of, load
 
@@ -22,6 +24,13 @@ def test_maps_are_known_by_their_names_and_by_their_contents(write, tmp_path: Pa
     packed = tmp_path / f"{name}.gz"
     packed.write_bytes(gzip.compress(path.read_bytes()))
     assert kind_of(packed) == kind_of(path)
+
+
+def test_generators_are_named_with_their_seeds() -> None:
+    assert load("roundabout:3").lane_ids == make("roundabout", 3).lane_ids
+    np.testing.assert_array_equal(load("roundabout").columns.x, make("roundabout", 0).columns.x)
+    with pytest.raises(ValueError, match="the seed 'x' of roundabout:x is no whole number"):
+        load("roundabout:x")
 
 
 def test_what_is_no_map_is_told(tmp_path: Path) -> None:
