@@ -89,8 +89,10 @@ def test_every_light_of_a_town_has_a_program_and_a_place(town: str) -> None:
     graph = load(f"torchdrivesim:{town}")
     c = graph.columns
     assert len(c.signal_offset) > 0
-    assert set(range(len(c.signal_offset))) == set(c.stop_signal[c.stop_signal >= 0].tolist())
-    assert not [one for one in graph.notes["warnings"] if "program" in one]
+    warnings = graph.notes["warnings"]
+    lost = sum(int(one.split()[0]) for one in warnings if "lie across no lane" in one)  # told, as Town06 has one
+    assert len(set(range(len(c.signal_offset))) - set(c.stop_signal.tolist())) <= lost <= 2
+    assert not [one for one in warnings if "program" in one]
 
 
 @pytest.fixture(scope="module", params=["game/cross/cross", "game/bs3d/bs", "game/A10KW/osm", "grid"])
