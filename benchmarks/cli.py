@@ -20,6 +20,7 @@ from . import commands
 from .arguments import check, check_names, flags, spread_sets
 from .dataset_commands import Dataset
 from .list_command import List
+from .maps_command import Maps
 from .options import Whole, evaluation_size
 from .pretrain import Pretrain
 from .race import RaceIncomplete
@@ -288,7 +289,21 @@ class Claim:
 
 COMMANDS: dict[str, type[Any]] = {
     command.__name__.lower(): command
-    for command in (List, Show, Train, Pretrain, Evaluate, Play, Race, Tune, Leaderboard, Report, Claim, Dataset)
+    for command in (
+        List,
+        Show,
+        Train,
+        Pretrain,
+        Evaluate,
+        Play,
+        Race,
+        Tune,
+        Leaderboard,
+        Report,
+        Claim,
+        Dataset,
+        Maps,
+    )  # fmt: skip
 }
 
 
