@@ -26,12 +26,14 @@ NONE = -1
 
 ABSENT, CONTROLS, MANOEUVRES, WAYPOINT, DRIVER, REPLAY, WALKER, PARKED = range(8)
 """Who moves an agent, ``Agent.controller``: nobody (it is not there); a policy by pedal and steering, by manoeuvres or
-by waypoints; the rule-following driver (cars, lorries and cyclists); a log; a pedestrian's script; nobody (it stands)."""
+by waypoints; the rule-following driver (cars, lorries, cyclists); a log; a pedestrian's script; nobody (it stands)."""
 CAR, LORRY, BICYCLE, PERSON = range(4)
 """What an agent is, ``Agent.kind``."""
 
 COLLISION, RED_LIGHT, STOP_SIGN, OFF_ROAD, WRONG_WAY, STANDSTILL, BRAKING, RIGHT_OF_WAY, ARRIVAL = range(1, 10)
 """What happened, ``Event.kind``. Documented at :class:`Event`."""
+FRONT, REAR, SIDE = 1, 2, 3
+"""What of an agent was touched, ``Event.side``."""
 
 Byte = Annotated[int, "i1"]
 Short = Annotated[int, "i2"]
@@ -82,18 +84,31 @@ class Agent(Protocol):
     leader: Short  # who is ahead in its way, or NONE
     follower: Short  # who follows it (whose leader it is; the nearest), or NONE
     gap: float  # bumper to bumper to the leader; 1e9: nobody
-    # At junctions
-    zone: int  # the conflict zones (Atlas.lanes.zone) that it holds a reservation of, or NONE
-    last: Byte  # index in its route of the last lane of that reservation
+    # At junctions, see .junctions
+    zone: int  # the conflict zone (Atlas.lanes.zone) that it holds a reservation of, or NONE
+    last: Byte  # index in its route of the last lane of that reservation; negative: it has left it, its rear may not
+    further: int  # a second zone, right behind the first, or NONE
+    further_last: Byte
+    before: int  # the lane that it was on before its present one, or NONE
+    next_zone: int  # the zone ahead that it holds no reservation of, or NONE
+    next_at: Byte  # index in its route of that zone's first lane
+    stop: int  # the stop line ahead (Atlas.stops), or NONE
+    light: int  # the stop line of the last zone that it holds, or NONE
+    line: float  # m from its front to where it has to stop without a reservation; 1e9: nowhere in sight
+    entry: float  # m from its front to where the last zone that it holds begins; negative: it is in
     halted: Byte  # 1: it has come to a full stop at the stop sign ahead
-    waiting: float  # s since it first stood at the line ahead (its turn among those who came first)
+    jammed: Byte  # 1: it waits because there is no room behind the junction
+    bold: Byte  # 1: a careless driver who ignores the rules at the zone ahead; 2: who keeps them this time
+    waiting: float  # s since it first stood at the line ahead (who came first)
     still: float  # s that it has stood
     # What it has done: counters since the world began
     touching: Short  # whom its body touches now, or NONE
+    touched: Short  # the same one tick ago
     collisions: Short
     faults: Short  # of these collisions, those that were its fault
     reds: Short
     stops: Short
+    against: Byte  # 1: it entered the junction that it is in without the right to
     off: float  # s with its middle off all lanes
     wrong: float  # s against the direction of its lane
     imposed: float  # m/s2: hardest braking that it imposed on who follows it
@@ -109,26 +124,33 @@ class World(Protocol):
     stream: Word  # SplitMix64
     events: int  # that happened since they were last read; the first EVENTS of them are kept
     listed: int  # used entries of Batch.keys
+    walking: int  # pedestrians who are on a crossing, or step onto one
     unruly: int  # agents that need not keep the rules: those of policies, logs and careless drivers
 
 
 class Event(Protocol):
     """Something that counts.
 
-    ``COLLISION``: two bodies begin to touch, ``value`` is their relative speed, ``fault`` says whose fault
-    (:mod:`.collisions`). ``RED_LIGHT``, ``STOP_SIGN``: its front crossed the line, ``value`` is its speed. ``OFF_ROAD``,
-    ``WRONG_WAY``: begins. ``STANDSTILL``: it has stood for 120 s (once a stand). ``BRAKING``: ``other`` had to brake by
-    ``value`` m/s2, more than the threshold, because the agent came into its way. ``RIGHT_OF_WAY``: it took a conflict
-    zone that ``other`` holds. ``ARRIVAL``: at its goal, or at the end of its map.
+    ``COLLISION``: two bodies begin to touch, ``value`` is their relative speed; one event for each of the two, with the
+    facts that decide whose fault it was, and a verdict (:mod:`.collisions`). ``RED_LIGHT``, ``STOP_SIGN``: its front
+    crossed the line without the right to, ``value`` is its speed. ``OFF_ROAD``, ``WRONG_WAY``: begins. ``STANDSTILL``:
+    it has stood for 120 s (once a stand). ``BRAKING``: ``other`` has to brake by ``value`` m/s2, more than the
+    threshold, because the agent came into its way. ``RIGHT_OF_WAY``: it entered a conflict zone that ``other`` holds.
+    ``ARRIVAL``: at its goal, or at the end of its map.
     """
 
     tick: int
     kind: Byte
-    fault: Byte  # of collisions: 1 the agent's, 2 the other's, 3 of both
+    side: Byte  # of the agent, in a collision: FRONT, REAR or SIDE touched
+    fault: Byte  # 1: a collision that was the agent's fault
+    one_lane: Byte  # 1: its body was in one lane
+    against: Byte  # 1: it was where a signal, a sign or a priority forbade it to be
     agent: Short
     other: Short  # or NONE
     lane: int
     value: float
+    v: float  # of the agent, just before
+    other_v: float
     x: float
     y: float
 
@@ -161,6 +183,13 @@ class Batch(NamedTuple):
     logs: npt.NDArray[np.float32]  # [K, T, 4] x, y, heading, v of replayed trajectories; NaN: not there
 
 
+EMPTY = (
+    *("lane", "beside", "goal", "log", "leader", "follower"),
+    *("zone", "further", "before", "next_zone", "stop", "light", "touching", "touched"),
+)
+"""Fields of agents that are NONE to begin with."""
+
+
 def allocate(worlds: int, agents: int, *, crossings: int = 0, logs: npt.NDArray[np.float32] | None = None) -> Batch:
     """An empty batch.
 
@@ -178,7 +207,7 @@ def allocate(worlds: int, agents: int, *, crossings: int = 0, logs: npt.NDArray[
     if not 1 <= agents <= MOST_AGENTS:
         raise ValueError(f"a world has 1 to {MOST_AGENTS} agents, got {agents}")
     records = np.zeros((worlds, agents), AGENT)
-    for name in ("lane", "beside", "goal", "log", "leader", "follower", "zone", "touching"):
+    for name in EMPTY:
         records[name] = NONE
     return Batch(
         worlds=np.zeros(worlds, WORLD),
