@@ -58,8 +58,8 @@ SIBLING = _record(lane="i4", clear="f4")
 STOP = _record(s="f4", kind="i4", signal="i4")
 SIGNAL = _record(phase="i4", phase_end="i4", offset="f4", cycle="f4")
 PHASE = _record(seconds="f4", colour="i4")
-CROSSING = _record(ax="f4", ay="f4", bx="f4", by="f4", width="f4", signal="i4", map="i4")
-STRIP = _record(crossing="i4", begin="f4", end="f4")
+CROSSING = _record(ax="f4", ay="f4", bx="f4", by="f4", width="f4", signal="i4", cover="i4", cover_end="i4")
+STRIP = _record(crossing="i4", begin="f4", end="f4", lane="i4")
 """A crossing on a lane."""
 MAP = _record(
     lane="i4",
@@ -95,7 +95,8 @@ class Atlas(NamedTuple):
     signals: Any  # SIGNAL
     phases: Any  # PHASE
     crossings: Any  # CROSSING
-    strips: Any  # STRIP
+    strips: Any  # STRIP, by lane
+    covers: Any  # STRIP, by crossing: Atlas.covers[cover:cover_end] of a crossing
     grid_first: npt.NDArray[np.int32]
     grid_point: npt.NDArray[np.int32]
     entries: npt.NDArray[np.int32]
@@ -170,7 +171,7 @@ def _part(graph: LaneGraph, number: int, counts: dict[str, int], parts: list[dic
     lanes["conflict"], lanes["conflict_end"] = _shift(columns.conflict_first, _size(parts, "conflicts"))
     lanes["stop"], lanes["stop_end"] = _shift(columns.stop_first, _size(parts, "stops"))
     siblings = _siblings(columns, lanes, _size(parts, "siblings"), base)
-    strips = _strips(columns, lanes, _size(parts, "strips"), counts["crossing"])
+    strips = _strips(columns, lanes, _size(parts, "strips"), counts["crossing"], base)
     entries, starts = _places(columns)
     one = np.zeros(1, MAP)
     one["lane"], one["lane_end"] = base, base + len(graph)
@@ -191,7 +192,7 @@ def _part(graph: LaneGraph, number: int, counts: dict[str, int], parts: list[dic
         "siblings": siblings,
         "stops": _stops(columns, counts["signal"]),
         **_signals(columns, _size(parts, "phases")),
-        "crossings": _crossings(columns, counts["signal"], number),
+        **_crossings(columns, counts, _size(parts, "covers")),
         "strips": strips,
         "grid_first": columns.grid_first + _size(parts, "grid_point"),
         "grid_point": columns.grid_point + counts["point"],
@@ -315,22 +316,27 @@ def _signals(columns: Columns, phases: int) -> dict[str, npt.NDArray[Any]]:
     return {"signals": signals, "phases": table}
 
 
-def _crossings(columns: Columns, signals: int, number: int) -> npt.NDArray[Any]:
+def _crossings(columns: Columns, counts: dict[str, int], offset: int) -> dict[str, npt.NDArray[Any]]:
     crossings = np.zeros(len(columns.crossing), CROSSING)
     for column, name in enumerate(("ax", "ay", "bx", "by", "width")):
         crossings[name] = columns.crossing[:, column]
-    crossings["signal"] = _moved(columns.crossing_signal, signals)
-    crossings["map"] = number
-    return crossings
+    crossings["signal"] = _moved(columns.crossing_signal, counts["signal"])
+    crossings["cover"], crossings["cover_end"] = _shift(columns.crossing_first, offset)
+    covers = np.zeros(len(columns.crossing_lane), STRIP)
+    covers["crossing"] = np.repeat(np.arange(len(crossings)), np.diff(columns.crossing_first)) + counts["crossing"]
+    covers["begin"], covers["end"] = columns.crossing_begin, columns.crossing_end
+    covers["lane"] = columns.crossing_lane + counts["lane"]
+    return {"crossings": crossings, "covers": covers}
 
 
-def _strips(columns: Columns, lanes: npt.NDArray[Any], offset: int, crossings: int) -> npt.NDArray[Any]:
+def _strips(columns: Columns, lanes: npt.NDArray[Any], offset: int, crossings: int, base: int) -> npt.NDArray[Any]:
     """The crossings on each lane, by s; fills in the lists of ``lanes``."""
     crossing = np.repeat(np.arange(len(columns.crossing)), np.diff(columns.crossing_first))
     order = np.lexsort((columns.crossing_begin, columns.crossing_lane))
     strips = np.zeros(len(order), STRIP)
     strips["crossing"] = crossing[order] + crossings
     strips["begin"], strips["end"] = columns.crossing_begin[order], columns.crossing_end[order]
+    strips["lane"] = columns.crossing_lane[order] + base
     sorted_lane = columns.crossing_lane[order]
     lanes["strip"] = np.searchsorted(sorted_lane, np.arange(len(lanes))) + offset
     lanes["strip_end"] = np.searchsorted(sorted_lane, np.arange(len(lanes)), "right") + offset

@@ -4,13 +4,15 @@ import math
 from typing import Any
 
 from ..compiled import compiled
-from ..maps.graph import AMBER, SIGNAL
-from ..traffic import FREE, HARDEST_BRAKING, JAM_GAP, THINKING, behind, idm, mobil
-from .junctions import AMBER_BRAKE, COMFORT, EARLY, allowed, grant, leave, take, wait, yield_to_signal
+from ..maps.graph import SIGNAL
+from ..traffic import FREE, HARDEST_BRAKING, JAM_GAP, THINKING, idm, mobil
+from .collisions import record
+from .junctions import COMFORT, EARLY, allowed, grant, leads, leave, stops_at, take, wait, yield_to_signal
 from .lists import agent_of, find, key, lane_of, s_of
+from .manners import obstructed
 from .places import beside, lay_out
-from .sight import colour, first_on, leader, scan
-from .state import NONE, SIM_DT, Agent, Agents, World
+from .sight import first_on, leader, notice, scan, shown, wished
+from .state import BRAKING, NONE, SIM_DT, Agent, Agents, World
 
 LINE_GAP = 0.4  # m before a line at which drivers stop
 LATERAL_SPEED = 1.2  # m/s of a change of lane
@@ -19,6 +21,9 @@ PATIENCE = 5.0  # s from the beginning of a change of lane to the next thought
 BACK = 80.0  # m that drivers look back
 MUST = 3.0  # m/s2: what a lane that leads to the goal is worth
 SOFT = 2.5  # m/s2: braking down to a lower limit is not harder
+HARSH = 4.0  # m/s2: braking that is more than an inconvenience
+CUT = 1.0  # m by which the gap has shrunk in one tick where somebody came in
+BOLDNESS = 25  # of 100 zones: how often a careless driver ignores the rules
 PAST = -1.0  # m: whose front is so far beyond its line is in the zone already, whatever the reason
 ZEBRA = 5.0  # m/s2: the hardest braking for pedestrians that drivers who see them late are capable of
 
@@ -30,8 +35,16 @@ def free(v: float, wanted: float, accel: float) -> float:
 
 
 @compiled
+def following(car: Agent, v_lead: float, gap: float) -> float:
+    """:func:`..traffic.idm` with the driver's own parameters, for comparing lanes."""
+    return idm(car.v, v_lead, gap, max(car.desired * car.pace, 1.0), car.headway, car.accel, car.brake)
+
+
+@compiled
 def hold_back(car: Agent, away: float) -> float:
-    """The acceleration of stopping at a line ``away`` m ahead of the front."""
+    """The acceleration of stopping at a line ``away`` m ahead of the front; none if that is FREE."""
+    if away >= FREE:
+        return HARDEST_BRAKING
     a = idm(car.v, 0.0, away + JAM_GAP - LINE_GAP, max(car.desired, 1.0), car.headway * 0.5, car.accel, car.brake)
     needed = car.v * car.v / (2.0 * max(away - 0.1, 0.05))
     return max(min(a, -needed), -HARDEST_BRAKING) if needed > COMFORT else a
@@ -49,9 +62,16 @@ def pedestrians(crossings: Any, car: Agent, route: Any, lanes: Any, strips: Any,
         for i in range(lane.strip, lane.strip_end):
             away = base + strips[i].begin - 0.5
             if crossings[strips[i].crossing - first] > 0 and away > 0.0 and car.v * car.v < 2.0 * ZEBRA * away:
-                return away
+                return float(away)
         base += lane.length
     return FREE
+
+
+@compiled
+def dice(tick: int, me: int) -> int:
+    """A number from 0 to 99 that hangs on nothing but the time and the agent."""
+    mixed = (tick * 2654435761 + me * 40503 * 65537 + 12345) % 4294967296
+    return int((mixed ^ (mixed >> 15)) * 2246822519 % 4294967296 >> 8) % 100
 
 
 @compiled
@@ -61,46 +81,81 @@ def reserve(world: World, cars: Agents, keys: Any, atlas: Any, routes: Any, me: 
     wait(car)
     go = allowed(atlas.stops, atlas.signals, atlas.phases, world, car)
     if car.next_zone < 0:
-        if go:
-            return False
         stop = atlas.stops[car.stop]
-        amber = stop.kind == SIGNAL and colour(atlas.signals, atlas.phases, world, stop.signal) == AMBER
-        return not (amber and car.v * car.v > 2.0 * AMBER_BRAKE * max(car.line, 0.0))
-    if car.further >= 0:
-        return True
-    if (go and grant(world, cars, keys, atlas, routes, me)) or car.line < PAST:
+        if go or stop.kind != SIGNAL:
+            return not go
+        colour, left = shown(atlas.signals, atlas.phases, world, stop.signal)
+        return stops_at(cars, car, colour, left, car.line)
+    if car.careless == 1 and car.bold == 0:
+        car.bold = 1 if dice(world.tick, me) < BOLDNESS else 2
+    car.ready = int(go and car.further < 0 and leads(cars, car))
+    # Who is refused asks again two ticks later.
+    asks = car.ready == 1 and (world.tick + me) % 2 == 0
+    if car.line < PAST or car.bold == 1 or (asks and grant(world, cars, keys, atlas, routes, me)):
         take(car, routes[me], atlas.lanes)
         return False
     return True
 
 
 @compiled
-def drive(world: World, cars: Agents, keys: Any, atlas: Any, routes: Any, crossings: Any, me: int) -> None:
-    """Decides the acceleration of one driver."""
+def react(world: World, cars: Agents, keys: Any, events: Any, atlas: Any, route: Any, me: int, wanted: float) -> float:
+    """Finds the leader, and the acceleration of following it; notes who came in so near that ``me`` has to brake."""
     car = cars[me]
-    route = routes[me]
-    wanted = scan(car, route, atlas.lanes, atlas.stops)
-    a = free(car.v, wanted, car.accel)
     k, gap = leader(cars, keys, world.listed, atlas.lanes, atlas.siblings, route, me, NONE)
     if car.beside >= 0 and car.side != 0:
         other, away = first_on(cars, keys, world.listed, car.beside, car.beside_s, me, NONE, -car.beside_s)
         away -= 0.5 * car.length
         if other >= 0 and away < gap:
             k, gap = other, away
-    car.leader, car.gap = k, gap
+    a = HARDEST_BRAKING
     if k >= 0:
-        a = min(a, idm(car.v, max(cars[k].v, 0.0), gap, max(wanted, car.v), car.headway, car.accel, car.brake))
+        speed = cars[k].v if abs(cars[k].turn) < 0.5 else cars[k].v * math.cos(cars[k].turn)
+        a = idm(car.v, speed, gap, max(wanted, car.v), car.headway, car.accel, car.brake)
+        if a < -HARSH and k != car.leader and car.gap > gap + CUT:
+            cars[k].imposed = max(cars[k].imposed, -a)
+            record(world, events, BRAKING, cars, k, me, -a)
+    car.leader, car.gap = k, gap
+    notice(cars, me)
+    return a
+
+
+@compiled
+def without(world: World, cars: Agents, keys: Any, atlas: Any, routes: Any, me: int) -> tuple[float, float]:
+    """The acceleration of who follows ``me``, and what it would be were ``me`` not there; NaN: nobody follows."""
+    k = cars[me].follower
+    if k < 0 or cars[k].lane < 0:
+        return math.nan, math.nan
+    car = cars[k]
+    other, gap = leader(cars, keys, world.listed, atlas.lanes, atlas.siblings, routes[k], k, me)
+    limit = wished(car, atlas.lanes[car.lane].limit)
+    a = free(car.v, limit, car.accel)
+    if other >= 0:
+        a = min(a, idm(car.v, cars[other].v, gap, max(limit, car.v), car.headway, car.accel, car.brake))
+    return car.a, max(a, car.a)
+
+
+@compiled
+def drive(world: World, cars: Agents, keys: Any, events: Any, atlas: Any, routes: Any, crossings: Any, me: int) -> None:
+    """Decides the acceleration of one driver."""
+    car = cars[me]
+    route = routes[me]
+    wanted = scan(car, route, atlas.lanes, atlas.stops)
+    a = min(free(car.v, wanted, car.accel), react(world, cars, keys, events, atlas, route, me, wanted))
     leave(car)
     if car.zone >= 0 and car.entry > 0.0 and car.light >= 0:
-        yield_to_signal(atlas.stops, atlas.signals, atlas.phases, world, car)
-    near = EARLY + car.v * (1.0 + car.v / (2.0 * COMFORT))
-    if car.line < near and reserve(world, cars, keys, atlas, routes, me):
-        a = min(a, hold_back(car, car.line))
+        yield_to_signal(atlas.stops, atlas.signals, atlas.phases, world, cars, car)
+    if car.line < EARLY + car.v * (1.0 + car.v / (2.0 * COMFORT)):
+        if reserve(world, cars, keys, atlas, routes, me):
+            a = min(a, hold_back(car, car.line))
+    else:
+        car.ready = 0
+        if car.zone < 0:
+            car.bold = 0
+    if world.unruly > 0 and car.zone >= 0:
+        a = min(a, hold_back(car, obstructed(world, cars, atlas.lanes, atlas.conflicts, route, me)))
     if world.walking > 0:
         first = atlas.maps[world.map].crossing
-        away = pedestrians(crossings, car, route, atlas.lanes, atlas.strips, first)
-        if away < FREE:
-            a = min(a, hold_back(car, away))
+        a = min(a, hold_back(car, pedestrians(crossings, car, route, atlas.lanes, atlas.strips, first)))
     car.a = max(a, -car.v / SIM_DT)
 
 
@@ -153,17 +208,17 @@ def verdict(world: World, cars: Agents, keys: Any, atlas: Any, me: int, lane: in
     if gap < JAM_GAP or back < JAM_GAP:
         return -math.inf
     v_lead = cars[lead].v if lead >= 0 else FREE
-    own = behind(car, cars[car.leader].v if car.leader >= 0 else FREE, car.gap)
-    new_own = behind(car, v_lead, gap)
+    own = following(car, cars[car.leader].v if car.leader >= 0 else FREE, car.gap)
+    new_own = following(car, v_lead, gap)
     tail_now = tail_then = old_now = old_then = 0.0
     if tail >= 0:
-        tail_now = behind(cars[tail], v_lead, gap + back + car.length)
-        tail_then = behind(cars[tail], car.v, back)
+        tail_now = following(cars[tail], v_lead, gap + back + car.length)
+        tail_then = following(cars[tail], car.v, back)
     old, left = trailing(cars, keys, listed, atlas, car.lane, car.s, me)
     if old >= 0:
         left -= half
-        old_now = behind(cars[old], car.v, left)
-        old_then = behind(cars[old], cars[car.leader].v if car.leader >= 0 else FREE, left + car.gap + car.length)
+        old_now = following(cars[old], car.v, left)
+        old_then = following(cars[old], cars[car.leader].v if car.leader >= 0 else FREE, left + car.gap + car.length)
     gain = mobil(own, new_own, tail_now, tail_then, old_now, old_then, car.politeness)
     return gain + worth(world, atlas, car, lane)
 

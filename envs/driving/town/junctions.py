@@ -22,7 +22,7 @@ from typing import Any
 from ..compiled import compiled
 from ..maps.graph import AMBER, GREEN, SIGNAL, STOP_SIGN
 from .lists import agent_of, find, key, lane_of, s_of
-from .sight import colour
+from .sight import colour, shown
 from .state import ABSENT, NONE, ROUTE, SIM_DT, Agent, Agents, World
 
 URGENT = 25.0  # s
@@ -110,13 +110,9 @@ def leads(cars: Agents, car: Agent) -> bool:
 
 
 @compiled
-def before_me(
-    stops: Any, signals: Any, phases: Any, world: World, cars: Agents, me: int, other: int, rank: int
-) -> bool:
+def before_me(cars: Agents, me: int, other: int, rank: int) -> bool:
     """Whether ``other``, who holds nothing yet, has the right of way over ``me``."""
     mine, theirs = cars[me], cars[other]
-    if theirs.jammed or not allowed(stops, signals, phases, world, theirs) or not leads(cars, theirs):
-        return False
     urgent = mine.waiting > URGENT or theirs.waiting > URGENT
     if not urgent and rank != 0:
         return rank < 0
@@ -158,8 +154,6 @@ def grant(world: World, cars: Agents, keys: Any, atlas: Any, routes: Any, me: in
     car = cars[me]
     begin = car.next_at
     end = passage_end(routes[me], atlas.lanes, begin)
-    if not leads(cars, car):
-        return False
     for k in range(world.agents):
         other = cars[k]
         if k == me or other.controller == ABSENT:
@@ -168,12 +162,12 @@ def grant(world: World, cars: Agents, keys: Any, atlas: Any, routes: Any, me: in
             last = other.further_last if other.further >= 0 else other.last
             if clash(atlas.lanes, atlas.conflicts, routes[me], begin, end, other, routes[k], 0, last)[0] != NEVER:
                 return False
-        elif other.next_zone == car.next_zone and other.line < 80.0:
+        elif other.ready == 1 and other.jammed == 0 and other.next_zone == car.next_zone:
             last = passage_end(routes[k], atlas.lanes, other.next_at)
             rank, through = clash(
                 atlas.lanes, atlas.conflicts, routes[me], begin, end, other, routes[k], other.next_at, last
             )
-            if rank != NEVER and before_me(atlas.stops, atlas.signals, atlas.phases, world, cars, me, k, rank):
+            if rank != NEVER and before_me(cars, me, k, rank):
                 way = max(car.line, 0.0) + through + car.length
                 mine = (math.sqrt(car.v * car.v + 2.0 * LAUNCH * way) - car.v) / LAUNCH
                 if max(other.line, 0.0) < max(other.v, 3.0) * (mine + MARGIN):
@@ -192,7 +186,7 @@ def take(car: Agent, route: Any, lanes: Any) -> None:
         car.further, car.further_last = car.next_zone, end
     car.entry, car.light = car.line, car.stop
     car.next_zone = NONE
-    car.jammed = 0
+    car.jammed = car.ready = 0
     car.waiting = 0.0
 
 
@@ -212,16 +206,34 @@ def leave(car: Agent) -> None:
     if car.zone >= 0 and car.last < 0 and car.s - 0.5 * car.length > SLACK:
         car.zone, car.last = car.further, car.further_last
         car.further = NONE
+        car.against = 0
 
 
 @compiled
-def yield_to_signal(stops: Any, signals: Any, phases: Any, world: World, car: Agent) -> None:
+def stops_at(cars: Agents, car: Agent, shown: int, left: float, away: float) -> bool:
+    """Whether a driver stops at a signal's line ``away`` m ahead that is ``shown`` for ``left`` more seconds.
+
+    At amber, who can stop gently, or who would not pass before red if it can stop at all.
+    """
+    if shown == GREEN or away <= 0.0:
+        return False
+    needed = car.v * car.v / (2.0 * away)
+    if shown == AMBER and needed > AMBER_BRAKE:
+        v = car.v
+        if car.leader >= 0 and car.gap < 25.0:
+            v = min(v, max(cars[car.leader].v, 0.0))
+        return needed < RED_BRAKE and away > v * max(left - 0.5, 0.0)
+    return needed < RED_BRAKE
+
+
+@compiled
+def yield_to_signal(stops: Any, signals: Any, phases: Any, world: World, cars: Agents, car: Agent) -> None:
     """At amber and red, gives a reservation back whose line is still far enough ahead to stop."""
-    if car.zone < 0 or car.entry <= 0.0 or car.light < 0 or stops[car.light].kind != SIGNAL:
-        return
-    shown = colour(signals, phases, world, stops[car.light].signal)
-    if shown != GREEN and car.v * car.v < 2.0 * car.entry * (AMBER_BRAKE if shown == AMBER else RED_BRAKE):
-        give_back(car)
+    stop = stops[car.light]
+    if stop.kind == SIGNAL and stop.signal >= 0:
+        colour, left = shown(signals, phases, world, stop.signal)
+        if stops_at(cars, car, colour, left, car.entry):
+            give_back(car)
 
 
 @compiled

@@ -21,7 +21,7 @@ FARTHEST = 16_000.0  # m that S_BITS can tell
 def key(lane: int, s: float, agent: int) -> int:
     """The entry of an agent (or of no agent: 0, which stands before all at that place)."""
     mm = int(min(max(s, 0.0), FARTHEST) * 1000.0)
-    return (np.int64(lane) << (AGENT_BITS + S_BITS)) | (np.int64(mm) << AGENT_BITS) | np.int64(agent)
+    return int((np.int64(lane) << (AGENT_BITS + S_BITS)) | (np.int64(mm) << AGENT_BITS) | np.int64(agent))
 
 
 @compiled

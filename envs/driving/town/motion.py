@@ -1,15 +1,19 @@
 """How drivers move: along their lane and route, with the events of lines that are crossed."""
 
+import math
 from typing import Any
 
 from ..compiled import compiled
 from ..maps.graph import RED, SIGNAL, STOP_SIGN
 from .collisions import record
 from .driver import slide
+from .manners import trespass
 from .places import advance_route, put_on_lane
 from .sight import colour
 from .state import ABSENT, ARRIVAL, NONE, RED_LIGHT, SIM_DT, STANDSTILL, Agent, Agents, World
 from .state import STOP_SIGN as STOP_SIGN_RUN
+from .tracking import track
+from .vehicle import control
 
 STILL = 0.1  # m/s
 TOO_LONG = 120.0  # s
@@ -70,9 +74,45 @@ def vanish(car: Agent) -> None:
 
 
 @compiled
-def move(world: World, cars: Agents, events: Any, atlas: Any, stream: Any, route: Any, me: int) -> bool:
-    """One tick of a driver; returns False when it leaves the map at the end of its route."""
+def steer_on(
+    world: World, cars: Agents, events: Any, atlas: Any, stream: Any, routes: Any, command: Any, me: int
+) -> bool:
+    """One tick of a policy's vehicle; returns False when it leaves the map."""
+    car, route = cars[me], routes[me]
+    way = control(atlas, car, route, command)
+    if car.lane >= 0:
+        cross_lines(world, cars, events, atlas.lanes, atlas.stops, atlas.signals, atlas.phases, route, me, way)
+    if car.zone >= 0 and car.entry > 0.0 and car.entry <= way:
+        trespass(world, cars, events, atlas, routes, me)
+    car.entry -= way
+    car.odometer += way
+    stand(world, cars, events, me)
+    if track(world, cars, events, stream, atlas, route, me):
+        return True
+    record(world, events, ARRIVAL, cars, me, NONE, car.odometer)
+    return False
+
+
+@compiled
+def replay(world: World, cars: Agents, events: Any, atlas: Any, stream: Any, routes: Any, log: Any, me: int) -> bool:
+    """Puts an agent where its log ``[T, 4]`` says; returns False when the log ends or it leaves the map."""
     car = cars[me]
+    at = world.tick + 1
+    if at >= len(log) or math.isnan(log[at, 0]):
+        return False
+    car.a = (log[at, 3] - car.v) / SIM_DT
+    way = math.hypot(log[at, 0] - car.x, log[at, 1] - car.y)
+    car.x, car.y, car.heading, car.v = log[at, 0], log[at, 1], log[at, 2], log[at, 3]
+    car.entry -= way
+    car.odometer += way
+    stand(world, cars, events, me)
+    return track(world, cars, events, stream, atlas, routes[me], me)
+
+
+@compiled
+def move(world: World, cars: Agents, events: Any, atlas: Any, stream: Any, routes: Any, me: int) -> bool:
+    """One tick of a driver; returns False when it leaves the map at the end of its route."""
+    car, route = cars[me], routes[me]
     v = max(0.0, car.v + car.a * SIM_DT)
     way = 0.5 * (car.v + v) * SIM_DT
     cross_lines(world, cars, events, atlas.lanes, atlas.stops, atlas.signals, atlas.phases, route, me, way)
@@ -82,6 +122,8 @@ def move(world: World, cars: Agents, events: Any, atlas: Any, stream: Any, route
         car.beside_s += way
     car.s += way
     car.odometer += way
+    if car.careless == 1 and car.zone >= 0 and car.entry > 0.0 and car.entry <= way:
+        trespass(world, cars, events, atlas, routes, me)
     car.entry -= way
     while car.s > atlas.lanes[car.lane].length:
         if route[1] < 0:

@@ -23,7 +23,7 @@ def find_point(points: Any, lane: Any, hint: int, s: float) -> int:
         at += 1
     while at > lane.point and points[at].s > s:
         at -= 1
-    return at
+    return int(at)
 
 
 @compiled
@@ -32,9 +32,9 @@ def direction(points: Any, lane: Any, at: int, s: float) -> float:
     one = points[at]
     share = (s - one.s) / (points[at + 1].s - one.s) - 0.5
     if share < 0.0 and at > lane.point:
-        return one.heading + min(-share, 0.5) * wrap(points[at - 1].heading - one.heading)
+        return float(one.heading + min(-share, 0.5) * wrap(points[at - 1].heading - one.heading))
     if share > 0.0 and at + 1 < lane.final:
-        return one.heading + min(share, 0.5) * wrap(points[at + 1].heading - one.heading)
+        return float(one.heading + min(share, 0.5) * wrap(points[at + 1].heading - one.heading))
     return float(one.heading)
 
 

@@ -15,22 +15,28 @@ FORK = 40.0  # m of a lane within which a lane that begins beside it may matter
 
 
 @compiled
-def colour(signals: Any, phases: Any, world: World, signal: int) -> int:
-    """Colour of a signal now."""
+def shown(signals: Any, phases: Any, world: World, signal: int) -> tuple[int, float]:
+    """Colour of a signal now, and the seconds until its phase ends."""
     one = signals[signal]
     left = ((world.tick + world.first_tick) * SIM_DT + one.offset) % one.cycle
     for i in range(one.phase, one.phase_end):
         left -= phases[i].seconds
         if left < 0.0:
-            return int(phases[i].colour)
-    return int(phases[one.phase_end - 1].colour)
+            return int(phases[i].colour), -left
+    return int(phases[one.phase_end - 1].colour), 0.0
+
+
+@compiled
+def colour(signals: Any, phases: Any, world: World, signal: int) -> int:
+    """Colour of a signal now."""
+    return shown(signals, phases, world, signal)[0]
 
 
 @compiled
 def first_on(
     cars: Agents, keys: Any, listed: int, lane: int, s: float, me: int, skip: int, base: float
 ) -> tuple[int, float]:
-    """The first agent on ``lane`` ahead of ``s``, and the distance of its rear to a point ``base`` m before the lane."""
+    """The first agent on ``lane`` ahead of ``s``, and the distance of its rear to where the lane is ``base`` m away."""
     at = find(keys, listed, key(lane, s, me))
     while at < listed and lane_of(keys[at]) == lane:
         other = agent_of(keys[at])
@@ -64,7 +70,8 @@ def leader(
         cars: agents of the world.
         keys: its list.
         listed: entries of it.
-        lanes, siblings: of the atlas.
+        lanes: of the atlas.
+        siblings: of the atlas.
         route: of the agent.
         me: the agent.
         skip: an agent to look through, or NONE.
@@ -89,6 +96,14 @@ def leader(
             break
         base += one.length
     return best, gap
+
+
+@compiled
+def notice(cars: Agents, me: int) -> None:
+    """Notes ``me`` with its leader, as the nearest who follows it."""
+    k = cars[me].leader
+    if k >= 0 and (cars[k].follower < 0 or cars[me].gap < cars[cars[k].follower].gap):
+        cars[k].follower = me
 
 
 @compiled
@@ -131,4 +146,4 @@ def scan(car: Agent, route: Any, lanes: Any, stops: Any) -> float:
                     car.next_zone, car.next_at = lane.zone, j
                     car.line = min(car.line, there)
         base += lane.length
-    return allowed
+    return float(allowed)

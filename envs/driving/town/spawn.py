@@ -8,7 +8,7 @@ from .driver import trailing
 from .lists import enlist_new
 from .places import lay_out, put_on_lane
 from .sight import first_on
-from .state import CAR, DRIVER, LORRY, NONE, Agent, Agents, World
+from .state import ABSENT, CAR, DRIVER, LORRY, NONE, Agent, Agents, World
 
 TRIES = 40
 START_GAP = 7.0  # m between bodies at the beginning
@@ -39,9 +39,21 @@ def clear(car: Agent) -> None:
     car.v = car.a = car.yaw_rate = car.steer = car.pedal = car.d = car.turn = 0.0
     car.beside = car.zone = car.further = car.before = car.next_zone = car.stop = car.light = NONE
     car.leader = car.follower = car.touching = car.touched = NONE
-    car.side = car.last = car.further_last = car.halted = car.jammed = car.bold = car.against = 0
+    car.side = car.last = car.further_last = car.halted = car.jammed = car.ready = car.astray = car.bold = (
+        car.against
+    ) = 0
     car.waiting = car.still = car.entry = 0.0
     car.gap = car.line = FREE
+
+
+@compiled
+def forget(car: Agent) -> None:
+    """An empty record."""
+    clear(car)
+    car.controller, car.length, car.lane, car.goal = ABSENT, 0.0, NONE, NONE
+    car.collisions = car.faults = car.reds = car.stops = 0
+    car.odometer = car.off = car.wrong = car.imposed = 0.0
+    car.careless = 0
 
 
 @compiled

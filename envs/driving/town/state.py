@@ -70,6 +70,7 @@ class Agent(Protocol):
     controller: Byte
     kind: Byte
     careless: Byte  # 1: this driver ignores a rule now and then
+    target: int  # of the manoeuvres: the lane to be in
     level: Byte  # of the manoeuvres: wanted speed in tenths of the limit
     log: int  # of Batch.logs: the trajectory that is replayed, or NONE
     # Parameters of a driver, see traffic.idm and traffic.mobil; of a pedestrian: desired is the walking speed
@@ -97,6 +98,7 @@ class Agent(Protocol):
     line: float  # m from its front to where it has to stop without a reservation; 1e9: nowhere in sight
     entry: float  # m from its front to where the last zone that it holds begins; negative: it is in
     halted: Byte  # 1: it has come to a full stop at the stop sign ahead
+    ready: Byte  # 1: it stands first in its lane before the zone, and signal and sign let it go
     jammed: Byte  # 1: it waits because there is no room behind the junction
     bold: Byte  # 1: a careless driver who ignores the rules at the zone ahead; 2: who keeps them this time
     waiting: float  # s since it first stood at the line ahead (who came first)
@@ -109,6 +111,7 @@ class Agent(Protocol):
     reds: Short
     stops: Short
     against: Byte  # 1: it entered the junction that it is in without the right to
+    astray: Byte  # 1: off all lanes now; 2: against the traffic; 3: both
     off: float  # s with its middle off all lanes
     wrong: float  # s against the direction of its lane
     imposed: float  # m/s2: hardest braking that it imposed on who follows it
@@ -224,4 +227,4 @@ def allocate(worlds: int, agents: int, *, crossings: int = 0, logs: npt.NDArray[
 
 def bytes_a_world(batch: Batch) -> float:
     """Memory of one world of a batch, all arrays but the shared logs."""
-    return sum(array.nbytes for name, array in batch._asdict().items() if name != "logs") / len(batch.worlds)
+    return float(sum(array.nbytes for name, array in batch._asdict().items() if name != "logs")) / len(batch.worlds)
