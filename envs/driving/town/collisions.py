@@ -122,5 +122,6 @@ def collide(world: World, cars: Agents, order: Any, events: Any) -> None:
             if x[j] > far:
                 break
             other = cars[order[j]]
-            if abs(one.y - other.y) < reach + reach and overlap(one, other):
+            strangers = one.kind != PERSON or other.kind != PERSON  # pedestrians make way for each other
+            if strangers and abs(one.y - other.y) < reach + reach and overlap(one, other):
                 meet(world, cars, events, order[i], order[j])

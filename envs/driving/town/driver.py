@@ -88,9 +88,10 @@ def reserve(world: World, cars: Agents, keys: Any, atlas: Any, routes: Any, me: 
         return stops_at(cars, car, colour, left, car.line)
     if car.careless == 1 and car.bold == 0:
         car.bold = 1 if dice(world.tick, me) < BOLDNESS else 2
+    was_ready = car.ready
     car.ready = int(go and car.further < 0 and leads(cars, car))
-    # Who is refused asks again two ticks later.
-    asks = car.ready == 1 and (world.tick + me) % 2 == 0
+    # Who is refused asks again two ticks later; and nobody asks before the others have seen that it is ready.
+    asks = was_ready == 1 and car.ready == 1 and (world.tick + me) % 2 == 0
     if car.line < PAST or car.bold == 1 or (asks and grant(world, cars, keys, atlas, routes, me)):
         take(car, routes[me], atlas.lanes)
         return False
@@ -146,7 +147,7 @@ def drive(world: World, cars: Agents, keys: Any, events: Any, atlas: Any, routes
         free(car.v, wanted, car.accel), react(world, cars, keys, events, atlas.lanes, atlas.siblings, route, me, wanted)
     )
     leave(car)
-    if car.zone >= 0 and car.entry > 0.0 and car.light >= 0:
+    if car.zone >= 0 and car.entry > 0.0 and car.light >= 0 and car.bold != 1:
         yield_to_signal(atlas.stops, atlas.signals, atlas.phases, world, cars, car)
     if car.line < EARLY + car.v * (1.0 + car.v / (2.0 * COMFORT)):
         if reserve(world, cars, keys, atlas, routes, me):

@@ -9,7 +9,7 @@ from .places import advance_route, find_point, lay_out, project, wrap
 from .state import NONE, OFF_ROAD, SIM_DT, WRONG_WAY, Agent, Agents, World
 
 AGAINST = 1.0  # m: what a lane of the opposite direction counts as further away, times two
-LOYAL = 0.6  # m: what a lane that is not of the route counts as further away
+LOYAL = 1.5  # m: what a lane that is not of the route counts as further away
 SHY = 0.2  # m of a body that may reach into a lane unnoticed
 TURNED = 2.0  # rad from the lane's direction: the wrong way
 

@@ -5,6 +5,7 @@ from tiltyard.envs.driving.maps.procedural.intersection import intersection
 from tiltyard.envs.driving.town.atlas import atlas
 from tiltyard.envs.driving.town.places import choose_next
 from tiltyard.envs.driving.town.routing import CHANGE, distances
+from tiltyard.envs.driving.town.state import allocate
 
 
 def test_distances_by_hand(road):
@@ -28,5 +29,4 @@ def test_the_way_to_a_goal_takes_the_right_turn_at_a_fork():
     for after in graph.successors(fork):
         goal = int(graph.successors(int(after))[0])
         maps = atlas([graph], [[goal]])
-        world = np.zeros(1, [("map", "i4")])[0]
-        assert choose_next.py_func(world, np.ones(1, np.uint64), maps, fork, 0) == after
+        assert choose_next(allocate(1, 1).worlds[0], np.ones(1, np.uint64), maps, fork, 0) == after

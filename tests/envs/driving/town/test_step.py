@@ -5,7 +5,7 @@ import pytest
 
 from tiltyard.envs.driving.maps.procedural.intersection import intersection
 from tiltyard.envs.driving.town.atlas import atlas
-from tiltyard.envs.driving.town.state import ARRIVAL, DRIVER, allocate
+from tiltyard.envs.driving.town.state import ARRIVAL, BRAKING, DRIVER, allocate
 from tiltyard.envs.driving.town.step import begin_worlds, step_worlds
 
 CONTROLS = ("signal", "stop", "give-way", "all-way-stop")
@@ -52,7 +52,7 @@ def test_traffic_keeps_the_rules(towns):
     for _ in range(120):
         step_worlds(batch, towns, np.ones(8, np.bool_), 10, 0, 8)
         kinds = [e["kind"] for w in range(8) for e in batch.events[w, : batch.worlds["events"][w]]]
-        assert set(kinds) <= {ARRIVAL}
+        assert set(kinds) <= {ARRIVAL, BRAKING}
         batch.worlds["events"] = 0
         present += int((batch.agents["controller"] == DRIVER).sum())
         assert batch.agents["still"].max() < 120.0

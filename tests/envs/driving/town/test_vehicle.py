@@ -18,6 +18,12 @@ from tiltyard.envs.driving.town.vehicle import AXLES, bicycle, pursue
 KEEP, LEFT = 0, 1
 
 
+def seen_from(car, dx, dy):
+    """An offset in the plane in the vehicle's frame."""
+    cos, sin = math.cos(car["heading"]), math.sin(car["heading"])
+    return dx * cos + dy * sin, dy * cos - dx * sin
+
+
 def kinds(batch):
     return [int(kind) for kind in batch.events[0, : batch.worlds["events"][0]]["kind"]]
 
@@ -83,7 +89,7 @@ def test_a_waypoint_is_driven_to(road, place, run):
     car = batch.agents[0][0]
     car["controller"] = WAYPOINT
     for _ in range(100):
-        batch.controls[0, 0] = (8.0, 1.5 - car["y"], 7.0)
+        batch.controls[0, 0] = (*seen_from(car, 8.0, 1.5 - car["y"]), 7.0)
         run(batch, maps, 1)
     assert car["v"] == pytest.approx(7.0, abs=0.1)
     assert car["y"] == pytest.approx(1.5, abs=0.1)
@@ -110,7 +116,7 @@ def test_traffic_sees_a_vehicle_that_cuts_in(road, place, run):
     car = batch.agents[0][1]
     car["controller"] = WAYPOINT
     for _ in range(40):
-        batch.controls[0, 1] = (8.0, 0.0 - car["y"], 4.0)
+        batch.controls[0, 1] = (*seen_from(car, 8.0, 0.0 - car["y"]), 4.0)
         run(batch, maps, 1)
     assert car["lane"] == right
     assert batch.agents["leader"][0, 0] == 1
