@@ -7,7 +7,20 @@ from ..compiled import compiled
 from ..maps.graph import SIGNAL
 from ..traffic import FREE, HARDEST_BRAKING, JAM_GAP, THINKING, idm, mobil
 from .collisions import record
-from .junctions import COMFORT, EARLY, allowed, grant, leads, leave, stops_at, take, wait, yield_to_signal
+from .junctions import (
+    COMFORT,
+    EARLY,
+    allowed,
+    give_back,
+    grant,
+    holds,
+    leads,
+    leave,
+    stops_at,
+    take,
+    wait,
+    yield_to_signal,
+)
 from .lists import agent_of, find, key, lane_of, s_of
 from .manners import obstructed
 from .places import beside, lay_out
@@ -147,6 +160,10 @@ def drive(world: World, cars: Agents, keys: Any, events: Any, atlas: Any, routes
         free(car.v, wanted, car.accel), react(world, cars, keys, events, atlas.lanes, atlas.siblings, route, me, wanted)
     )
     leave(car)
+    if car.zone >= 0 and car.entry > 0.0 and car.leader >= 0 and car.gap < car.entry:
+        held = car.further if car.further >= 0 else car.zone
+        if not holds(cars[car.leader], held):  # somebody has come in before it who holds nothing
+            give_back(car)
     if car.zone >= 0 and car.entry > 0.0 and car.light >= 0 and car.bold != 1:
         yield_to_signal(atlas.stops, atlas.signals, atlas.phases, world, cars, car)
     if car.line < EARLY + car.v * (1.0 + car.v / (2.0 * COMFORT)):

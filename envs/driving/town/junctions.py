@@ -11,7 +11,9 @@ reservation of all lanes of its way through it (its *passage*), which it gets, a
 
 As passages are taken as a whole, nobody waits inside a zone for another, so that no circle of waiting forms there. Who
 has waited for long (:data:`URGENT`) goes before everyone else, the longest first, so that nobody waits for ever; where
-there is no room, one of them at a time holds the others up until there is (:func:`senior`). All
+there is no room, one of them at a time holds the others up until there is (:func:`senior`). Nobody is held up for one
+who could not go anyway, because a holder stands in its way: round a roundabout such courtesy would be a circle. For the
+same reason who enters a ring by giving way leaves room for one more vehicle there, so that a ring never fills up. All
 comparisons end with the agents' numbers: the outcome does not depend on how worlds are batched.
 
 At amber, who can stop at :data:`AMBER_BRAKE` gives its reservation back; at red, at :data:`RED_BRAKE`.
@@ -28,13 +30,16 @@ from .state import ABSENT, NONE, ROUTE, SIM_DT, Agent, Agents, World
 
 URGENT = 25.0  # s
 STUCK = 35.0  # s
-AMBER_BRAKE, RED_BRAKE = 2.8, 6.0  # m/s2
+AMBER_BRAKE, RED_BRAKE = 2.8, 7.5  # m/s2
 COMFORT = 2.0  # m/s2: deceleration in time for which a reservation is asked for
 EARLY = 10.0  # m before that
 MARGIN = 1.0  # s between leaving and the next one's arrival
 LAUNCH = 1.2  # m/s2: acceleration that drivers reckon with
 SLACK = 0.4  # m behind a rear that has left a shared area
 QUEUE = 2.5  # m between vehicles that stand
+STANDING = 0.5  # m/s
+RING = 30.0  # m: a shorter lane behind a zone is a part of a ring, or of a chain of junctions
+ROOM, JAMMED, STALLED = 0, 1, 2  # of Agent.jammed: no room behind the zone; a holder stands in the way
 HALT_SPEED, HALT_DISTANCE = 0.3, 3.0  # a full stop at a stop sign
 NEVER, FIRST, EQUAL, LAST = 2, 1, 0, -1  # how two passages conflict, from the view of the first
 
@@ -120,7 +125,7 @@ def senior(world: World, cars: Agents, zone: int) -> int:
     found, longest = NONE, STUCK
     for k in range(world.agents):
         car = cars[k]
-        if car.next_zone == zone and car.ready == 1 and car.jammed == 1 and car.waiting > longest:
+        if car.next_zone == zone and car.ready == 1 and car.jammed == JAMMED and car.waiting > longest:
             found, longest = k, car.waiting
     return found
 
@@ -138,18 +143,22 @@ def before_me(cars: Agents, me: int, other: int, rank: int) -> bool:
 
 
 @compiled
-def room(cars: Agents, keys: Any, listed: int, lanes: Any, routes: Any, me: int, end: int) -> bool:
+def room(
+    cars: Agents, keys: Any, listed: int, lanes: Any, routes: Any, me: int, end: int, gives_way: bool
+) -> bool:
     """Whether there is room for ``me`` behind its passage, beside everybody else who is on the way there."""
     car, way = cars[me], routes[me]
     if end + 1 >= ROUTE or way[end + 1] < 0:
         return True
     after = way[end + 1]
+    gives_way = gives_way and lanes[after].length < RING
     space, base, j = 1e9, 0.0, end + 1
     while j < ROUTE and way[j] >= 0 and base < 30.0:
         at = find(keys, listed, key(way[j], 0.0, 0))
         if at < listed and lane_of(keys[at]) == way[j] and agent_of(keys[at]) != me:
             first = cars[agent_of(keys[at])]
-            space = base + s_of(keys[at]) - 0.5 * first.length + max(first.v, 0.0) ** 2 / 6.0
+            space = base + s_of(keys[at]) - 0.5 * first.length
+            space += 0.0 if gives_way else max(first.v, 0.0) ** 2 / 6.0
             break
         base += lanes[way[j]].length
         j += 1
@@ -161,7 +170,18 @@ def room(cars: Agents, keys: Any, listed: int, lanes: Any, routes: Any, me: int,
             last = other.further_last if other.further >= 0 else other.last
             if 0 <= last < ROUTE - 1 and routes[k, last + 1] == after:
                 space -= other.length + QUEUE
-    return space > car.length + QUEUE
+    return space > (car.length + QUEUE) * (2.0 if gives_way else 1.0)
+
+
+@compiled
+def yields(lanes: Any, conflicts: Any, route: Any, begin: int, end: int) -> bool:
+    """Whether a passage gives way to another."""
+    for i in range(begin, end + 1):
+        lane = lanes[route[i]]
+        for c in range(lane.conflict, lane.conflict_end):
+            if conflicts[c].priority == LAST:
+                return True
+    return False
 
 
 @compiled
@@ -171,6 +191,8 @@ def grant(world: World, cars: Agents, keys: Any, atlas: Any, routes: Any, me: in
     begin = car.next_at
     end = passage_end(routes[me], atlas.lanes, begin)
     oldest = senior(world, cars, car.next_zone)
+    if car.jammed == STALLED:
+        car.jammed = ROOM
     for k in range(world.agents):
         other = cars[k]
         if k == me or other.controller == ABSENT:
@@ -178,8 +200,10 @@ def grant(world: World, cars: Agents, keys: Any, atlas: Any, routes: Any, me: in
         if holds(other, car.next_zone):
             last = other.further_last if other.further >= 0 else other.last
             if clash(atlas.lanes, atlas.conflicts, routes[me], begin, end, other, routes[k], 0, last)[0] != NEVER:
+                if other.v < STANDING:
+                    car.jammed = STALLED
                 return False
-        elif other.next_zone == car.next_zone and other.ready == 1 and (other.jammed == 0 or k == oldest):
+        elif other.next_zone == car.next_zone and other.ready == 1 and (other.jammed == ROOM or k == oldest):
             last = passage_end(routes[k], atlas.lanes, other.next_at)
             rank, through = clash(
                 atlas.lanes, atlas.conflicts, routes[me], begin, end, other, routes[k], other.next_at, last
@@ -189,8 +213,10 @@ def grant(world: World, cars: Agents, keys: Any, atlas: Any, routes: Any, me: in
                 mine = (math.sqrt(car.v * car.v + 2.0 * LAUNCH * way) - car.v) / LAUNCH
                 if max(other.line, 0.0) < max(other.v, 3.0) * (mine + MARGIN):
                     return False
-    car.jammed = 0 if room(cars, keys, world.listed, atlas.lanes, routes, me, end) else 1
-    return car.jammed == 0
+    gives_way = yields(atlas.lanes, atlas.conflicts, routes[me], begin, end)
+    found = room(cars, keys, world.listed, atlas.lanes, routes, me, end, gives_way)
+    car.jammed = ROOM if found else JAMMED
+    return found
 
 
 @compiled

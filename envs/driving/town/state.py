@@ -99,7 +99,7 @@ class Agent(Protocol):
     entry: float  # m from its front to where the last zone that it holds begins; negative: it is in
     halted: Byte  # 1: it has come to a full stop at the stop sign ahead
     ready: Byte  # 1: it stands first in its lane before the zone, and signal and sign let it go
-    jammed: Byte  # 1: it waits because there is no room behind the junction
+    jammed: Byte  # 1: it waits because there is no room behind the junction; 2: because a holder stands in its way
     bold: Byte  # 1: a careless driver who ignores the rules at the zone ahead; 2: who keeps them this time
     waiting: float  # s since it first stood at the line ahead (who came first)
     still: float  # s that it has stood
