@@ -55,6 +55,7 @@ class Episode(Protocol):
     offence: int  # the first of the episode
     success: int
     noise: int  # key of the noise of its observations
+    plan: int  # the lane that the scripted expert changes into, or NONE; nobody else reads it
     # The named terms of the last reward
     route_completion: float
     speed: float
