@@ -27,6 +27,12 @@ def firsts(owner: npt.ArrayLike, count: int) -> I32:
     return i32(np.concatenate([[0], np.cumsum(np.bincount(np.asarray(owner, np.int64), minlength=count))]))
 
 
+def point_columns(points: Points) -> dict[str, Any]:
+    """Columns of the points."""
+    floats = {name: f32(getattr(points, name)) for name in ("x", "y", "s", "heading", "curvature", "width")}
+    return {"first": i32(points.first), "lane": i32(points.lane), **floats}
+
+
 def links(name: str, pairs: I64, count: int) -> dict[str, Any]:
     """Columns ``<name>_first, <name>_lane`` of pairs (lane, lane that is listed), in the order given."""
     order = np.argsort(pairs[:, 0], kind="stable")
@@ -85,12 +91,12 @@ def crossing_columns(strips: F64, signal: I64, points: Points, kind: I64) -> dic
         ends = strip[:4].reshape(2, 2)
         reach = 0.5 * strip[4]
         near = vehicles & ((low <= ends.max(0) + reach) & (high >= ends.min(0) - reach)).all(1)
-        spans: dict[int, list[float]] = {}
+        spans: dict[int, tuple[float, float]] = {}
         for segment in np.flatnonzero(near):
             span = _under(ground, int(segment), strip)
             if span is not None:
-                one = spans.setdefault(int(ground.lane[segment]), [np.inf, -np.inf])
-                one[:] = min(one[0], span[0]), max(one[1], span[1])
+                one = spans.get(int(ground.lane[segment]), span)
+                spans[int(ground.lane[segment])] = min(one[0], span[0]), max(one[1], span[1])
         rows += [(number, lane, *spans[lane]) for lane in sorted(spans)]
     table = np.array(rows, np.float64).reshape(-1, 4)
     return {

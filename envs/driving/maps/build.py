@@ -142,9 +142,7 @@ def build(
         right=i32(right),
         road=i32(road),
         junction=i32([names.index(lane.junction) if lane.junction else NONE for lane in lanes]),
-        first=i32(points.first),
-        **{field: f32(getattr(points, field)) for field in ("x", "y", "s", "heading", "curvature", "width")},
-        lane=i32(points.lane),
+        **assemble.point_columns(points),
         **assemble.links("next", next_lane, len(lanes)),
         **assemble.links("previous", next_lane[:, ::-1], len(lanes)),
         **assemble.conflict_columns(found, rank),
@@ -258,7 +256,7 @@ def _conflicts(
     related = np.concatenate([next_lane, *sides, same])
     found = conflicts.conflicts(points, cell_first, cell_point, related, _siblings(next_lane))
     keep = vehicles[found.one] & vehicles[found.other]
-    return conflicts.Conflicts(*(column[keep] for column in found))
+    return conflicts.Conflicts._make(column[keep] for column in found)
 
 
 def _siblings(pairs: I64) -> I64:
@@ -268,7 +266,8 @@ def _siblings(pairs: I64) -> I64:
     begin = np.searchsorted(pairs[:, 0], pairs[:, 0])
     a = np.repeat(pairs[:, 1], counts)
     b = pairs[np.repeat(begin, counts) + grid.ranges(counts), 1]
-    return np.stack([a, b], 1)[a != b]
+    found: I64 = np.stack([a, b], 1)[a != b]
+    return found
 
 
 def _stops(
@@ -288,8 +287,8 @@ def _stops(
         light = _number(lights, stop.signal, f"lane {stop.lane} stops at signal") if stop.signal else NONE
         rows.append((lane, s, stop.kind, light))
     table = np.array(rows, np.float64).reshape(-1, 4)
-    lane, kind, light = (table[:, column].astype(np.int64) for column in (0, 2, 3))
-    return assemble.stop_columns(lane, table[:, 1], kind, light, len(lanes))
+    whole = table.astype(np.int64)
+    return assemble.stop_columns(whole[:, 0], table[:, 1], whole[:, 2], whole[:, 3], len(lanes))
 
 
 def _signals(signals: Sequence[Signal]) -> dict[str, Any]:

@@ -56,7 +56,9 @@ def points(rows: Sequence[F64], spacing: float) -> Points:
     heading = np.arctan2(step[:, 1], step[:, 0])
     heading[last] = heading[last - 1]
     s = run - run[first[:-1]][lane]
-    return Points(first, given[:, 0], given[:, 1], s, heading, _curvature(first, s, heading), *given[:, 2:].T, lane)
+    return Points(
+        first, given[:, 0], given[:, 1], s, heading, _curvature(first, s, heading), given[:, 2], given[:, 3], lane
+    )
 
 
 def _without_doubles(first: I64, given: F64) -> tuple[I64, F64]:

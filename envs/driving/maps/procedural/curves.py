@@ -7,7 +7,7 @@ import numpy as np
 
 from ..polyline import F64
 
-STEP = 2.0  # m between points
+STEP = 1.9  # m between points, so that beside a bend they are still less than 2 m apart
 ARC = 0.08  # rad between points
 
 
@@ -124,14 +124,14 @@ def turn(begin: Pose, end: Pose) -> tuple[Line, float]:
     if abs(angle) < 0.15 or abs(cross) < 0.1:
         return link(begin, end), math.inf
     one = (dx * math.sin(end.heading) - dy * math.cos(end.heading)) / cross  # to where the two directions cross
-    two = (dx * math.sin(begin.heading) - dy * math.cos(begin.heading)) / cross
+    two = (dy * math.cos(begin.heading) - dx * math.sin(begin.heading)) / cross
     cut = min(one, two)
     radius = cut / math.tan(0.5 * abs(angle))
     if cut <= 0.0 or radius < 3.0:
         return link(begin, end), math.inf
     lines = [arc(begin.ahead(one - cut), radius, angle)]
-    if one - cut > 0.05:
+    if one - cut > 0.005:
         lines.insert(0, straight(begin, one - cut))
-    if two - cut > 0.05:
+    if two - cut > 0.005:
         lines.append(straight(end.ahead(cut - two), two - cut))
     return chain(*lines), radius

@@ -7,9 +7,7 @@ import numpy as np
 from ..graph import LaneGraph
 from .curves import Pose, straight
 from .draft import Draft, Road
-from .junctions import Arm, Control, Turns, junction
-
-MARGIN = 7.0  # m from the outer edge of a crossing road to the end of a lane
+from .junctions import Arm, Control, Turns, junction, reach
 
 
 def arm_of(road: Road, at_end: bool, *, major: bool = True, crossing: bool = True) -> Arm:
@@ -20,7 +18,7 @@ def arm_of(road: Road, at_end: bool, *, major: bool = True, crossing: bool = Tru
 
 
 def intersection(
-    seed: int,
+    rng: np.random.Generator | int,
     *,
     control: Control = "signal",
     turns: Turns = "permitted",
@@ -32,7 +30,7 @@ def intersection(
     """Roads that meet in the middle of the map, open at their other ends.
 
     Args:
-        seed: draws what is not given, widths, limits, green times and the angles between the roads.
+        rng: (or its seed) draws what is not given, widths, limits, green times and the angles between the roads.
         control: of :func:`~.junctions.junction`.
         turns: likewise.
         arms: 3 or 4.
@@ -42,18 +40,19 @@ def intersection(
     """
     if arms not in (3, 4):
         raise ValueError(f"an intersection has 3 or 4 arms, not {arms}")
-    rng = np.random.default_rng([seed, 1])
+    rng = np.random.default_rng(rng)
     count = lanes or int(rng.integers(1, 3))
     width = float(rng.uniform(3.25, 3.6))
     limit = float(rng.choice([30.0, 40.0, 50.0])) / 3.6
     angles = 0.5 * math.pi * np.arange(4) + rng.uniform(-0.12, 0.12, 4)
     skip = int(rng.integers(4)) if arms == 3 else -1
-    reach = count * width + MARGIN
     draft = Draft("intersection")
     found = []
     for at, angle in enumerate(angles):
         if at != skip:
-            line = straight(Pose(0.0, 0.0, float(angle)).ahead(reach), length)
+            others = [(float(one), count * width) for i, one in enumerate(angles) if i not in (at, skip)]
+            far = reach(float(angle), count * width, others, width)
+            line = straight(Pose(0.0, 0.0, float(angle)).ahead(far), length)
             road = draft.road("ENWS"[at], line, count, count, width=width, limit=limit)
             found.append(arm_of(road, False, major=at % 2 == 0 or control == "all-way-stop", crossing=crossings))
     junction(draft, "middle", found, control, turns=turns, green=float(rng.uniform(12.0, 20.0)))

@@ -10,12 +10,14 @@ from ..graph import AMBER, GIVE_WAY, GREEN, RED, SIGNAL, STOP_SIGN
 from .curves import Pose
 from .draft import Draft
 
-Control = Literal["signal", "stop", "all-way-stop", "give-way"]
+Control = Literal["signal", "stop", "all-way-stop", "give-way", "none"]
 Turns = Literal["permitted", "protected"]
 
 LEFT, STRAIGHT, RIGHT = 0, 1, 2
 TURN = math.radians(45.0)  # from which a movement is a turn
 AMBER_TIME, CLEAR_TIME = 3.0, 2.0  # s
+RADIUS, CLEAR = 8.0, 2.5  # m: of the tightest turn; from the edge of the crossing road
+STRAIGHT_ON = math.radians(150.0)  # from which angle between two arms on the one is the other's continuation
 WALK = 1.1  # m/s of slow pedestrians, who still reach the other side
 CROSSING, CROSSING_EDGE, STOP_GAP = 3.0, 1.0, 1.0  # m: width, from the junction, from the stop line
 
@@ -41,6 +43,28 @@ class Arm:
     crossing: bool = True
 
 
+def reach(direction: float, half: float, others: Sequence[tuple[float, float]], width: float) -> float:
+    """How far from the middle of a junction an arm begins, so that right turns have :data:`RADIUS`, m.
+
+    Args:
+        direction: of the arm, away from the junction, rad.
+        half: of the arm's width, m.
+        others: the same of the other arms.
+        width: of a lane, m.
+
+    The middles of the outermost lanes of two arms that are an angle p apart cross (b + a cos p) / sin p along the arm,
+    a and b from the arms' middles; an arc of radius R between them begins R / tan(p / 2) further out.
+    """
+    a = half - 0.5 * width
+    least = max(other for _, other in others) + CLEAR
+    for one, other in others:
+        apart = abs((one - direction + math.pi) % (2.0 * math.pi) - math.pi)
+        if apart < STRAIGHT_ON:
+            meet = (other - 0.5 * width + a * math.cos(apart)) / math.sin(apart)
+            least = max(least, meet + RADIUS / math.tan(0.5 * apart))
+    return least
+
+
 def movement(arm: Arm, other: Arm) -> int:
     """Which way one goes from an arm to another."""
     angle = (other.pose.heading - arm.pose.heading - math.pi + math.pi) % (2.0 * math.pi) - math.pi
@@ -55,19 +79,20 @@ def movements(arm: Arm, arms: Sequence[Arm], protected: bool) -> list[tuple[str,
     """
     ways = [(other, movement(arm, other)) for other in arms if other is not arm and other.out]
     kinds = {kind for _, kind in ways}
-    count = len(arm.into)
-    own = protected and count > 1 and LEFT in kinds and STRAIGHT in kinds
+    own = protected and len(arm.into) > 1 and kinds >= {LEFT, STRAIGHT}
     found = []
     for other, kind in ways:
-        if kind == LEFT:
-            lanes = arm.into[:1] if count == 1 or kinds != {LEFT} else arm.into
-            found += [(lane, other.out[min(i, len(other.out) - 1)], kind) for i, lane in enumerate(lanes)]
-        elif kind == RIGHT:
-            found += [(arm.into[-1], other.out[-1], kind)]
-        else:
-            lanes = list(arm.into)[1 if own else 0 :]
-            found += list((lane, other.out[-1 - i], kind) for i, lane in enumerate(lanes[::-1]) if i < len(other.out))
-    return found
+        pairs = list(zip(arm.into, other.out, strict=False))
+        if kind == STRAIGHT:  # the outermost lanes lead to the outermost
+            pairs = list(zip(arm.into[::-1], other.out[::-1], strict=False))
+            pairs = [pair for pair in pairs if not (own and pair[0] == arm.into[0])]
+        elif kind == LEFT and len(ways) > 1:
+            pairs = pairs[:1]
+        elif kind == RIGHT and len(ways) > 1:
+            pairs = [(arm.into[-1], other.out[-1])]
+        found += [(lane, after, kind) for lane, after in pairs]
+    idle = [lane for lane in arm.into if lane not in {lane for lane, _, _ in found}]
+    return found + [(lane, ways[0][0].out[0], ways[0][1]) for lane in idle]
 
 
 def junction(
@@ -89,7 +114,7 @@ def junction(
         draft: where the arms are drawn.
         name: of the junction.
         arms: in any order; arms with opposite directions are green together.
-        control: signals; signs at minor arms; or signs at all.
+        control: signals; signs at minor arms; signs at all; or nothing.
         turns: of signals: left turns yield to oncoming traffic, or have a phase of their own (arms of one lane then
             take turns).
         green: seconds that a phase is green.
@@ -100,10 +125,10 @@ def junction(
     for arm in arms:
         for lane, after, kind in movements(arm, arms, protected):
             rank = (1, 3, 2)[kind] + (3 if arm.major and control in ("stop", "give-way") else 0)
-            draft.connect(lane, after, junction=name, rank=0 if control == "all-way-stop" else rank)
+            draft.connect(lane, after, junction=name, rank=0 if control in ("all-way-stop", "none") else rank)
             used.setdefault(lane, set()).add(kind)
     for arm in arms:
-        if control != "signal" and not (arm.major and control in ("stop", "give-way")):
+        if control == "all-way-stop" or (control in ("stop", "give-way") and not arm.major):
             kind = GIVE_WAY if control == "give-way" else STOP_SIGN
             draft.stops += [StopLine(lane, -stop_distance(arm), kind) for lane in arm.into]
     if control == "signal":
