@@ -1,6 +1,7 @@
 """The scenes of driving on a lane graph, a row each: the map, the traffic, the route and what it allows."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from ..maps.graph import DRIVING, NONE, LaneGraph
 
@@ -16,7 +17,6 @@ class Scene:
         map: of :mod:`..maps.catalogue`.
         density: vehicles per km of lane.
         people: pedestrians.
-        bicycles: share of the vehicles that are bicycles.
         route: m; of the ways that a map offers one in this range is drawn, or else the nearest to it.
         pace: of the time budget: share of the speed that limits and bends allow,
         wait: s for standing,
@@ -26,6 +26,7 @@ class Scene:
         ends: likewise of the lanes that it may end on.
         through: routes end where the map does.
         warm_up: s of traffic before the episode begins.
+        options: of the map's generator.
     """
 
     map: str
@@ -36,20 +37,22 @@ class Scene:
     wait: float
     patience: float
     start: float = 6.0
-    bicycles: float = 0.0
     begins: tuple[str, ...] = ()
     ends: tuple[str, ...] = ()
     through: bool = True
     warm_up: float = 6.0
+    options: Mapping[str, int] = field(default_factory=dict)
 
 
 SCENES: dict[str, Scene] = {
     "merge": Scene("merge", (6.0, 14.0), (0, 0), (200.0, 1000.0), 0.55, 10.0, 20.0, begins=("on",)),
-    "intersection": Scene("intersection", (4.0, 14.0), (0, 8), (120.0, 400.0), 0.5, 60.0, 60.0),
+    "intersection": Scene("intersection", (4.0, 12.0), (0, 8), (120.0, 400.0), 0.5, 60.0, 60.0),
     "roundabout": Scene("roundabout", (4.0, 14.0), (0, 6), (120.0, 500.0), 0.45, 30.0, 45.0),
-    "racetrack": Scene("racetrack", (0.0, 0.0), (0, 0), (1e6, 1e6), 0.5, 0.0, 5.0, through=False),
-    "town": Scene("town", (3.0, 8.0), (4, 16), (300.0, 700.0), 0.45, 90.0, 60.0, bicycles=0.1, through=False),
-    "highway": Scene("highway", (8.0, 14.0), (0, 0), (600.0, 1500.0), 0.6, 5.0, 15.0),
+    "racetrack": Scene("racetrack", (0.0, 0.0), (0, 0), (1e6, 1e6), 0.75, 0.0, 5.0, through=False),
+    "town": Scene(
+        "town", (2.0, 5.0), (4, 12), (300.0, 700.0), 0.45, 90.0, 60.0, through=False, options={"rows": 4, "columns": 4}
+    ),
+    "highway": Scene("highway", (6.0, 10.0), (0, 0), (600.0, 1500.0), 0.6, 5.0, 15.0, options={"ramps": 2}),
 }
 """By name, the keyword ``scene``."""
 

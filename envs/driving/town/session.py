@@ -126,7 +126,7 @@ def begin_world(atlas: Atlas, places: Any, batch: Batch, episodes: Any, w: int, 
             cars[k].length = 0.0
     for k in range(last, min(last + people, len(cars))):
         start_walker(world, cars, atlas, stream, k)
-    for _ in range(int(n[11] / SIM_DT)):
+    for _ in range(int(n[10] / SIM_DT)):
         tick_world(batch, atlas, w, stream)
     world.stream = stream[0]
     world.events = 0

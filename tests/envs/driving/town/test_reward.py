@@ -63,8 +63,9 @@ def test_an_offence_costs_success_and_ends_nothing(pair, changes, offence):
 
 
 def test_a_marking_may_be_crossed_for_three_seconds(pair):
-    factors = [float(judged(pair, over=0.3, alone=False)["lane"]) for _ in range(17)]
-    assert factors == [1.0] * 15 + [0.5] * 2
+    factors = [float(judged(pair, over=0.3, alone=False)["lane"]) for _ in range(18)]  # of 0.2 s
+    assert factors[:14] == [1.0] * 14
+    assert factors[15:] == [0.5] * 3
     assert OFFENCES[pair[0]["offence"]] == "straddling"
 
 
