@@ -12,7 +12,7 @@ from .lists import enlist, enlist_new
 from .manners import attend
 from .motion import move, replay, steer_on, vanish
 from .spawn import come_in, forget, start
-from .state import ABSENT, CONTROLS, DRIVER, MANOEUVRES, REPLAY, SIM_DT, WALKER, WAYPOINT, Batch
+from .state import ABSENT, CONTROLS, DRIVER, MANOEUVRES, NONE, REPLAY, SIM_DT, WALKER, WAYPOINT, Batch
 from .vehicle import choose
 from .walkers import start_walker, walk
 
@@ -42,26 +42,33 @@ def decide(batch: Batch, atlas: Atlas, w: int) -> None:
 
 
 @compiled
-def act(batch: Batch, atlas: Atlas, w: int, stream: Any) -> None:
-    """Everyone moves on by a tick."""
+def go_on(batch: Batch, atlas: Atlas, w: int, stream: Any, k: int) -> bool:
+    """One agent moves on by a tick; returns False when it is not there any more."""
     world, cars, routes, events = batch.worlds[w], batch.agents[w], batch.routes[w], batch.events[w]
+    controller = cars[k].controller
+    if controller == DRIVER:
+        return move(world, cars, events, atlas, stream, routes, k)
+    if CONTROLS <= controller <= WAYPOINT:
+        return steer_on(world, cars, events, atlas, stream, routes, batch.controls[w, k], k)
+    if controller == REPLAY:
+        return replay(world, cars, events, atlas, stream, routes, batch.logs[cars[k].log], k)
+    if controller == WALKER:
+        walk(world, cars, batch.keys[w], atlas, batch.crossings[w], stream, k)
+    return True
+
+
+@compiled
+def act(batch: Batch, atlas: Atlas, w: int, stream: Any) -> None:
+    """Everyone moves on by a tick; of those who leave, drivers come in again later."""
+    world, cars = batch.worlds[w], batch.agents[w]
     walkers = False
     for k in range(world.agents):
         car = cars[k]
-        if car.controller == DRIVER:
-            if not move(world, cars, events, atlas, stream, routes, k):
-                vanish(car)
-        elif CONTROLS <= car.controller <= WAYPOINT:
-            if not steer_on(world, cars, events, atlas, stream, routes, batch.controls[w, k], k):
-                vanish(car)
+        walkers = walkers or car.controller == WALKER
+        if car.controller != ABSENT and not go_on(batch, atlas, w, stream, k):
+            if car.controller != DRIVER:
                 car.length = 0.0
-        elif car.controller == REPLAY:
-            if not replay(world, cars, events, atlas, stream, routes, batch.logs[car.log], k):
-                vanish(car)
-                car.length = 0.0
-        elif car.controller == WALKER:
-            walk(world, cars, batch.keys[w], atlas, batch.crossings[w], stream, k)
-            walkers = True
+            vanish(car)
     if walkers:
         world.walking = 0
         for i in range(batch.crossings.shape[1]):
