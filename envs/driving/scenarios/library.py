@@ -43,7 +43,9 @@ class Library:
         self._made_by = (scene, split, maps)
         self.scene: Scene = SCENES[scene]
         count = maps if split == "train" else TEST_MAPS
-        self.graphs = [catalogue.make(self.scene.map, number, split=split, **self.scene.options) for number in range(count)]
+        self.graphs = [
+            catalogue.make(self.scene.map, number, split=split, **self.scene.options) for number in range(count)
+        ]
         self.names = [f"{self.scene.map}-{split}-{number}" for number in range(count)]
         found = [places(self.scene, graph) for graph in self.graphs]
         goals = [
