@@ -98,10 +98,12 @@ def reserve(world: World, cars: Agents, keys: Any, atlas: Any, routes: Any, me: 
 
 
 @compiled
-def react(world: World, cars: Agents, keys: Any, events: Any, atlas: Any, route: Any, me: int, wanted: float) -> float:
+def react(
+    world: World, cars: Agents, keys: Any, events: Any, lanes: Any, siblings: Any, route: Any, me: int, wanted: float
+) -> float:
     """Finds the leader, and the acceleration of following it; notes who came in so near that ``me`` has to brake."""
     car = cars[me]
-    k, gap = leader(cars, keys, world.listed, atlas.lanes, atlas.siblings, route, me, NONE)
+    k, gap = leader(cars, keys, world.listed, lanes, siblings, route, me, NONE)
     if car.beside >= 0 and car.side != 0:
         other, away = first_on(cars, keys, world.listed, car.beside, car.beside_s, me, NONE, -car.beside_s)
         away -= 0.5 * car.length
@@ -140,7 +142,9 @@ def drive(world: World, cars: Agents, keys: Any, events: Any, atlas: Any, routes
     car = cars[me]
     route = routes[me]
     wanted = scan(car, route, atlas.lanes, atlas.stops)
-    a = min(free(car.v, wanted, car.accel), react(world, cars, keys, events, atlas, route, me, wanted))
+    a = min(
+        free(car.v, wanted, car.accel), react(world, cars, keys, events, atlas.lanes, atlas.siblings, route, me, wanted)
+    )
     leave(car)
     if car.zone >= 0 and car.entry > 0.0 and car.light >= 0:
         yield_to_signal(atlas.stops, atlas.signals, atlas.phases, world, cars, car)

@@ -10,7 +10,8 @@ reservation of all lanes of its way through it (its *passage*), which it gets, a
 5. there is room for it behind the zone, beside those who are on the way there.
 
 As passages are taken as a whole, nobody waits inside a zone for another, so that no circle of waiting forms there. Who
-has waited for long (:data:`URGENT`) goes before everyone else, the longest first, so that nobody waits for ever. All
+has waited for long (:data:`URGENT`) goes before everyone else, the longest first, so that nobody waits for ever; where
+there is no room, one of them at a time holds the others up until there is (:func:`senior`). All
 comparisons end with the agents' numbers: the outcome does not depend on how worlds are batched.
 
 At amber, who can stop at :data:`AMBER_BRAKE` gives its reservation back; at red, at :data:`RED_BRAKE`.
@@ -26,6 +27,7 @@ from .sight import colour, shown
 from .state import ABSENT, NONE, ROUTE, SIM_DT, Agent, Agents, World
 
 URGENT = 25.0  # s
+STUCK = 35.0  # s
 AMBER_BRAKE, RED_BRAKE = 2.8, 6.0  # m/s2
 COMFORT = 2.0  # m/s2: deceleration in time for which a reservation is asked for
 EARLY = 10.0  # m before that
@@ -110,6 +112,20 @@ def leads(cars: Agents, car: Agent) -> bool:
 
 
 @compiled
+def senior(world: World, cars: Agents, zone: int) -> int:
+    """Of those who have waited long at a zone without finding room behind it, the one who has waited longest; or NONE.
+
+    One at a time: if all of them held the others up, nobody would make room for anybody.
+    """
+    found, longest = NONE, STUCK
+    for k in range(world.agents):
+        car = cars[k]
+        if car.next_zone == zone and car.ready == 1 and car.jammed == 1 and car.waiting > longest:
+            found, longest = k, car.waiting
+    return found
+
+
+@compiled
 def before_me(cars: Agents, me: int, other: int, rank: int) -> bool:
     """Whether ``other``, who holds nothing yet, has the right of way over ``me``."""
     mine, theirs = cars[me], cars[other]
@@ -154,6 +170,7 @@ def grant(world: World, cars: Agents, keys: Any, atlas: Any, routes: Any, me: in
     car = cars[me]
     begin = car.next_at
     end = passage_end(routes[me], atlas.lanes, begin)
+    oldest = senior(world, cars, car.next_zone)
     for k in range(world.agents):
         other = cars[k]
         if k == me or other.controller == ABSENT:
@@ -162,7 +179,7 @@ def grant(world: World, cars: Agents, keys: Any, atlas: Any, routes: Any, me: in
             last = other.further_last if other.further >= 0 else other.last
             if clash(atlas.lanes, atlas.conflicts, routes[me], begin, end, other, routes[k], 0, last)[0] != NEVER:
                 return False
-        elif other.ready == 1 and other.jammed == 0 and other.next_zone == car.next_zone:
+        elif other.next_zone == car.next_zone and other.ready == 1 and (other.jammed == 0 or k == oldest):
             last = passage_end(routes[k], atlas.lanes, other.next_at)
             rank, through = clash(
                 atlas.lanes, atlas.conflicts, routes[me], begin, end, other, routes[k], other.next_at, last

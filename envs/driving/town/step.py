@@ -43,11 +43,9 @@ def decide(batch: Batch, atlas: Atlas, w: int) -> None:
 
 @compiled
 def go_on(batch: Batch, atlas: Atlas, w: int, stream: Any, k: int) -> bool:
-    """One agent moves on by a tick; returns False when it is not there any more."""
+    """One agent that is no driver moves on by a tick; returns False when it is not there any more."""
     world, cars, routes, events = batch.worlds[w], batch.agents[w], batch.routes[w], batch.events[w]
     controller = cars[k].controller
-    if controller == DRIVER:
-        return move(world, cars, events, atlas, stream, routes, k)
     if CONTROLS <= controller <= WAYPOINT:
         return steer_on(world, cars, events, atlas, stream, routes, batch.controls[w, k], k)
     if controller == REPLAY:
@@ -60,15 +58,18 @@ def go_on(batch: Batch, atlas: Atlas, w: int, stream: Any, k: int) -> bool:
 @compiled
 def act(batch: Batch, atlas: Atlas, w: int, stream: Any) -> None:
     """Everyone moves on by a tick; of those who leave, drivers come in again later."""
-    world, cars = batch.worlds[w], batch.agents[w]
+    world, cars, routes, events = batch.worlds[w], batch.agents[w], batch.routes[w], batch.events[w]
     walkers = False
     for k in range(world.agents):
         car = cars[k]
-        walkers = walkers or car.controller == WALKER
-        if car.controller != ABSENT and not go_on(batch, atlas, w, stream, k):
-            if car.controller != DRIVER:
+        if car.controller == DRIVER:
+            if not move(world, cars, events, atlas, stream, routes, k):
+                vanish(car)
+        elif car.controller != ABSENT:
+            walkers = walkers or car.controller == WALKER
+            if not go_on(batch, atlas, w, stream, k):
                 car.length = 0.0
-            vanish(car)
+                vanish(car)
     if walkers:
         world.walking = 0
         for i in range(batch.crossings.shape[1]):
