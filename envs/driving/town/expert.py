@@ -20,19 +20,32 @@ from ..vehicle import (
     drag,
 )
 from .atlas import Atlas
-from .driver import drive, verdict
+from .driver import drive, hold_back, verdict
 from .episode import Episode
 from .lists import enlist
 from .places import beside
+from .problem import following
 from .sight import first_on
 from .state import CONTROLS, MANOEUVRES, NONE, SIM_DT, SUBSTEPS, Agent, Batch
 from .vehicle import aim, pursue, steer_limit
 
 WORTH = 0.5  # m/s2 beyond MOBIL's threshold that justify a change of lane
-CLEAR = 30.0  # m of a lane that must be left to begin one
+CLEAR = 30.0  # m of a lane that must be left, beside the way of 3 s, to begin one
+LEAST_CLEAR = 14.0  # m, beside the way of 1 s, for one that the route needs
+CREEP = 0.6  # m/s2 at walking pace, while it changes lane at the last moment
 JERK = 3.5 * SIM_DT * SUBSTEPS  # m/s2 a policy step: comfortable
 EMERGENCY = -3.5  # m/s2 beyond which comfort does not count
 POINT_X, POINT_Y, POINT_V = 40.0, 10.0, 40.0  # what 1 is of a waypoint's action
+
+
+@compiled
+def must_change(atlas: Atlas, car: Agent) -> int:
+    """The neighbouring lane that the shortest way to the goal leads through, or NONE: the present lane will do."""
+    lane = atlas.lanes[car.lane]
+    if lane.road == atlas.lanes[atlas.goal_lane[car.goal]].road:
+        return NONE
+    after = following(atlas, car.goal, car.lane)
+    return after if after == lane.left or after == lane.right else NONE
 
 
 @compiled
@@ -44,8 +57,10 @@ def plan_lane(atlas: Atlas, batch: Batch, episode: Episode) -> int:
     lane = atlas.lanes[car.lane]
     if episode.plan != NONE and episode.plan != lane.left and episode.plan != lane.right:
         episode.plan = NONE
-    if episode.plan == NONE and lane.zone < 0 and car.v > 2.0 and abs(car.d) < 0.5:
-        if car.s + CLEAR + 3.0 * car.v < lane.length and car.s > 5.0:
+    needed = must_change(atlas, car)
+    clear = (LEAST_CLEAR + car.v) if needed != NONE else CLEAR + 3.0 * car.v
+    if episode.plan == NONE and lane.zone < 0 and (car.v > 0.5 or needed != NONE) and abs(car.d) < 0.5:
+        if car.s + clear < lane.length and car.s > 5.0:
             best = WORTH
             for other in (lane.left, lane.right):
                 if other != NONE and atlas.lanes[other].kind == 0 and atlas.lanes[other].zone < 0:
@@ -69,6 +84,10 @@ def wish(atlas: Atlas, batch: Batch, episode: Episode) -> float:
     world.tick -= odd
     wanted, car.a = car.a, before
     plan = plan_lane(atlas, batch, episode)
+    if must_change(atlas, car) != NONE:  # waits before the end of a lane that does not lead to the goal
+        rest = atlas.lanes[car.lane].length - car.s - 0.5 * car.length - LEAST_CLEAR
+        if rest < 40.0:
+            wanted = min(wanted, hold_back(car, max(rest, 0.0)) if car.v > 1.5 or plan == NONE else CREEP)
     if plan != NONE:
         _, s, _ = beside(atlas, car, plan)
         other, gap = first_on(cars, keys, world.listed, plan, s, me, NONE, -s - 0.5 * car.length)

@@ -22,9 +22,12 @@ def distance_of(atlas: Atlas, goal: int, lane: int) -> float:
 
 @compiled
 def metres_left(atlas: Atlas, goal: int, lane: int, s: float) -> float:
-    """From a place to the end of a goal's lane; -1 where no way leads there, or off all lanes."""
+    """From a place to the end of a goal's road, on any of its lanes; -1 where no way leads there, or off all lanes."""
     if lane == NONE:
         return -1.0
+    here = atlas.lanes[lane]
+    if here.road == atlas.lanes[atlas.goal_lane[goal]].road:
+        return float(max(here.length - s, 0.0))
     away = distance_of(atlas, goal, lane)
     return max(away - s, 0.0) if away < math.inf else -1.0
 
