@@ -57,7 +57,7 @@ class Driving(BatchedEnv):
 
     Args:
         num_envs: number of environments.
-        scene: of :data:`.scenes.SCENES`; the ids have theirs set.
+        scene: of :data:`.scenes.SCENES`.
         split: "train" or "test".
         render_mode: None or "rgb_array".
         action: "box", "discrete" or "waypoints".

@@ -1,4 +1,4 @@
-"""``tiltyard/TownSelfPlay-v0``: a town in which every slot of the vector is an agent, and many share a world."""
+"""Self-play: a town in which every slot of the vector is an agent, and many share a world."""
 
 from typing import Any
 
@@ -18,8 +18,8 @@ LOWEST_WEIGHT = 0.2
 class SelfPlay(Driving):
     """Drive through a town whose cars are driven by the same policy: worlds x ``agents`` slots.
 
-    Slot i is agent ``i % agents`` of world ``i // agents``. With ``agents=1``, the default and what ``gymnasium.make``
-    gives, it is one agent among scripted traffic, and slots do not meet.
+    Slot i is agent ``i % agents`` of world ``i // agents``. With ``agents=1``, the default and that of
+    :class:`SelfPlayEnv`, it is one agent among scripted traffic, and slots do not meet.
 
     **Reward**: that of the other scenes, with weights of its factors and of its penalty that each agent draws anew in
     each episode (``info["weights"]`` at reset); they are the last 7 entries of its observation.

@@ -142,7 +142,7 @@ def _draw_agent(brush: ImageDraw.ImageDraw, view: _View, agent: Any, fill: tuple
 
     if agent["kind"] == PERSON:
         middle = view.pixels(np.array([[x, y]]))[0]
-        for radius, ink in ((0.42, fill), (0.2, SKIN)):
+        for radius, ink in ((0.6, fill), (0.3, SKIN)):
             r = max(radius * view.zoom, 2.0)
             brush.ellipse([middle[0] - r, middle[1] - r, middle[0] + r, middle[1] + r], fill=ink)
         return

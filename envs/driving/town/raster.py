@@ -78,25 +78,26 @@ def grounds(paints: list[Paint]) -> Ground:
 
 
 @compiled
-def lay_ground(ground: Ground, number: int, x: float, y: float, heading: float, out: Any) -> None:
-    """Writes road and markings around a pose into ``out`` ``[64, 64, 8]``, and zeros elsewhere."""
+def lay_ground(ground: Ground, number: int, own: Agent, v: int, limit: int, out: Any) -> None:
+    """Writes all that does not move into ``out`` ``[64, 64, 8]``: road, markings, own speed, limit; zeros elsewhere.
+
+    Pixels are looked up one by one; as it is most of the work, a pixel's eight bytes are one word.
+    """
     nx, ny, first = ground.shape[number, 0], ground.shape[number, 1], ground.first[number]
-    cos, sin = math.cos(heading) / CELL, math.sin(heading) / CELL
-    x0 = (x - ground.origin[number, 0]) / CELL
-    y0 = (y - ground.origin[number, 1]) / CELL
+    cos, sin = math.cos(own.heading) / CELL, math.sin(own.heading) / CELL
+    x0 = (own.x - ground.origin[number, 0]) / CELL
+    y0 = (own.y - ground.origin[number, 1]) / CELL
+    words = out.reshape(-1).view(np.uint64)
     for row in range(PIXELS):
         forward = (ROW - 0.5 - row) * METRES
         for column in range(PIXELS):
             left = (COLUMN - 0.5 - column) * METRES
-            i = int(math.floor(x0 + forward * cos - left * sin))
-            j = int(math.floor(y0 + forward * sin + left * cos))
-            bits = 0
-            if 0 <= i < nx and 0 <= j < ny:
-                bits = ground.bits[first + i * ny + j]
-            for channel in range(2, 8):
-                out[row, column, channel] = 0
-            out[row, column, ROAD] = 255 if bits & ON_ROAD else 0
-            out[row, column, MARKS] = 255 if bits & ON_MARK else 0
+            x, y = x0 + forward * cos - left * sin, y0 + forward * sin + left * cos
+            word = (v if column < PIXELS // 2 else limit) << (8 * OWN)
+            if 0.0 <= x < nx and 0.0 <= y < ny:
+                bits = ground.bits[first + int(x) * ny + int(y)]
+                word += (255 << (8 * ROAD)) * (bits & ON_ROAD) + (255 << (8 * MARKS)) * ((bits & ON_MARK) >> 1)
+            words[row * PIXELS + column] = np.uint64(word)
 
 
 @compiled
@@ -128,7 +129,8 @@ def rasterise(atlas: Atlas, ground: Ground, batch: Any, episode: Episode, occlus
     w, me = episode.world, episode.agent
     world, agents, route = batch.worlds[w], batch.agents[w], batch.routes[w, me]
     own = agents[me]
-    lay_ground(ground, world.map, own.x, own.y, own.heading, out)
+    limit = atlas.lanes[own.lane].limit if own.lane != NONE else 0.0
+    lay_ground(ground, world.map, own, level(own.v), level(limit), out)
     _route(atlas, world, route, own, out)
     for k in range(world.agents):
         other = agents[k]
@@ -144,10 +146,6 @@ def rasterise(atlas: Atlas, ground: Ground, batch: Any, episode: Episode, occlus
         fill_box(out, PEOPLE if slow else VEHICLES, value, forward, left, turn, other.length, other.width)
         if not slow:
             fill_box(out, SPEEDS, level(other.v), forward, left, turn, other.length, other.width)
-    limit = atlas.lanes[own.lane].limit if own.lane != NONE else 0.0
-    for row in range(PIXELS):
-        for column in range(PIXELS):
-            out[row, column, OWN] = level(own.v) if column < PIXELS // 2 else level(limit)
 
 
 @compiled

@@ -44,6 +44,7 @@ STEP_DT = SIM_DT * SUBSTEPS
 ASTRAY = 80.0  # m further from the goal than before, which is to have lost the route
 MILD, HARSH = 2.0, 6.0  # m/s2 of imposed braking at which courtesy begins to fade, and is 0
 OFFENSIVE = 4.0  # m/s2 of imposed braking that costs success
+WALKING = 2.0  # m/s
 TOLERANCE = 0.1  # m over the edge of the road that are forgiven
 
 
@@ -77,15 +78,19 @@ def comfort(episode: Episode, agent: Agent) -> float:
 
 
 @compiled
-def lane_factor(episode: Episode, over: float, alone: bool) -> float:
+def lane_factor(episode: Episode, over: float, alone: bool, moves: bool) -> float:
     """0 over the edge of the road, one half after three seconds across a marking, else 1; keeps the clock of that.
 
     Args:
         episode: of the agent.
         over: m by which its body reaches over the marking of its lane; negative: it is inside.
         alone: there is no lane of this direction beyond the marking.
+        moves: it is faster than walking pace; the clock stands in a queue.
     """
-    episode.straddle = max(0.0, episode.straddle + (STEP_DT if over > 0.0 else -STEP_DT))
+    if over <= 0.0:
+        episode.straddle = max(0.0, episode.straddle - STEP_DT)
+    elif moves:
+        episode.straddle += STEP_DT
     if alone and over > TOLERANCE:
         return 0.0
     return 0.5 if episode.straddle > STRADDLE_TIME else 1.0
@@ -175,7 +180,7 @@ def judge(
     episode.ttc = ttc_factor(agent.gap, agent.v - leader_v)
     episode.gap = gap_factor(agent.gap, agent.v)
     episode.comfort = comfort(episode, agent)
-    episode.lane = lane_factor(episode, over, alone)
+    episode.lane = lane_factor(episode, over, alone, agent.v > WALKING)
     episode.courtesy = courtesy_factor(imposed)
     found = infraction(episode, agent, left)
     episode.infraction = 0 if arrived and found == LATE else found

@@ -43,6 +43,7 @@ from .walkers import start_walker
 LENGTH, WIDTH = 4.8, 1.9  # m, of a policy's car
 ARRIVED = 8.0  # m before the end of the route, which is then complete
 LORRIES = 0.08
+DRAWN = 250.0  # m of a route that frames show, at least
 START = 12.0  # m along its lane at which a route begins
 
 
@@ -316,11 +317,15 @@ def colours(atlas: Atlas, world: Any) -> list[int]:
 
 
 def way(atlas: Atlas, route: npt.NDArray[np.int32], agent: Any) -> npt.NDArray[np.float64]:
-    """Points of a route from an agent on, ``[n, 2]`` m."""
+    """Points of a route from an agent to its goal, or as far as can be seen, ``[n, 2]`` m."""
     found = [np.array([[agent["x"], agent["y"]]], np.float64)]
+    ahead = 0.0
     for index, lane in enumerate(route[route != NONE].tolist()):
         one = atlas.lanes[lane]
-        begin = int(agent["point"]) + 1 if index == 0 else int(one["point"])
+        begin = int(agent["point"] if index == 0 else one["point"]) + 1  # the first is the last of the lane before
         points = atlas.points[begin : int(one["final"]) + 1]
         found.append(np.stack([points["x"], points["y"]], axis=1).astype(np.float64))
+        ahead += float(one["length"])
+        if agent["goal"] == NONE or lane == atlas.goal_lane[agent["goal"]] or ahead > DRAWN:
+            break
     return np.concatenate(found)
