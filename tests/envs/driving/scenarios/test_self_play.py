@@ -24,11 +24,11 @@ def test_an_agent_whose_episode_ends_comes_in_elsewhere_and_the_others_drive_on(
     env = vector(autoreset_mode="SameStep")
     env.reset(seed=0)
     before = env.batched.agents[:, :AGENTS][["x", "y"]].copy()
-    env.batched.agents[0, 1]["still"] = 1e6  # has stood too long
+    env.batched.episodes["clock"][1] = 1e6  # its time is up
     actions = np.tile(np.array([0.1, 0.0], np.float32), (2 * AGENTS, 1))
     _, reward, terminated, _, info = env.step(actions)
     assert terminated.tolist() == [False, True] + [False] * 6
-    assert info["final_info"]["infraction"][1] == "blocked"
+    assert info["final_info"]["infraction"][1] == "late"
     assert reward[1] < 0.0
     after = env.batched.agents[:, :AGENTS]
     moved = np.hypot(after["x"] - before["x"], after["y"] - before["y"])
