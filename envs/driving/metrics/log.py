@@ -1,7 +1,8 @@
 """The log of an episode: what one road user, the ego, did and what happened to it. All scores are functions of it.
 
-A simulator fills it and scores nothing; a score reads it and simulates nothing. It can be stored as JSON and read again,
-so that a new version of a score can be computed from old episodes. Units are SI, angles in radians, counter-clockwise.
+A simulator fills it and scores nothing; a score reads it and simulates nothing. It can be stored as JSON and read
+again, so that a new version of a score can be computed from old episodes. Units are SI, angles in radians,
+counter-clockwise.
 
 **State columns** are ``[T]``: entry 0 is the state at reset, entry ``t`` the one ``t * dt`` seconds later. A fact about
 a step (``ahead``, ``follower_accel``) stands at the state that the step led to, with 0 or NaN at entry 0.
@@ -31,7 +32,6 @@ KINDS = (
     "give_way",  # took the priority of another, who had to brake or stop for it
     "emergency",  # kept an emergency vehicle behind itself
     "scenario_timeout",  # a triggered scenario was not driven through in time
-    "min_speed",  # value: mean speed in percent of the traffic's, over a quarter of the route
     "blocked",  # stood for too long
     "deviation",  # left the route
     "off_road",
@@ -61,8 +61,8 @@ class Event:
         other: of :data:`OTHERS`; required of a collision, as is the rest.
         other_id: to tell one other from another; -1 where there is none.
         side: of :data:`SIDES`: what of the ego was touched.
-        ego_speed: just before, m/s, at least 0.
-        other_speed: the same of the other.
+        ego_speed: just before, m/s, negative when reversing.
+        other_speed: the same of the other; 0 of what cannot move.
         one_lane: whether the ego's whole body was in one lane, or in lanes that follow each other.
         against_priority: whether the ego was where a signal, a sign or a priority forbade it to be.
     """
@@ -88,12 +88,10 @@ class Event:
             raise ValueError(f"an event's time is in seconds since the log began, got {self.time!r}")
         if self.kind == "collision":
             self._check_collision()
-        if self.kind == "min_speed" and not _at_least_0(self.value):
-            raise ValueError(f"a min_speed event says how many percent of the traffic's speed, got {self.value!r}")
 
     def _check_collision(self) -> None:
         missing = [name for name in ("other", "side") if not getattr(self, name)]
-        missing += [name for name in ("ego_speed", "other_speed") if not _at_least_0(getattr(self, name))]
+        missing += [name for name in ("ego_speed", "other_speed") if not isfinite(_number(getattr(self, name)))]
         missing += [name for name in ("one_lane", "against_priority") if getattr(self, name) is None]
         if missing:
             raise ValueError(f"whose fault a collision was cannot be said without {', '.join(missing)}")
@@ -115,11 +113,12 @@ _STATES = {
     "progress": "m along the route since its beginning, may fall back",
     "ahead": "m moved in this step in the direction of its lane; negative: against it; 0 where there is no lane",
     "outside": "m by which the farthest corner of its body is outside the drivable area; 0: all inside",
-    "follower_accel": "m/s2, of who follows it; NaN: nobody does",
-    "follower_without": "m/s2, the acceleration that the follower would have were the ego not there",
+    "follower_accel": "m/s2, of the follower whom it makes brake hardest; NaN: nobody follows",
+    "follower_without": "m/s2, the acceleration that this follower would have were the ego not there",
+    "traffic_speed": "m/s, mean over the other vehicles; NaN: there are none",
 }
 _INFINITE = {"ttc": np.inf}  # what JSON's null means; NaN elsewhere
-_MAY_LACK = ("offset", "limit", "ttc", "follower_accel", "follower_without")
+_MAY_LACK = ("offset", "limit", "ttc", "follower_accel", "follower_without", "traffic_speed")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -130,7 +129,7 @@ class EpisodeLog:
         route_length: m.
         dt: s between two states.
         x, y, heading, speed, accel, lateral_accel, yaw_rate, offset, limit, ttc, progress, ahead, outside,
-            follower_accel, follower_without: ``[T]``, as :data:`UNITS` says.
+            follower_accel, follower_without, traffic_speed: ``[T]``, as :data:`UNITS` says.
         one_lane: ``[T]`` the whole body in one lane, or in lanes that follow each other.
         off_route: ``[T]`` more than half a metre outside all lanes, or in one of the opposite direction.
         life: ``[T]`` 0 until the first respawn, then 1 more at each.
@@ -139,7 +138,7 @@ class EpisodeLog:
         problem: what names the episode: map, seed, scenario, versions.
 
     Raises:
-        ValueError: lengths differ, numbers are not finite where they must be, a life goes back; the sentence says which.
+        ValueError: lengths differ, numbers are not finite where they must be, a life goes back; the sentence names it.
     """
 
     route_length: float
@@ -159,6 +158,7 @@ class EpisodeLog:
     outside: Floats
     follower_accel: Floats
     follower_without: Floats
+    traffic_speed: Floats
     one_lane: Bools
     off_route: Bools
     life: Ints
@@ -265,5 +265,5 @@ def _plain(value: float) -> float | None:
     return value if isfinite(value) else None
 
 
-def _at_least_0(value: float | None) -> bool:
-    return value is not None and isfinite(value) and value >= 0
+def _number(value: float | None) -> float:
+    return float("nan") if value is None else value

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+
 from tiltyard.envs.driving.metrics.log import UNITS, EpisodeLog, Event
 
 
@@ -20,6 +21,7 @@ def log(*, steps: int = 100, **given: Any) -> EpisodeLog:
         "ttc": np.full(n, np.inf),
         "follower_accel": np.full(n, np.nan),
         "follower_without": np.full(n, np.nan),
+        "traffic_speed": np.full(n, np.nan),
         "one_lane": np.ones(n, bool),
         "off_route": np.zeros(n, bool),
         "life": np.zeros(n, int),
