@@ -44,7 +44,20 @@ OTHERS = ("", "vehicle", "cyclist", "pedestrian", "static")
 """What was hit; the first means nothing."""
 SIDES = ("", "front", "rear", "side")
 """Where on the ego: the front bumper touched (front), the other's middle is behind (rear), or neither (side)."""
-ENDS = ("", "completed", "collision", "off_road", "wrong_way", "blocked", "deviation", "timeout", "truncated", "lost")
+ENDS = (
+    "",
+    "completed",
+    "collision",
+    "red_light",
+    "stop_sign",
+    "off_road",
+    "wrong_way",
+    "blocked",
+    "deviation",
+    "timeout",
+    "truncated",
+    "lost",
+)
 """Why the log ends: ``truncated`` by the step limit, ``lost`` when the simulator died; the first means it goes on."""
 
 
@@ -207,7 +220,7 @@ class EpisodeLog:
     @property
     def same_life(self) -> Bools:
         """``[T - 1]`` whether a step began and ended in the same life; a respawn is no motion."""
-        return np.diff(self.life) == 0
+        return np.asarray(np.diff(self.life) == 0, np.bool_)
 
     @property
     def driven(self) -> float:
