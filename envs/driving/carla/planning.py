@@ -18,6 +18,7 @@ Array = npt.NDArray[np.float64]
 STEP = 2.0  # m between two points of a way
 SEARCH = 200_000  # waypoints that are looked at before a way is given up
 CHANGE = 6.0  # m that a lane change costs in the search, so that none is made without need
+DIAGONAL = 10.0  # m along the lane within which it is made
 NEAR = 1.5 * STEP
 
 
@@ -174,7 +175,9 @@ def _moves(here: Any) -> list[tuple[Any, float]]:
         if allowed in (side, "Both"):
             other = beside()
             if other is not None and other.lane_id * here.lane_id > 0 and str(other.lane_type) == "Driving":
-                moves += [(following, STEP + CHANGE) for following in other.next(2.0 * STEP)[:1]]
+                lane = (other.road_id, other.lane_id)
+                ahead = [one for one in other.next(DIAGONAL) if (one.road_id, one.lane_id) == lane]
+                moves += [(one, DIAGONAL + CHANGE) for one in ahead]
     return moves
 
 

@@ -41,8 +41,8 @@ def test_a_file_of_the_leaderboard_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("</route>\n</routes>", "</routes>", r"routes.xml, line 16: no XML \(mismatched tag\)"),
-        ("<routes>", "<map>", "line 17: no XML"),
+        ("</route>\n</routes>", "</routes>", r"routes.xml, line 15: no XML \(mismatched tag\)"),
+        ("<routes>", "<map>", "line 16: no XML"),
         (' town="Town12"', "", "line 2: <route> lacks town"),
         ('x="824.2"', 'x="far"', "line 9: x of <position> is no number: 'far'"),
         ('x="824.2"', 'x="nan"', "line 9: x of <position> is no number: 'nan'"),
