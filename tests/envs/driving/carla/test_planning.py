@@ -31,6 +31,9 @@ def test_lanes_are_changed_where_that_is_allowed_and_needed() -> None:
     over = connect(town, [Location(10.0, 1.75), Location(215.0, 100.0)])
     assert [one.lane_id for one in over][:1] == [-1]
     assert -2 in {one.lane_id for one in over}
+    town.lanes[0].change = "NONE"
+    with pytest.raises(Unreachable, match="from keypoint 0 to keypoint 1"):
+        connect(town, [Location(10.0, 1.75), Location(215.0, 100.0)])
     with pytest.raises(Unreachable, match="file, line 3: no way leads from keypoint 1 to keypoint 2"):
         connect(town, [Location(10.0, 1.75), Location(50.0, 1.75), Location(150.0, -1.75)], "file, line 3")
 

@@ -1,0 +1,1 @@
+"""Maps that are drawn from a seed: roads, their junctions, signals and crossings."""

@@ -1,0 +1,267 @@
+"""Drive a route among traffic on a lane graph: the one implementation of all scenes of :mod:`.scenes`."""
+
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium.spaces import Box, Discrete
+
+from .... import unknown
+from ...actions import OutOfBounds, bounded, check_mode, numbers
+from ...core import BatchedEnv, BatchedVectorEnv, Bools, Floats, Info, Ints, SingleEnv
+from ...seeding import check_split, problem_keys
+from ..town import observe, raster, session
+from ..town.episode import EPISODE, INFRACTIONS, OFFENCES, TERMS, WEIGHTS
+from ..town.frame import Dashboard, draw
+from ..town.state import CONTROLS, MANOEUVRES, NONE, WAYPOINT, allocate
+from .library import Library, library
+from .scenes import SCENES
+from .threads import Parts
+
+Action = Literal["box", "discrete", "waypoints"]
+Observation = Literal["vector", "bev"]
+CONTROLLERS = {"box": CONTROLS, "discrete": MANOEUVRES, "waypoints": WAYPOINT}
+MANOEUVRE_NAMES = ("keep", "left", "right", "faster", "slower")
+MAPS = 10
+WAYPOINT_SCALE, WAYPOINT_BASE = np.array([20, 10, 20], np.float32), np.array([20, 0, 20], np.float32)  # m, m, m/s
+WANTED = {
+    "box": "an action is pedal and steering, two numbers in [-1, 1]",
+    "discrete": "an action is an integer: " + ", ".join(f"{i} {name}" for i, name in enumerate(MANOEUVRE_NAMES)),
+    "waypoints": "an action is a point to head for and a speed, three numbers in [-1, 1]",
+}
+
+
+def _between(name: str, value: float | None, low: float, high: float) -> None:
+    if value is not None and not low <= value <= high:  # so written that NaN is refused
+        raise ValueError(f"{name} must be between {low:g} and {high:g}, got {value!r}")
+
+
+class Driving(BatchedEnv):
+    """Drive a route through a scene among rule-following traffic, within a time budget.
+
+    **Problem** (named in the reset info): a map of the scene, begin and end of a route, traffic, pedestrians, the state
+    of the signals. Maps of the test split are never among those of the train split.
+
+    **Observation**: ``"vector"`` is ``Box(-1, 1, (233,), float32)``, described entry by entry in :mod:`..town.observe`;
+    ``"bev"`` is ``Box(0, 255, (64, 64, 8), uint8)``, described in :mod:`..town.raster`.
+
+    **Action** at 5 Hz: ``"box"`` is pedal (1: 3 m/s2 of throttle, -1: 8 m/s2 of brakes, 0: engine drag) and steering
+    (positive to the left, 1: the largest angle at the present speed); ``"discrete"`` is keep, left, right, faster,
+    slower: the lane and the target speed of a tracker that follows the route and watches neither traffic nor signals;
+    ``"waypoints"`` is a point ahead (x from 0 to 40 m, y from -10 to 10 m to the left) and the speed there (0 to 40
+    m/s), which a tracker heads for.
+
+    **Reward**: see :mod:`..town.reward`; at most 1 an episode. **Termination**: route complete, or an infraction
+    (``info["infraction"]``). **Success**: route complete without an infraction and without an offence
+    (``info["offence"]``, the episode's first).
+
+    Args:
+        num_envs: number of environments.
+        scene: of :data:`.scenes.SCENES`; the ids have theirs set.
+        split: "train" or "test".
+        render_mode: None or "rgb_array".
+        action: "box", "discrete" or "waypoints".
+        observation: "vector" or "bev".
+        invalid_action: "raise" refuses numbers outside [-1, 1]; "clip" clips them, if finite (box and waypoints).
+        maps: training maps, 1 to 1000; the test split has 20 of its own.
+        density: vehicles per km of lane, 0 to 40; drawn for each problem if None.
+        pedestrians: 0 to 32; drawn if None.
+        careless: share of drivers who ignore a rule now and then.
+        noise: standard deviation of what is observed of others, as a share of distance and speed.
+        occlusion: whether vehicles hide who is behind them.
+        threads: threads that share the environments of a step; the result does not depend on it.
+    """
+
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 5}
+    env_state = ("worlds", "agents", "episodes", "weights", "_routes", "_events", "_keys", "_order", "_crossings")
+
+    def __init__(
+        self,
+        num_envs: int,
+        *,
+        scene: str = "town",
+        split: Literal["train", "test"] = "train",
+        render_mode: Literal["rgb_array"] | None = None,
+        action: Action = "box",
+        observation: Observation = "vector",
+        invalid_action: OutOfBounds = "raise",
+        maps: int = MAPS,
+        density: float | None = None,
+        pedestrians: int | None = None,
+        careless: float = 0.0,
+        noise: float = 0.0,
+        occlusion: bool = False,
+        threads: int = 1,
+    ) -> None:
+        super().__init__(num_envs, render_mode)
+        self.split = check_split(split)
+        for name, value, known in (
+            ("scene", scene, tuple(SCENES)),
+            ("action", action, tuple(CONTROLLERS)),
+            ("observation", observation, ("vector", "bev")),
+        ):
+            if value not in known:
+                raise ValueError(unknown(name, value, known))
+        for name, given, high in (("density", density, 40.0), ("pedestrians", pedestrians, 32.0)):
+            _between(name, given, 0.0, high)
+        for name, given, high in (("careless", careless, 1.0), ("noise", noise, 1.0)):
+            _between(name, given, 0.0, high)
+        _between("maps", maps, 1, 1000)
+        _between("threads", threads, 1, 1024)
+        self.invalid_action = check_mode(invalid_action)
+        if action == "discrete" and invalid_action == "clip":
+            raise ValueError('invalid_action="clip" needs action="box" or "waypoints": there is no nearest manoeuvre')
+        self.scene, self.action, self.observation = scene, action, observation
+        self.library: Library = library(scene, self.split, maps)
+        self._options = session.Options(
+            density=-1.0 if density is None else float(density),
+            people=-1 if pedestrians is None else int(pedestrians),
+            careless=float(careless),
+            noise=float(noise),
+            occlusion=bool(occlusion),
+            controller=CONTROLLERS[action],
+            policies=self.policies,
+        )
+        self._parts = Parts(threads, self.world_count)
+        self._allocate()
+
+    @property
+    def policies(self) -> int:
+        """Agents of each world that are driven by policies: one."""
+        return 1
+
+    @property
+    def world_count(self) -> int:
+        """Worlds."""
+        return self.num_envs // self.policies
+
+    def _allocate(self) -> None:
+        """The spaces and the arrays of the batch."""
+        size = self.library.most(self._options.density, self._options.people, self.policies)
+        self.batch = allocate(self.world_count, size, crossings=self.library.crossings)
+        self.worlds, self.agents = self.batch.worlds, self.batch.agents
+        self._routes, self._events, self._keys = self.batch.routes, self.batch.events, self.batch.keys
+        self._order, self._crossings = self.batch.order, self.batch.crossings
+        self.episodes = np.zeros(self.num_envs, EPISODE)
+        self.weights = np.ones((self.num_envs, WEIGHTS))
+        if self.observation == "bev":
+            self.observation_space: Any = Box(0, 255, (raster.PIXELS, raster.PIXELS, len(raster.CHANNELS)), np.uint8)
+        else:
+            self.observation_space = Box(-1.0, 1.0, (observe.SIZE,), np.float32)
+        if self.action == "discrete":
+            self.action_space: Any = Discrete(len(MANOEUVRE_NAMES))
+        else:
+            self.action_space = Box(-1.0, 1.0, (2 if self.action == "box" else 3,), np.float32)
+
+    def begin(self, indices: Ints, seeds: Ints, episodes: Ints) -> None:
+        """Draws the problems and lets their traffic settle."""
+        keys = problem_keys(self.split, seeds, episodes)
+        session.begin_worlds(
+            self.library.atlas, self.library.places, self.batch, self.episodes, indices, keys, self._options
+        )
+
+    def check(self, actions: Any) -> npt.NDArray[np.float32]:
+        """Returns commands ``[n, 3]`` float32."""
+        commands = np.zeros((self.num_envs, 3), np.float32)
+        wanted = WANTED[self.action]
+        if self.action == "discrete":
+            array = numbers(actions, (self.num_envs,), kinds="iu", wanted=wanted)
+            commands[:, 0] = bounded(array, 0, len(MANOEUVRE_NAMES) - 1, wanted=wanted)
+            return commands
+        size = self.action_space.shape[0]
+        array = numbers(actions, (self.num_envs, size), kinds="fiu", wanted=wanted)
+        commands[:, :size] = bounded(array, -1.0, 1.0, wanted=wanted, invalid_action=self.invalid_action)
+        if self.action == "waypoints":
+            commands = commands * WAYPOINT_SCALE + WAYPOINT_BASE
+        return commands
+
+    def advance(self, actions: npt.NDArray[np.float32], active: Bools) -> tuple[Floats, Bools]:
+        """Steps the active environments, in threads if asked to."""
+        arguments = (self.library.atlas, self.batch, self.episodes, self.weights, actions, active, self._options)
+        self._parts.run(session.step_worlds, *arguments)
+        return self.episodes["reward"].copy(), self._ended()
+
+    def _ended(self) -> Bools:
+        return np.asarray((self.episodes["infraction"] != 0) | (self.episodes["left"] <= 0.0))
+
+    def observe(self) -> npt.NDArray[Any]:
+        """Observations ``[n, 233]``, or ``[n, 64, 64, 8]``."""
+        space = self.observation_space
+        out = np.empty((self.num_envs, *space.shape), space.dtype)
+        if self.observation == "bev":
+            arguments: tuple[Any, ...] = (self.library.atlas, self.library.ground, self.batch, self.episodes)
+            self._parts.run(session.rasterise_worlds, *arguments, self._options, out)
+        else:
+            self._parts.run(
+                session.observe_worlds, self.library.atlas, self.batch, self.episodes, self.weights, self._options, out
+            )
+        return out
+
+    def reset_info(self) -> Info:
+        """The problem: ``map, route_length`` (m)``, limit`` (m/s, the highest)``, time_budget`` (s)``, vehicles``."""
+        names = {"route_length": "length", "limit": "limit", "time_budget": "budget"}
+        columns = {key: self.episodes[field].copy() for key, field in names.items()}
+        at = self.episodes["world"]
+        return {
+            "map": np.array(self.library.names)[self.worlds["map"][at]],
+            "vehicles": session.count_vehicles(self.agents)[at],
+            **columns,
+        }
+
+    def step_info(self) -> Info:
+        """``success, infraction, offence, route_completion`` (so far)``, reward_terms``."""
+        return {
+            "success": self.episodes["success"] != 0,
+            "infraction": np.array(INFRACTIONS)[self.episodes["infraction"]],
+            "offence": np.array(OFFENCES)[self.episodes["offence"]],
+            "route_completion": 1.0 - self.episodes["left"] / self.episodes["length"],
+            "reward_terms": {term: self.episodes[term].copy() for term in TERMS},
+        }
+
+    def expert_actions(self) -> Any:
+        """The rule-following driver, through the same actions: :mod:`..town.expert`."""
+        out = np.zeros((self.num_envs, 3), np.float32)
+        self._parts.run(session.expert_worlds, self.library.atlas, self.batch, self.episodes, self._options, out)
+        return out[:, 0].astype(np.int64) if self.action == "discrete" else out[:, : self.action_space.shape[0]]
+
+    def render(self, index: int = 0) -> npt.NDArray[np.uint8]:
+        """A frame ``[520, 800, 3]`` from above, north up, the ego orange and its route before it."""
+        episode = self.episodes[index]
+        world, me = int(episode["world"]), int(episode["agent"])
+        agents = self.agents[world, : int(self.worlds[world]["agents"])]
+        lane = int(agents[me]["lane"])
+        number = int(self.worlds[world]["map"])
+        shown = Dashboard(
+            speed=float(agents[me]["v"]),
+            limit=float(self.library.atlas.lanes[lane]["limit"] if lane != NONE else episode["limit"]),
+            route=1.0 - float(episode["left"] / max(episode["length"], 1e-9)),
+            time=float(episode["clock"] / max(episode["budget"], 1e-9)),
+            left=float(episode["left"]),
+            infraction=int(episode["infraction"]),
+            success=bool(episode["success"]),
+        )
+        return draw(
+            self.library.paints[number],
+            agents,
+            me,
+            route=session.way(self.library.atlas, self._routes[world, me], agents[me]),
+            colours=session.colours(self.library.atlas, self.worlds[world]),
+            dashboard=shown,
+            policies=np.flatnonzero(np.isin(agents["controller"], tuple(CONTROLLERS.values()))).tolist(),
+        )
+
+    def close(self) -> None:
+        """Ends the threads."""
+        self._parts.close()
+
+
+class DrivingEnv(SingleEnv):
+    """:class:`Driving` as a ``gymnasium.Env``."""
+
+    batched_class = Driving
+
+
+class DrivingVectorEnv(BatchedVectorEnv):
+    """:class:`Driving` as a native ``gymnasium.vector.VectorEnv``."""
+
+    batched_class = Driving

@@ -1,0 +1,112 @@
+"""The maps of a scene and split: built once a process, shared by all environments on them."""
+
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ...seeding import SPLITS, Split, generator
+from ..maps import catalogue
+from ..maps.graph import DRIVING, LaneGraph
+from ..town.atlas import Atlas, atlas
+from ..town.paint import Paint, paint
+from ..town.raster import Ground, grounds
+from ..town.state import MOST_AGENTS
+from .scenes import SCENES, Scene, places
+
+TEST_MAPS = 20
+GOALS = 12
+"""Lanes of a map to which routes lead, at most."""
+
+
+class Places(NamedTuple):
+    """What problems are drawn from, as compiled code takes it; M maps."""
+
+    begin: npt.NDArray[np.int32]  # lanes on which routes begin, begin[begin_first[m]:begin_first[m + 1]]
+    begin_first: npt.NDArray[np.int32]  # [M + 1]
+    goal_first: npt.NDArray[np.int32]  # [M + 1]: goals of a map, as Atlas.goal_lane numbers them
+    kilometres: npt.NDArray[np.float64]  # [M] of lanes
+    numbers: npt.NDArray[np.float64]  # of the scene, see Scene: density, people, route (2 each), pace, ...
+
+
+class Library:
+    """Maps and all that is derived from them.
+
+    Args:
+        scene: name of a :class:`~.scenes.Scene`.
+        split: of maps.
+        maps: how many there are in the train split.
+    """
+
+    def __init__(self, scene: str, split: Split, maps: int) -> None:
+        self._made_by = (scene, split, maps)
+        self.scene: Scene = SCENES[scene]
+        count = maps if split == "train" else TEST_MAPS
+        self.graphs = [
+            catalogue.make(self.scene.map, number, split=split, **self.scene.options) for number in range(count)
+        ]
+        self.names = [f"{self.scene.map}-{split}-{number}" for number in range(count)]
+        found = [places(self.scene, graph) for graph in self.graphs]
+        goals = [
+            sorted(generator(SPLITS.index(split), number).permutation(ends)[:GOALS].tolist())
+            for number, (_, ends) in enumerate(found)
+        ]
+        self.atlas: Atlas = atlas(self.graphs, goals)
+        self.places = self._places([begins for begins, _ in found], goals)
+        self.crossings = max(len(graph.columns.crossing) for graph in self.graphs)
+
+    def _places(self, begins: list[list[int]], goals: list[list[int]]) -> Places:
+        scene, base = self.scene, self.atlas.maps["lane"]
+        return Places(
+            begin=np.concatenate([np.add(one, base[m]) for m, one in enumerate(begins)]).astype(np.int32),
+            begin_first=np.cumsum([0, *map(len, begins)]).astype(np.int32),
+            goal_first=np.cumsum([0, *map(len, goals)]).astype(np.int32),
+            kilometres=np.array([_kilometres(graph) for graph in self.graphs]),
+            numbers=np.array(
+                [
+                    *(*scene.density, *scene.people, *scene.route),
+                    *(scene.pace, scene.wait, scene.start, scene.patience, scene.warm_up),
+                ],
+                np.float64,
+            ),
+        )
+
+    def most(self, density: float, people: int, policies: int = 1) -> int:
+        """Agents for which worlds need room.
+
+        Raises:
+            ValueError: more than a world holds.
+        """
+        highest = self.scene.density[1] if density < 0.0 else density
+        vehicles = int(highest * float(self.places.kilometres.max()) + 0.5)
+        needed = policies + vehicles + (self.scene.people[1] if people < 0 else people)
+        if needed > MOST_AGENTS:
+            raise ValueError(
+                f"a world holds {MOST_AGENTS} road users, not {needed}: lower density, pedestrians or agents"
+            )
+        return needed
+
+    @cached_property
+    def paints(self) -> list[Paint]:
+        """What is painted on each map."""
+        return [paint(graph) for graph in self.graphs]
+
+    @cached_property
+    def ground(self) -> Ground:
+        """The bitmaps of all maps."""
+        return grounds(self.paints)
+
+    def __reduce__(self) -> Any:
+        """Copies, also those in other processes, are made from the same seeds, or are the same."""
+        return library, self._made_by
+
+
+@lru_cache(maxsize=16)
+def library(scene: str, split: Split, maps: int) -> Library:
+    """The maps of a scene and split; the same object for the same arguments."""
+    return Library(scene, split, maps)
+
+
+def _kilometres(graph: LaneGraph) -> float:
+    return float(graph.columns.length[graph.columns.kind == DRIVING].sum()) / 1000.0

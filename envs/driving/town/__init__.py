@@ -1,0 +1,1 @@
+"""Traffic on a lane graph in which every road user is an agent."""

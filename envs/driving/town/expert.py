@@ -1,0 +1,128 @@
+"""The scripted expert: the rule-following driver of the traffic, but at the wheel of a policy's car.
+
+Its acceleration is what that driver would choose there (:func:`.driver.drive`, with reservations of junctions and all);
+it changes lane where MOBIL and its way ask for it; and it steers by pure pursuit of a point ahead on its lane.
+"""
+
+from typing import Any
+
+from ..compiled import compiled
+from ..traffic import idm
+from ..vehicle import (
+    FASTER,
+    KEEP,
+    LEFT,
+    MAX_BRAKE,
+    MAX_THROTTLE,
+    RIGHT,
+    SLOWER,
+    clip,
+    drag,
+)
+from .atlas import Atlas
+from .driver import drive, verdict
+from .episode import Episode
+from .lists import enlist
+from .places import beside
+from .sight import first_on
+from .state import CONTROLS, MANOEUVRES, NONE, SIM_DT, SUBSTEPS, Agent, Batch
+from .vehicle import aim, pursue, steer_limit
+
+WORTH = 0.5  # m/s2 beyond MOBIL's threshold that justify a change of lane
+CLEAR = 30.0  # m of a lane that must be left to begin one
+JERK = 3.5 * SIM_DT * SUBSTEPS  # m/s2 a policy step: comfortable
+EMERGENCY = -3.5  # m/s2 beyond which comfort does not count
+POINT_X, POINT_Y, POINT_V = 40.0, 10.0, 40.0  # what 1 is of a waypoint's action
+
+
+@compiled
+def plan_lane(atlas: Atlas, batch: Batch, episode: Episode) -> int:
+    """The lane that the expert drives on or changes into; kept in the episode until it is there."""
+    w, me = episode.world, episode.agent
+    world, cars, keys = batch.worlds[w], batch.agents[w], batch.keys[w]
+    car = cars[me]
+    lane = atlas.lanes[car.lane]
+    if episode.plan != NONE and episode.plan != lane.left and episode.plan != lane.right:
+        episode.plan = NONE
+    if episode.plan == NONE and lane.zone < 0 and car.v > 2.0 and abs(car.d) < 0.5:
+        if car.s + CLEAR + 3.0 * car.v < lane.length and car.s > 5.0:
+            best = WORTH
+            for other in (lane.left, lane.right):
+                if other != NONE and atlas.lanes[other].kind == 0 and atlas.lanes[other].zone < 0:
+                    gain = verdict(world, cars, keys, atlas, me, other)
+                    if gain > best:
+                        best, episode.plan = gain, other
+    return episode.plan
+
+
+@compiled
+def wish(atlas: Atlas, batch: Batch, episode: Episode) -> float:
+    """The acceleration that the driver wants, m/s2."""
+    w, me = episode.world, episode.agent
+    world, cars, keys, routes = batch.worlds[w], batch.agents[w], batch.keys[w], batch.routes[w]
+    car = cars[me]
+    enlist(world, cars, keys)
+    before = car.a
+    odd = (world.tick + me) % 2  # in odd ticks drivers do not ask for reservations
+    world.tick += odd
+    drive(world, cars, keys, batch.events[w], atlas, routes, batch.crossings[w], me)
+    world.tick -= odd
+    wanted, car.a = car.a, before
+    plan = plan_lane(atlas, batch, episode)
+    if plan != NONE:
+        _, s, _ = beside(atlas, car, plan)
+        other, gap = first_on(cars, keys, world.listed, plan, s, me, NONE, -s - 0.5 * car.length)
+        if other != NONE:
+            wanted = min(wanted, idm(car.v, cars[other].v, gap, car.desired, 0.8, car.accel, car.brake))
+    return float(wanted)
+
+
+@compiled
+def command(atlas: Atlas, batch: Batch, episode: Episode, controller: int, out: Any) -> None:
+    """Writes the expert's action for ``controller`` into ``out`` ``[3]``; off all lanes it brakes."""
+    w, me = episode.world, episode.agent
+    car, route = batch.agents[w, me], batch.routes[w, me]
+    out[0], out[1], out[2] = -1.0, 0.0, -1.0
+    if car.lane == NONE:
+        if controller == MANOEUVRES:
+            out[0] = SLOWER
+        return
+    a = wish(atlas, batch, episode)
+    lane, s = car.lane, car.s
+    if episode.plan != NONE:
+        lane = episode.plan
+        _, s, _ = beside(atlas, car, lane)
+    reach = clip(0.5 * abs(car.v) + 2.0, 4.0, 9.0) if lane == car.lane else clip(1.6 * car.v, 8.0, 45.0)
+    forward, left = aim(atlas.lanes, atlas.points, car, route, lane, s + reach)
+    if controller == CONTROLS:
+        pedal(car, a, out)
+        out[1] = clip(pursue(car, forward, left) / steer_limit(car), -1.0, 1.0)
+    elif controller == MANOEUVRES:
+        out[0] = float(manoeuvre(atlas, car, episode.plan, a))
+    else:
+        out[0] = clip(2.0 * forward / POINT_X - 1.0, -1.0, 1.0)
+        out[1] = clip(left / POINT_Y, -1.0, 1.0)
+        out[2] = clip(2.0 * max(car.v + a, 0.0) / POINT_V - 1.0, -1.0, 1.0)
+
+
+@compiled
+def pedal(car: Agent, a: float, out: Any) -> None:
+    """The pedal that accelerates by ``a``, without a jolt unless it brakes for somebody."""
+    wanted = clip(a, -MAX_BRAKE, 2.2) + drag(car.v)
+    wanted = min(wanted, car.pedal + JERK)
+    if wanted > EMERGENCY:
+        wanted = max(wanted, car.pedal - 2.0 * JERK)
+    out[0] = clip(wanted / (MAX_THROTTLE if wanted > 0.0 else MAX_BRAKE), -1.0, 1.0)
+
+
+@compiled
+def manoeuvre(atlas: Atlas, car: Agent, plan: int, a: float) -> int:
+    """The lane first, then one level towards the wanted speed."""
+    lane = atlas.lanes[car.lane]
+    if plan != NONE and plan != car.target:
+        return LEFT if plan == lane.left else RIGHT
+    target = 0.1 * car.level * lane.limit
+    pulling = 0.9 * (target - car.v)
+    if a < min(pulling, 0.0) - 0.4:
+        return SLOWER
+    return FASTER if a > pulling + 0.3 and a > 0.1 else KEEP

@@ -1,0 +1,326 @@
+"""Episodes on a batch of worlds: how they begin, a policy step of each, what agents see, and what the expert does.
+
+Slot i is agent ``i % P`` of world ``i // P``, where P agents of each world are driven by policies (1, or in self-play
+many). They are the first P records of a world.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..compiled import compiled, uniform
+from .atlas import Atlas
+from .episode import Episode
+from .expert import command
+from .lists import enlist_new
+from .motion import vanish
+from .observe import NEIGHBOURS, sense
+from .problem import draw_route, free_time, metres_left
+from .raster import Ground, rasterise
+from .reward import judge
+from .sight import colour
+from .spawn import START_GAP, TRIES, fits, forget, last_place, put, start
+from .state import (
+    ABSENT,
+    BRAKING,
+    CAR,
+    DRIVER,
+    EVENTS,
+    MANOEUVRES,
+    NONE,
+    PERSON,
+    RIGHT_OF_WAY,
+    SIM_DT,
+    SUBSTEPS,
+    Agent,
+    Batch,
+)
+from .step import tick_world
+from .vehicle import choose
+from .walkers import start_walker
+
+LENGTH, WIDTH = 4.8, 1.9  # m, of a policy's car
+ARRIVED = 8.0  # m before the end of the route, which is then complete
+LORRIES = 0.08
+START = 12.0  # m along its lane at which a route begins
+
+
+class Options(NamedTuple):
+    """What all worlds of an environment have in common, as compiled code takes it."""
+
+    density: float  # vehicles per km of lane; negative: drawn
+    people: int  # pedestrians; negative: drawn
+    careless: float
+    noise: float
+    occlusion: bool
+    controller: int  # of policies
+    policies: int  # P
+
+
+@compiled
+def _range(given: float, low: float, high: float, stream: Any) -> float:
+    """What is given if it is not negative, else a draw; the stream moves on alike."""
+    drawn = uniform(stream, low, high)
+    return given if given >= 0.0 else drawn
+
+
+@compiled
+def _clear_world(batch: Batch, w: int, number: int) -> None:
+    world, cars = batch.worlds[w], batch.agents[w]
+    world.map, world.tick, world.events, world.listed, world.unruly, world.walking = number, 0, 0, 0, 0, 0
+    world.agents = len(cars)
+    batch.crossings[w, :] = 0
+    for k in range(len(cars)):
+        forget(cars[k])
+        batch.order[w, k] = k
+
+
+@compiled
+def seat(atlas: Atlas, places: Any, batch: Batch, w: int, k: int, spread: bool, stream: Any) -> None:
+    """Draws a route for a policy's agent and puts its car where that begins, or with ``spread`` anywhere on that lane.
+
+    Until an episode begins it is driven as by the traffic's driver, whom the expert takes after.
+    """
+    world, cars, keys, n = batch.worlds[w], batch.agents[w], batch.keys[w], places.numbers
+    number, car = world.map, cars[k]
+    begins = places.begin[places.begin_first[number] : places.begin_first[number + 1]]
+    first, last = places.goal_first[number], places.goal_first[number + 1]
+    car.kind, car.length, car.width = CAR, LENGTH, WIDTH
+    car.pace, car.desired, car.headway, car.accel, car.brake = 0.97, 70.0, 1.4, 2.0, 2.0
+    car.politeness, car.patience, car.careless = 0.2, 1e9, 0
+    lane, goal, s = NONE, NONE, 0.0
+    for _ in range(TRIES):
+        lane, goal = draw_route(atlas, begins, first, last, n[4], n[5], stream)
+        s = min(START, 0.4 * atlas.lanes[lane].length)
+        if spread:
+            s = uniform(stream, 3.0, max(last_place(atlas, lane) - 3.0, 4.0))
+        if fits(world, cars, keys, atlas, k, lane, s, START_GAP):
+            break
+    car.goal = goal
+    put(world, stream, atlas, car, batch.routes[w, k], lane, s)
+    car.v = 0.0 if spread else min(0.4 * atlas.lanes[lane].limit, 8.0)
+    enlist_new(world, cars, keys)
+
+
+@compiled
+def begin_world(atlas: Atlas, places: Any, batch: Batch, episodes: Any, w: int, key: Any, options: Options) -> None:
+    """Draws the problem of a world from its key, and lets its traffic settle with the policies' agents in it."""
+    stream = np.empty(1, np.uint64)
+    stream[0] = key
+    number = int(uniform(stream, 0.0, float(len(places.kilometres))))
+    n = places.numbers
+    density = _range(options.density, n[0], n[1], stream)
+    people = int(_range(float(options.people), n[2], n[3] + 0.999, stream))
+    _clear_world(batch, w, number)
+    world, cars, routes, keys = batch.worlds[w], batch.agents[w], batch.routes[w], batch.keys[w]
+    world.first_tick = int(uniform(stream, 0.0, 1000.0))
+    for k in range(options.policies):
+        seat(atlas, places, batch, w, k, options.policies > 1, stream)
+        cars[k].controller = DRIVER
+    last = min(options.policies + int(density * places.kilometres[number] + 0.5), len(cars))
+    for k in range(options.policies, last):
+        if start(world, cars, keys, atlas, routes, stream, k, LORRIES):
+            cars[k].careless = 1 if uniform(stream, 0.0, 1.0) < options.careless else 0
+        else:
+            cars[k].length = 0.0
+    for k in range(last, min(last + people, len(cars))):
+        start_walker(world, cars, atlas, stream, k)
+    for _ in range(int(n[10] / SIM_DT)):
+        tick_world(batch, atlas, w, stream)
+    world.stream = stream[0]
+    world.events = 0
+    for k in range(options.policies):
+        begin_episode(atlas, places, batch, episodes[w * options.policies + k], w, k, options)
+
+
+@compiled
+def begin_episode(atlas: Atlas, places: Any, batch: Batch, episode: Episode, w: int, k: int, options: Options) -> None:
+    """Hands an agent over to its policy, where it is now."""
+    car, n = batch.agents[w, k], places.numbers
+    car.controller = options.controller
+    car.collisions = car.faults = car.reds = car.stops = 0
+    car.off = car.wrong = car.imposed = car.still = 0.0
+    car.target = car.lane
+    car.level = int(10.0 * car.v / atlas.lanes[car.lane].limit + 0.5)
+    episode.world, episode.agent = w, k
+    seconds, episode.limit = free_time(atlas, car.goal, car.lane, car.s)
+    episode.length = episode.left = max(metres_left(atlas, car.goal, car.lane, car.s) - ARRIVED, 1.0)
+    episode.budget = n[8] + n[7] + seconds / n[6]
+    episode.patience = n[9]
+    episode.clock = episode.straddle = 0.0
+    episode.last_v, episode.last_lon, episode.last_lat, episode.last_yaw = car.v, 0.0, 0.0, 0.0
+    episode.struck = episode.faults = episode.reds = episode.stops = 0
+    episode.infraction = episode.offence = episode.success = 0
+    episode.plan = NONE
+    episode.noise = int(batch.worlds[w].stream >> np.uint64(2)) + k
+    episode.route_completion = episode.penalty = episode.reward = 0.0
+    episode.speed = episode.ttc = episode.gap = episode.comfort = episode.lane = episode.courtesy = 1.0
+
+
+@compiled
+def begin_worlds(
+    atlas: Atlas, places: Any, batch: Batch, episodes: Any, which: Any, keys: Any, options: Options
+) -> None:
+    """:func:`begin_world` for the worlds ``which`` ``[k]`` with their ``keys`` ``[k]``."""
+    for j in range(len(which)):
+        begin_world(atlas, places, batch, episodes, which[j], keys[j], options)
+
+
+@compiled
+def draw_weights(weights: Any, slots: Any, keys: Any, low: float) -> None:
+    """Weights of the reward, uniform from ``low`` to 1, of ``slots`` ``[k]`` from their ``keys`` ``[k]``."""
+    stream = np.empty(1, np.uint64)
+    for j in range(len(slots)):
+        stream[0] = keys[j] ^ np.uint64(0x5EED)
+        for i in range(weights.shape[1]):
+            weights[slots[j], i] = uniform(stream, low, 1.0)
+
+
+@compiled
+def respawn(atlas: Atlas, places: Any, batch: Batch, episodes: Any, slots: Any, options: Options) -> None:
+    """Takes the agents of ``slots`` away and lets them come in again on free road of their running worlds."""
+    stream = np.empty(1, np.uint64)
+    for slot in slots:
+        w, k = slot // options.policies, slot % options.policies
+        world, cars, keys = batch.worlds[w], batch.agents[w], batch.keys[w]
+        stream[0] = world.stream
+        vanish(cars[k])
+        enlist_new(world, cars, keys)
+        seat(atlas, places, batch, w, k, True, stream)
+        world.stream = stream[0]
+        begin_episode(atlas, places, batch, episodes[slot], w, k, options)
+
+
+@compiled
+def reach_over(atlas: Atlas, car: Agent) -> tuple[float, bool]:
+    """How far the body reaches over the marking of its lane, m, and whether nothing of its direction is beyond."""
+    if car.lane == NONE:
+        return 1.0, True
+    lane = atlas.lanes[car.lane]
+    if lane.junction != NONE:
+        return -1.0, False
+    over = abs(car.d) - 0.5 * (atlas.points[car.point].width - car.width)
+    return over, (lane.left if car.d > 0.0 else lane.right) == NONE
+
+
+@compiled
+def judge_agent(atlas: Atlas, batch: Batch, episode: Episode, weights: Any) -> None:
+    """The reward of one agent's policy step, from the state of its world and the events of the step."""
+    w, me = episode.world, episode.agent
+    cars, world, events = batch.agents[w], batch.worlds[w], batch.events[w]
+    car = cars[me]
+    imposed, pushed_in = 0.0, False
+    for i in range(min(world.events, EVENTS)):
+        if events[i].agent == me:
+            if events[i].kind == BRAKING:
+                imposed = max(imposed, float(events[i].value))
+            elif events[i].kind == RIGHT_OF_WAY:
+                pushed_in = True
+    left = metres_left(atlas, car.goal, car.lane, car.s)
+    if left >= 0.0:  # fast cars would jump over the last metres
+        left = left - ARRIVED if left > max(ARRIVED, 0.25 * car.v) else 0.0
+    limit = atlas.lanes[car.lane].limit if car.lane != NONE else episode.limit
+    leader_v = cars[car.leader].v if car.leader != NONE else car.v
+    over, alone = reach_over(atlas, car)
+    judge(episode, car, weights, left, limit, leader_v, over, alone, imposed, pushed_in)
+
+
+@compiled
+def step_worlds(
+    atlas: Atlas,
+    batch: Batch,
+    episodes: Any,
+    weights: Any,
+    commands: Any,
+    active: Any,
+    options: Options,
+    a: int,
+    b: int,
+) -> None:
+    """A policy step of the worlds ``a <= w < b`` in which a slot is active; ``commands`` is ``[slots, 3]``."""
+    stream = np.empty(1, np.uint64)
+    count = options.policies
+    for w in range(a, b):
+        moves = False
+        for k in range(count):
+            slot = w * count + k
+            moves = moves or active[slot]
+            for axis in range(3):
+                batch.controls[w, k, axis] = commands[slot, axis]
+        if not moves:
+            continue
+        batch.worlds[w].events = 0
+        if options.controller == MANOEUVRES:
+            for k in range(count):
+                choose(atlas.lanes, batch.agents[w, k], int(batch.controls[w, k, 0]))
+        stream[0] = batch.worlds[w].stream
+        for _ in range(SUBSTEPS):
+            tick_world(batch, atlas, w, stream)
+        batch.worlds[w].stream = stream[0]
+        for k in range(count):
+            if active[w * count + k]:
+                judge_agent(atlas, batch, episodes[w * count + k], weights[w * count + k])
+
+
+@compiled
+def observe_worlds(
+    atlas: Atlas, batch: Batch, episodes: Any, weights: Any, options: Options, out: Any, a: int, b: int
+) -> None:
+    """Observations of the slots of the worlds ``a <= w < b`` into ``out`` ``[slots, ...]``."""
+    scratch = (np.empty(NEIGHBOURS, np.int64), np.empty(NEIGHBOURS), np.empty(1, np.uint64))
+    discrete = options.controller == MANOEUVRES
+    for i in range(a * options.policies, b * options.policies):
+        sense(
+            atlas,
+            batch,
+            episodes[i],
+            weights[i],
+            discrete,
+            options.noise,
+            options.occlusion,
+            scratch,
+            out[i],
+        )
+
+
+@compiled
+def rasterise_worlds(
+    atlas: Atlas, ground: Ground, batch: Batch, episodes: Any, options: Options, out: Any, a: int, b: int
+) -> None:
+    """Rasters of the slots of the worlds ``a <= w < b`` into ``out`` ``[slots, 64, 64, 8]``."""
+    for i in range(a * options.policies, b * options.policies):
+        rasterise(atlas, ground, batch, episodes[i], options.occlusion, out[i])
+
+
+@compiled
+def expert_worlds(atlas: Atlas, batch: Batch, episodes: Any, options: Options, out: Any, a: int, b: int) -> None:
+    """The expert's commands of the slots of the worlds ``a <= w < b`` into ``out`` ``[slots, 3]``."""
+    for i in range(a * options.policies, b * options.policies):
+        command(atlas, batch, episodes[i], options.controller, out[i])
+
+
+def count_vehicles(agents: Any) -> npt.NDArray[np.int64]:
+    """Others than the policy's in each world, on wheels, ``[W]``."""
+    there = (agents["controller"] != ABSENT) & (agents["kind"] != PERSON)
+    return np.asarray(there.sum(axis=1) - 1)
+
+
+def colours(atlas: Atlas, world: Any) -> list[int]:
+    """Of the signals of a world's map, now."""
+    one = atlas.maps[int(world["map"])]
+    return [
+        int(colour(atlas.signals, atlas.phases, world, signal))
+        for signal in range(int(one["signal"]), int(one["signal_end"]))
+    ]
+
+
+def way(atlas: Atlas, route: npt.NDArray[np.int32], agent: Any) -> npt.NDArray[np.float64]:
+    """Points of a route from an agent on, ``[n, 2]`` m."""
+    found = [np.array([[agent["x"], agent["y"]]], np.float64)]
+    for index, lane in enumerate(route[route != NONE].tolist()):
+        one = atlas.lanes[lane]
+        begin = int(agent["point"]) + 1 if index == 0 else int(one["point"])
+        points = atlas.points[begin : int(one["final"]) + 1]
+        found.append(np.stack([points["x"], points["y"]], axis=1).astype(np.float64))
+    return np.concatenate(found)
