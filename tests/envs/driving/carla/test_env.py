@@ -116,7 +116,7 @@ def test_a_server_that_dies_ends_the_episode_and_the_next_restarts_its_problem()
     env = make(server, vehicles=2)
     before, problem = env.reset(seed=4)
     env.reset()
-    second = env.reset()[1]  # the third problem of the stream
+    seen, second = env.reset()  # the third problem of the stream
     env.step(np.array([0.5, 0.0], np.float32))
     server.dies_at = server.ticks + 3
     rewards = []
@@ -133,15 +133,19 @@ def test_a_server_that_dies_ends_the_episode_and_the_next_restarts_its_problem()
     with pytest.raises(NoServer):
         env.reset()  # still dead
     server.start()
-    again = env.reset()[1]
+    seen_again, again = env.reset()
+    np.testing.assert_array_equal(seen_again, seen)
+    assert (seen != before).any()
     assert {**again, "restarts": 0} == second
     assert again["restarts"] == 2  # the reset that found no server was a try as well
-    following = env.reset()[1]
+    seen_following, following = env.reset()
     assert following["restarts"] == 0
     fresh = make(Server(), vehicles=2)
     fresh.reset(seed=4)
     fresh.reset(), fresh.reset()
-    assert fresh.reset()[1] == following  # and the stream goes on as if nothing had happened
+    seen_fresh, expected = fresh.reset()
+    np.testing.assert_array_equal(seen_following, seen_fresh)
+    assert following == expected  # and the stream goes on as if nothing had happened
     assert env.reset(seed=4)[1] == problem
     assert before.shape == (SIZE,)
 
