@@ -20,8 +20,8 @@ __all__ = ["INSTALLED", "PROMISES", "ROWS", "Domain", "Row", "find", "find_score
 ROWS: tuple[Row, ...] = (*text.ROWS, *gui.ROWS, *driving.ROWS, *robotics.ROWS)
 """Ours."""
 
-INSTALLED: tuple[Row, ...] = (*gui.LIVE, *miniwob.ROWS)
-"""Ours that need a browser, and those around tasks of other packages, which depend on what is installed."""
+INSTALLED: tuple[Row, ...] = (*gui.LIVE, *driving.LIVE, *miniwob.ROWS)
+"""Ours behind a browser, a device or a server, and those around tasks of other packages; they hang on what is there."""
 
 
 def rows() -> tuple[Row, ...]:

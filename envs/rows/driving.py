@@ -63,3 +63,16 @@ ROWS: tuple[Row, ...] = (
         blind_policy="replay 4",
     ),
 )
+
+LIVE: tuple[Row, ...] = (
+    Row(
+        "tiltyard/Carla-v0",
+        "tiltyard.envs.driving.carla.env:CarlaEnv",
+        None,
+        domain="driving",
+        summary="A CARLA server with the observations, actions, rewards and scores of our own towns",
+        max_episode_steps=4000,
+        tier="live",
+    ),
+)
+"""What a simulator of its own stands behind."""

@@ -1,0 +1,76 @@
+"""Harm done behind: how hard others must brake because of the ego, which no published score of a driver charges.
+
+The braking that the ego imposes is what its follower brakes beyond what it would brake were the ego not there (for a
+red light, say, or for whoever is ahead of the ego):
+
+    imposed = max(0, min(a_without, 0) - a_with)   in m/s2
+
+A follower that merely stops accelerating is not harmed. MOBIL calls 4 m/s2 the most that a lane change may impose on
+the new follower (b_safe); what is beyond is *hard*.
+
+Paper: General lane-changing model MOBIL for car-following models (2007), eq. 2, for the threshold.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from .log import EpisodeLog
+
+COMFORTABLE = 2.0  # m/s2 that may be imposed at no charge: the comfortable deceleration of IDM
+SAFE = 4.0  # m/s2: MOBIL's b_safe
+
+
+def imposed_braking(accel_with: float, accel_without: float) -> float:
+    """Braking that the ego imposes, m/s2, at least 0.
+
+    Plain arithmetic, so that a kernel may compile it.
+
+    Args:
+        accel_with: the follower's acceleration.
+        accel_without: the one that it would have were the ego not there.
+    """
+    return max(0.0, min(accel_without, 0.0) - accel_with)
+
+
+def courtesy(imposed: float) -> float:
+    """A factor of a reward: 1 up to 2 m/s2 of imposed braking, one half at 4, 0 from 6 on."""
+    return min(1.0, max(0.0, 1.0 - 0.5 * (imposed - COMFORTABLE) / (SAFE - COMFORTABLE)))
+
+
+def imposed(log: EpisodeLog) -> npt.NDArray[np.float64]:
+    """Imposed braking at each state, ``[T]``; 0 where nobody follows."""
+    braking = np.minimum(log.follower_without, 0.0) - log.follower_accel
+    return np.where(np.isnan(braking), 0.0, np.maximum(braking, 0.0))
+
+
+@dataclass(frozen=True)
+class Harm:
+    """What the ego did to those behind it.
+
+    Attributes:
+        hardest: braking imposed, m/s2.
+        hard_share: share of steps in which it was over 4 m/s2.
+        taken_per_km: speed taken from followers, m/s for each kilometre driven.
+    """
+
+    hardest: float
+    hard_share: float
+    taken_per_km: float
+
+
+def harm(logs: Sequence[EpisodeLog]) -> Harm:
+    """Of one or several episodes, all lives of each.
+
+    Raises:
+        ValueError: no log.
+    """
+    if not logs:
+        raise ValueError("harm is measured on at least one log")
+    braking = [imposed(log)[1:] for log in logs]
+    km = max(sum(log.driven for log in logs) / 1000.0, 0.001)
+    taken = sum(float(one.sum()) * log.dt for one, log in zip(braking, logs, strict=True))
+    whole = np.concatenate(braking)
+    return Harm(float(whole.max()), float((whole > SAFE).mean()), taken / km)
