@@ -57,11 +57,11 @@ def parts(batch: Batch, maps: Atlas, seconds: float) -> tuple[float, float]:
         lambda: decide(batch, maps, 0),
         lambda: collide(batch.worlds[0], batch.agents[0], batch.order[0], batch.events[0]),
     ):
-        call()
+        call()  # type: ignore[no-untyped-call]
         start, done = process_time(), 0
         while process_time() - start < seconds:
             for _ in range(200):
-                call()
+                call()  # type: ignore[no-untyped-call]
             done += 200
         costs.append(1e9 * (process_time() - start) / done / max(present, 1))
     batch.worlds["events"] = 0
@@ -70,8 +70,8 @@ def parts(batch: Batch, maps: Atlas, seconds: float) -> tuple[float, float]:
 
 def sumo(seconds: float) -> float:
     """Vehicle-steps per CPU second of libsumo: IDM cars on a grid of signalled crossings, 0.2 s a step."""
-    import libsumo
-    import sumo as package
+    import libsumo  # type: ignore[import-not-found]
+    import sumo as package  # type: ignore[import-not-found]
 
     with TemporaryDirectory() as folder:
         net, trips = Path(folder) / "net.xml", Path(folder) / "trips.xml"

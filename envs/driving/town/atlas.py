@@ -14,8 +14,9 @@ import numpy.typing as npt
 from ..maps.graph import DRIVING, NONE, Columns, LaneGraph
 
 SWAY = 2.0  # m/s2: lateral acceleration in bends that drivers accept
-SHORT = 8.0  # m: between two conflict zones, a lane on which nobody can wait
+SHORT = 6.0  # m: between two conflict zones, a lane on which nobody can wait
 APART = 2.6  # m between the middles of two lanes: vehicles on them do not touch
+ARC = 30.0  # m: longer lanes between two of one zone are no arcs of a ring
 LONG = 20.0  # m: shorter lanes are no place to begin
 
 
@@ -33,6 +34,8 @@ LANE = _record(
     junction="i4",  # or NONE
     hold="f4",  # s at which the front of a vehicle without a reservation stops at the latest
     zone="i4",  # the connected set of conflicts that it is of, or NONE
+    arc="i4",  # the zone whose ring it is an arc of: a short lane between two of that zone; or NONE
+    arcs="i4",  # of a lane in a zone: how many arcs its ring has
     point="i4",  # its first point
     final="i4",  # its last point
     next="i4",  # Atlas.next_lane[next:next_end]
@@ -164,7 +167,10 @@ def _part(graph: LaneGraph, number: int, counts: dict[str, int], parts: list[dic
     lanes["point"], lanes["final"] = columns.first[:-1] + counts["point"], columns.first[1:] - 1 + counts["point"]
     sharpest = np.maximum.reduceat(np.abs(_bends(columns)), columns.first[:-1])
     lanes["bend"] = np.sqrt(SWAY / np.maximum(sharpest, 1e-4))
-    lanes["zone"] = _moved(_zones(columns), counts["zone"])
+    zones = _zones(columns)
+    arcs = _arcs(columns, zones)
+    lanes["zone"], lanes["arc"] = _moved(zones, counts["zone"]), _moved(arcs, counts["zone"])
+    lanes["arcs"] = np.where(zones >= 0, np.bincount(arcs[arcs >= 0], minlength=len(lanes) + 1)[zones], 0)
     lanes["hold"] = _holds(columns)
     lanes["next"], lanes["next_end"] = _shift(columns.next_first, _size(parts, "next_lane"))
     lanes["previous"], lanes["previous_end"] = _shift(columns.previous_first, _size(parts, "previous_lane"))
@@ -267,6 +273,17 @@ def _zones(columns: Columns) -> npt.NDArray[np.int32]:
     zone = np.full(size, NONE, np.int32)
     zone[inside] = np.unique(roots[inside], return_inverse=True)[1]
     return zone
+
+
+def _arcs(columns: Columns, zones: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    """For each lane the zone whose ring it is an arc of, or NONE."""
+    found = np.full(len(zones), NONE, np.int32)
+    for lane in np.flatnonzero((zones < 0) & (columns.length < ARC)).tolist():
+        before = columns.previous_lane[columns.previous_first[lane] : columns.previous_first[lane + 1]]
+        shared = {int(zones[one]) for one in before} & {int(zones[one]) for one in _successors(columns, lane)} - {NONE}
+        if shared:
+            found[lane] = min(shared)
+    return found
 
 
 def _holds(columns: Columns) -> npt.NDArray[np.float64]:

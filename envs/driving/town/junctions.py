@@ -11,10 +11,10 @@ reservation of all lanes of its way through it (its *passage*), which it gets, a
 
 As passages are taken as a whole, nobody waits inside a zone for another, so that no circle of waiting forms there. Who
 has waited for long (:data:`URGENT`) goes before everyone else, the longest first, so that nobody waits for ever; where
-there is no room, one of them at a time holds the others up until there is (:func:`senior`). Nobody is held up for one
-who could not go anyway, because a holder stands in its way: round a roundabout such courtesy would be a circle. For the
-same reason who enters a ring by giving way leaves room for one more vehicle there, so that a ring never fills up. All
-comparisons end with the agents' numbers: the outcome does not depend on how worlds are batched.
+there is no room, one of them at a time holds up those who go the same way until there is (:func:`senior`). Nobody is
+held up for one who could not go anyway, because a holder stands in its way: round a roundabout such courtesy would be a
+circle. For the same reason nobody enters a ring that would be full then (:func:`full`). All comparisons end with the
+agents' numbers: the outcome does not depend on how worlds are batched.
 
 At amber, who can stop at :data:`AMBER_BRAKE` gives its reservation back; at red, at :data:`RED_BRAKE`.
 """
@@ -38,7 +38,7 @@ LAUNCH = 1.2  # m/s2: acceleration that drivers reckon with
 SLACK = 0.4  # m behind a rear that has left a shared area
 QUEUE = 2.5  # m between vehicles that stand
 STANDING = 0.5  # m/s
-RING = 30.0  # m: a shorter lane behind a zone is a part of a ring, or of a chain of junctions
+FEWEST_ARCS = 3  # of a ring
 ROOM, JAMMED, STALLED = 0, 1, 2  # of Agent.jammed: no room behind the zone; a holder stands in the way
 HALT_SPEED, HALT_DISTANCE = 0.3, 3.0  # a full stop at a stop sign
 NEVER, FIRST, EQUAL, LAST = 2, 1, 0, -1  # how two passages conflict, from the view of the first
@@ -143,22 +143,19 @@ def before_me(cars: Agents, me: int, other: int, rank: int) -> bool:
 
 
 @compiled
-def room(
-    cars: Agents, keys: Any, listed: int, lanes: Any, routes: Any, me: int, end: int, gives_way: bool
-) -> bool:
+def room(cars: Agents, keys: Any, listed: int, lanes: Any, routes: Any, me: int, end: int) -> bool:
     """Whether there is room for ``me`` behind its passage, beside everybody else who is on the way there."""
     car, way = cars[me], routes[me]
     if end + 1 >= ROUTE or way[end + 1] < 0:
         return True
     after = way[end + 1]
-    gives_way = gives_way and lanes[after].length < RING
     space, base, j = 1e9, 0.0, end + 1
     while j < ROUTE and way[j] >= 0 and base < 30.0:
         at = find(keys, listed, key(way[j], 0.0, 0))
         if at < listed and lane_of(keys[at]) == way[j] and agent_of(keys[at]) != me:
             first = cars[agent_of(keys[at])]
             space = base + s_of(keys[at]) - 0.5 * first.length
-            space += 0.0 if gives_way else max(first.v, 0.0) ** 2 / 6.0
+            space += max(first.v, 0.0) ** 2 / 6.0
             break
         base += lanes[way[j]].length
         j += 1
@@ -170,18 +167,64 @@ def room(
             last = other.further_last if other.further >= 0 else other.last
             if 0 <= last < ROUTE - 1 and routes[k, last + 1] == after:
                 space -= other.length + QUEUE
-    return space > (car.length + QUEUE) * (2.0 if gives_way else 1.0)
+    return space > car.length + QUEUE
 
 
 @compiled
-def yields(lanes: Any, conflicts: Any, route: Any, begin: int, end: int) -> bool:
-    """Whether a passage gives way to another."""
-    for i in range(begin, end + 1):
-        lane = lanes[route[i]]
-        for c in range(lane.conflict, lane.conflict_end):
-            if conflicts[c].priority == LAST:
-                return True
-    return False
+def beyond(route: Any, end: int) -> int:
+    """The lane that a passage leads to, or NONE."""
+    return int(route[end + 1]) if end + 1 < ROUTE else NONE
+
+
+@compiled
+def full(world: World, cars: Agents, lanes: Any, routes: Any, me: int, begin: int, end: int) -> bool:
+    """Whether ``me`` would be one too many in the ring that it wants to enter.
+
+    A ring whose arcs all have somebody on them cannot turn: one arc fewer may be taken, by those who are on one and by
+    those who hold a passage to one. Who has waited long enters before those who have waited less.
+    """
+    car, zone = cars[me], cars[me].next_zone
+    arcs = lanes[routes[me, begin]].arcs
+    if arcs < FEWEST_ARCS or lanes[car.lane].arc == zone or not to_arc(lanes, routes[me], end, zone):
+        return False
+    count = 0
+    for k in range(world.agents):
+        other = cars[k]
+        if k == me or other.controller == ABSENT or other.lane < 0:
+            continue
+        if holds(other, zone):
+            count += int(to_arc(lanes, routes[k], other.further_last if other.further >= 0 else other.last, zone))
+        elif lanes[other.lane].arc == zone:
+            count += 1
+        elif other.next_zone == zone and other.ready == 1 and other.waiting > max(car.waiting, URGENT):
+            return True
+    return count >= arcs - 1
+
+
+@compiled
+def to_arc(lanes: Any, route: Any, end: int, zone: int) -> bool:
+    """Whether a passage leads to an arc of a ring."""
+    after = beyond(route, end)
+    return after >= 0 and lanes[after].arc == zone
+
+
+@compiled
+def in_time(car: Agent, other: Agent, through: float) -> bool:
+    """Whether ``other`` arrives before the agent, who starts now, is ``through`` m into the zone."""
+    way = max(car.line, 0.0) + through + car.length
+    mine = (math.sqrt(car.v * car.v + 2.0 * LAUNCH * way) - car.v) / LAUNCH
+    return max(other.line, 0.0) < max(other.v, 3.0) * (mine + MARGIN)
+
+
+@compiled
+def goes_first(cars: Agents, lanes: Any, conflicts: Any, routes: Any, me: int, begin: int, end: int, k: int) -> bool:
+    """Whether ``me`` has to let ``k`` go first, who is ready and wants into the same zone."""
+    other = cars[k]
+    last = passage_end(routes[k], lanes, other.next_at)
+    if other.jammed == JAMMED and beyond(routes[k], last) != beyond(routes[me], end):
+        return False  # it waits for room that me does not take away
+    rank, through = clash(lanes, conflicts, routes[me], begin, end, other, routes[k], other.next_at, last)
+    return rank != NEVER and before_me(cars, me, k, rank) and in_time(cars[me], other, through)
 
 
 @compiled
@@ -204,19 +247,13 @@ def grant(world: World, cars: Agents, keys: Any, atlas: Any, routes: Any, me: in
                     car.jammed = STALLED
                 return False
         elif other.next_zone == car.next_zone and other.ready == 1 and (other.jammed == ROOM or k == oldest):
-            last = passage_end(routes[k], atlas.lanes, other.next_at)
-            rank, through = clash(
-                atlas.lanes, atlas.conflicts, routes[me], begin, end, other, routes[k], other.next_at, last
-            )
-            if rank != NEVER and before_me(cars, me, k, rank):
-                way = max(car.line, 0.0) + through + car.length
-                mine = (math.sqrt(car.v * car.v + 2.0 * LAUNCH * way) - car.v) / LAUNCH
-                if max(other.line, 0.0) < max(other.v, 3.0) * (mine + MARGIN):
-                    return False
-    gives_way = yields(atlas.lanes, atlas.conflicts, routes[me], begin, end)
-    found = room(cars, keys, world.listed, atlas.lanes, routes, me, end, gives_way)
-    car.jammed = ROOM if found else JAMMED
-    return found
+            if goes_first(cars, atlas.lanes, atlas.conflicts, routes, me, begin, end, k):
+                return False
+    if full(world, cars, atlas.lanes, routes, me, begin, end):
+        car.jammed = STALLED
+    else:
+        car.jammed = ROOM if room(cars, keys, world.listed, atlas.lanes, routes, me, end) else JAMMED
+    return car.jammed == ROOM
 
 
 @compiled
