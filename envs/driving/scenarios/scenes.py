@@ -60,7 +60,6 @@ SCENES: dict[str, Scene] = {
         through=False,
         options={"rows": 4, "columns": 4},
     ),
-    "highway": Scene("highway", (6.0, 10.0), (0, 0), (600.0, 1500.0), 0.6, 5.0, 15.0, options={"ramps": 2}),
 }
 """By name, the keyword ``scene``."""
 

@@ -30,7 +30,7 @@ from .state import ABSENT, NONE, ROUTE, SIM_DT, Agent, Agents, World
 
 URGENT = 25.0  # s
 STUCK = 35.0  # s
-AMBER_BRAKE, RED_BRAKE = 2.8, 7.5  # m/s2
+AMBER_BRAKE, RED_BRAKE = 2.8, 6.0  # m/s2
 COMFORT = 2.0  # m/s2: deceleration in time for which a reservation is asked for
 EARLY = 10.0  # m before that
 MARGIN = 1.0  # s between leaving and the next one's arrival
@@ -198,7 +198,7 @@ def full(world: World, cars: Agents, lanes: Any, routes: Any, me: int, begin: in
             count += 1
         elif other.next_zone == zone and other.ready == 1 and other.waiting > max(car.waiting, URGENT):
             return True
-    return count >= arcs - 1
+    return bool(count >= arcs - 1)
 
 
 @compiled

@@ -26,6 +26,15 @@ RESPECT = 1.0  # s a vehicle that stands may need to start
 
 
 @compiled
+def overhung(cars: Agents, lane: int, back: float) -> bool:
+    """Whether the rear of a vehicle that has left a lane is still ``back`` m before its end, or further."""
+    for k in range(len(cars)):
+        if cars[k].lane >= 0 and cars[k].before == lane and 0.5 * cars[k].length - cars[k].s > back:
+            return True
+    return False
+
+
+@compiled
 def safe(cars: Agents, keys: Any, listed: int, atlas: Any, crossing: int) -> bool:
     """Whether all vehicles on the way to the crossing can stop before it and none is on it."""
     one = atlas.crossings[crossing]
@@ -40,6 +49,8 @@ def safe(cars: Agents, keys: Any, listed: int, atlas: Any, crossing: int) -> boo
                 if front > strip.begin - 0.5 or car.v > 0.3:
                     return False
             at += 1
+        if overhung(cars, strip.lane, atlas.lanes[strip.lane].length - strip.end - 0.5):
+            return False
         k, away = trailing(cars, keys, listed, atlas, strip.lane, 0.0, NONE)
         if k >= 0:
             away += strip.begin
