@@ -37,7 +37,7 @@ ROWS: tuple[Row, ...] = (
         "tiltyard.envs.driving.scenarios.driving:DrivingEnv",
         "tiltyard.envs.driving.scenarios.driving:DrivingVectorEnv",
         domain="driving",
-        summary="Enter a roundabout, give way to those on it, and leave by the right exit, among traffic and pedestrians",
+        summary="Enter a roundabout, give way, and leave by the right exit, among traffic and pedestrians",
         max_episode_steps=1200,
         kwargs={"scene": "roundabout"},
         random_score=-0.022,
