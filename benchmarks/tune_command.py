@@ -26,12 +26,13 @@ class Tune:
     workers: int | None = None
     """runs at a time; as many as there are cores by default"""
     out: Path = Path("runs/tuning")
-    """folder of run folders, and of tuning.json with every score"""
+    """folder of run folders, of tuning.json with every score, and of a page"""
 
     def run(self) -> int:
         """Tunes, prints a table and writes it down."""
         from .pages import render
         from .provenance import commit, hardware, versions
+        from .race import command_of
         from .tuning import parse_grid, tune
 
         setting, values = parse_grid(self.grid)
@@ -52,5 +53,9 @@ class Tune:
         made = {"versions": versions(), "commit": commit(), "hardware": hardware()}
         found = {"suite": self.suite, "grid": self.grid, "seeds": self.seeds, "choices": kept, **made}
         (self.out / "tuning.json").write_text(json.dumps(found, indent=1) + "\n")
-        print(render("tuning.md.jinja", choices=choices, values=values, setting=setting))
+        command = command_of("tune", self.suite, grid=self.grid, agents=self.agents, seeds=self.seeds)
+        about = {"suite": self.suite, "setting": setting, "seeds": self.seeds, "command": command, **made}
+        page = render("tuning.md.jinja", choices=choices, values=values, **about)
+        (self.out / "README.md").write_text(page)
+        print(page)
         return 0

@@ -40,6 +40,7 @@ LIVE = Row(
     "text",
     "Sums of a server",
     max_episode_steps=1,
+    kwargs={"level": 3},  # of so many that two never meet by chance
     tier="live",
     splits=False,
 )
