@@ -148,7 +148,7 @@ _RATES = {"filtered-cloning": 1e-3, "phone-awr": 1e-3, "digirl": 1e-3, "phone-gr
 
 GUI_TUNED = Suite(
     "gui-v2",
-    "Agents of Phone-v1 that learn online from one cloned policy, each at the learning rate that suits it",
+    "Agents of Phone-v1 that learn online from one cloned policy, to be raced when tiltyard tune has found rates",
     tasks=(
         Task(
             _ENV,
