@@ -1,6 +1,6 @@
 """The scripted driver: pure pursuit of the way, IDM behind the leader, stops before red lights and at stop signs.
 
-It changes no lane but where the way does, and gives way to nobody whom the signals and signs do not mention.
+It changes no lane but where the way does, and gives way only where signals and signs say so.
 
 Source of the pursuit: Coulter, Implementation of the pure pursuit path tracking algorithm (1992), eq. 1.
 """

@@ -80,7 +80,7 @@ class Judge:
         Args:
             scene: now.
             happened: infractions in this step, of :data:`.vocabulary.INFRACTIONS`.
-            follower: its acceleration, and that without the ego; NaN: nobody.
+            follower: its acceleration, and that without the ego; NaN: no follower.
             ttc: time to collision, s.
         """
         self._keep_time(scene)

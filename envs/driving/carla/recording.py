@@ -99,7 +99,7 @@ class Recorder:
         return hypot(event.x - ego.x, event.y - ego.y) < 5.0
 
     def imposed(self) -> tuple[float, float]:
-        """The follower's acceleration, and the one it would have without the ego; NaN: nobody follows."""
+        """The follower's acceleration, and the one it would have without the ego; NaN: no follower."""
         row = self._rows[-1]
         return float(row["follower_accel"]), float(row["follower_without"])
 

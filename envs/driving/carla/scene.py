@@ -174,7 +174,7 @@ class Scene:
     aside: float  # m to the left of the way
 
     def leader(self) -> tuple[Body | None, float]:
-        """Who is ahead in its lane, and the gap in m between the bumpers (1e9: nobody)."""
+        """Who is ahead in its lane, and the gap in m between the bumpers (1e9: none)."""
         return _next(self, ahead=True)
 
     def follower(self) -> tuple[Body | None, float]:

@@ -41,7 +41,7 @@ def courtesy(imposed: float) -> float:
 
 
 def imposed(log: EpisodeLog) -> npt.NDArray[np.float64]:
-    """Imposed braking at each state, ``[T]``; 0 where nobody follows."""
+    """Imposed braking at each state, ``[T]``; 0 where there is no follower."""
     braking = np.minimum(log.follower_without, 0.0) - log.follower_accel
     return np.where(np.isnan(braking), 0.0, np.maximum(braking, 0.0))
 
