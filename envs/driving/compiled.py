@@ -3,7 +3,6 @@
 No ``fastmath`` and no reductions across environments: a result must not depend on how many are stepped together.
 """
 
-import hashlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
@@ -11,7 +10,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 import numpy as np
 from numba import njit
 
-from ..numba_cache import guarded
+from ..numba_cache import guarded, stamp_of
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -19,25 +18,17 @@ T = TypeVar("T")
 _GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
-
-
-def _stamp() -> str:
-    """A digest of all sources of this package."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
-_STAMP = _stamp()
+_PACKAGE = Path(__file__).resolve().parent
 
 
 def compiled(function: Callable[P, T]) -> Callable[P, T]:
     """Compiles ``function`` at its first call; its ``.py_func`` is the plain function.
 
-    Its disk cache is stamped with the sources of the whole package, and filled by one process at a time.
+    Its disk cache is stamped with the sources of its module and of all that it imports from this package, and filled by
+    one process at a time.
     """
-    return cast(Callable[P, T], guarded(njit(cache=True, nogil=True, error_model="numpy")(function), _STAMP))
+    stamp = stamp_of(Path(function.__code__.co_filename).resolve(), _PACKAGE)
+    return cast(Callable[P, T], guarded(njit(cache=True, nogil=True, error_model="numpy")(function), stamp))
 
 
 @compiled

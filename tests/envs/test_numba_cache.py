@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tiltyard.envs.numba_cache import _imported, stamp_of
+
 MODULE = """
 import sys
 from numba import njit
@@ -50,3 +52,36 @@ def test_a_second_process_waits_and_loads_what_the_first_has_compiled_of_the_sam
             assert second.communicate()[0] == "1 loaded 0 compiled\n"
     with start("b", "other sources") as third:
         assert third.communicate()[0] == "goes on\n0 loaded 1 compiled\n"
+
+
+def test_a_stamp_changes_with_what_a_module_imports_and_with_nothing_else(tmp_path: Path) -> None:
+    sources = {
+        "top.py": "from .part import helper\nfrom . import (\n    other,  # a module\n    more as again,\n)\n",
+        "part/__init__.py": "from .deep import x\n",
+        "part/deep.py": "from ..base import constant\n",
+        "base.py": "constant = 1\n",
+        "other.py": "",
+        "more.py": "",
+        "apart.py": "from .top import y\n",
+    }
+    for name, text in sources.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+
+    def stamps() -> dict[str, str]:
+        stamp_of.cache_clear()
+        _imported.cache_clear()
+        return {name: stamp_of(tmp_path / name, tmp_path) for name in sources}
+
+    before = stamps()
+    assert len(set(before.values())) == len(sources)
+    concerned = {
+        "base.py": {"top.py", "part/__init__.py", "part/deep.py", "base.py", "apart.py"},
+        "more.py": {"top.py", "more.py", "apart.py"},
+        "other.py": {"top.py", "other.py", "apart.py"},
+        "apart.py": {"apart.py"},
+    }
+    for edited, expected in concerned.items():
+        (tmp_path / edited).write_text(sources[edited] + "# edited\n")
+        assert {name for name, stamp in stamps().items() if stamp != before[name]} == expected
+        (tmp_path / edited).write_text(sources[edited])
