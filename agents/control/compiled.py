@@ -87,6 +87,10 @@ class CompiledUpdate:
     def __init__(self, agent: "SAC") -> None:
         if agent.critic.head.n_out != 1 or not agent.actor._flat or agent.device.type != "cpu":
             raise ValueError("compiled=True is for flat observations, squared-error critics and the CPU: leave it out")
+        if agent.policy.optimizer_kwargs or agent.actor.log_std_line is not None:
+            raise ValueError(
+                "compiled=True knows neither optimizer_kwargs nor log_std_offset: leave out one or the other"
+            )
         if not any(map(shutil.which, ("c++", "g++", "clang++", "cl"))):
             raise RuntimeError("compiled=True needs a C++ compiler: install one (Debian: g++), or leave it out")
         self._agent = agent

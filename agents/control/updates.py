@@ -97,7 +97,8 @@ class Plan:
 class Mlp(nn.Module):
     """``n`` perceptrons of equal shape side by side.
 
-    Begins as ``torch.nn.Linear`` does. Layers are normalised (if at all) between product and activation, as RLPD does.
+    Begins as ``torch.nn.Linear`` does, or orthogonally. Layers are normalised (if at all) between product and
+    activation, as RLPD does.
 
     Args:
         n: members.
@@ -106,6 +107,7 @@ class Mlp(nn.Module):
         n_out: width of the output.
         activation: between the layers; those of :data:`ACTIVATIONS` are fast.
         layer_norm: normalise every hidden layer, with a learned scale and shift a member.
+        orthogonal: gain of the last layer, for orthogonal weights (of gain sqrt(2) in hidden layers) and biases of 0.
 
     Raises:
         ValueError: an activation with parameters.
@@ -120,6 +122,7 @@ class Mlp(nn.Module):
         *,
         activation: type[nn.Module] = nn.ReLU,
         layer_norm: bool = False,
+        orthogonal: float | None = None,
     ) -> None:
         super().__init__()
         self.plan = Plan(any_activation(activation), layer_norm, None)
@@ -127,11 +130,8 @@ class Mlp(nn.Module):
         sizes = [n_in, *widths, n_out]
         tensors: list[Tensor] = []
         for layer, (fan_in, width) in enumerate(zip(sizes[:-1], sizes[1:], strict=True)):
-            bound = 1 / math.sqrt(fan_in)
-            tensors += [
-                th.empty(n, fan_in, width).uniform_(-bound, bound),
-                th.empty(n, 1, width).uniform_(-bound, bound),
-            ]
+            gain = orthogonal if layer == len(widths) else math.sqrt(2)
+            tensors += _beginning(n, fan_in, width, None if orthogonal is None else gain)
             if layer_norm and layer < len(widths):
                 tensors += [th.ones(n, 1, width), th.zeros(n, 1, width)]
         self.weights = nn.ParameterList(nn.Parameter(tensor) for tensor in tensors)
@@ -172,6 +172,17 @@ class Mlp(nn.Module):
         """
         least: Tensor = _Minimum.apply(x, self.plan, *self._params)  # type: ignore[no-untyped-call]
         return least
+
+
+def _beginning(n: int, fan_in: int, width: int, gain: float | None) -> list[Tensor]:
+    """Weights ``[n, fan_in, width]`` and biases ``[n, 1, width]``: orthogonal of a gain, or torch's own if None."""
+    weights, biases = th.empty(n, fan_in, width), th.zeros(n, 1, width)
+    if gain is None:
+        bound = 1 / math.sqrt(fan_in)
+        return [weights.uniform_(-bound, bound), biases.uniform_(-bound, bound)]
+    for member in weights:
+        nn.init.orthogonal_(member, gain)
+    return [weights, biases]
 
 
 def _forward(x: Tensor, plan: Plan, params: Sequence[Tensor]) -> tuple[Tensor, list[tuple[Tensor, ...]]]:
