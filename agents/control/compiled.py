@@ -103,7 +103,8 @@ class CompiledUpdate:
         """One update; the actor and the temperature move only if ``with_actor``."""
         agent = self._agent
         n, shape = agent.critic.net.n, batch.actions.shape
-        noise = th.randn(shape)  # drawn in the order of the readable update
+        noise = th.randn(shape)  # all drawn in the order of the readable update
+        other_noise = th.randn(shape) if with_actor else noise
         members = (
             th.arange(n) if agent.settings.critic_subset is None else th.randperm(n)[: agent.settings.critic_subset]
         )
@@ -113,7 +114,7 @@ class CompiledUpdate:
             if not with_actor:
                 q = self._critics(actor.params, *tensors, tuple(batch[:5]), noise, members, scales)
                 return {"critic_loss": q[0], "q": q[1]}
-            noises, others = (noise, th.randn(shape)), counted(agent.actor.optimizer)
+            noises, others = (noise, other_noise), counted(agent.actor.optimizer)
             if agent.ent_coef_optimizer is not None:
                 counted(agent.ent_coef_optimizer)  # in step with the actor's
             told = self._both(actor, temperature, *tensors, tuple(batch[:5]), noises, members, scales, others)
