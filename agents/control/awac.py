@@ -62,7 +62,8 @@ class AWAC(ActorCritic):
         -E[w(A) \log \pi(a|s)], \quad A = \min_i Q_i(s, a) - \min_i Q_i(s, \tilde a), \; \tilde a \sim \pi(s)
 
     (equation 13) on actions that were taken, from the dataset or since. Weights are :func:`batch_weights`. The actor is
-    a Gaussian around tanh of its network with one learned deviation an action dimension.
+    a Gaussian around tanh of its network with one learned deviation an action dimension. The authors learn from the
+    dataset for 25 000 updates before the first step: ``learn_offline(dataset, 25_000)``.
 
     Departures from the authors' code for locomotion: its actor has four layers of 256, weight decay and a deviation
     between exp(-6) and 1, here two layers like the critics, no decay, and exp(-5) to exp(2); its batches are of 1024,

@@ -87,6 +87,10 @@ class CompiledUpdate:
     def __init__(self, agent: "SAC") -> None:
         if agent.critic.head.n_out != 1 or not agent.actor._flat or agent.device.type != "cpu":
             raise ValueError("compiled=True is for flat observations, squared-error critics and the CPU: leave it out")
+        if agent.policy.optimizer_kwargs or agent.actor.log_std_line is not None:
+            raise ValueError(
+                "compiled=True knows neither optimizer_kwargs nor log_std_offset: leave out one or the other"
+            )
         if not any(map(shutil.which, ("c++", "g++", "clang++", "cl"))):
             raise RuntimeError("compiled=True needs a C++ compiler: install one (Debian: g++), or leave it out")
         self._agent = agent
@@ -99,7 +103,8 @@ class CompiledUpdate:
         """One update; the actor and the temperature move only if ``with_actor``."""
         agent = self._agent
         n, shape = agent.critic.net.n, batch.actions.shape
-        noise = th.randn(shape)  # drawn in the order of the readable update
+        noise = th.randn(shape)  # all drawn in the order of the readable update
+        other_noise = th.randn(shape) if with_actor else noise
         members = (
             th.arange(n) if agent.settings.critic_subset is None else th.randperm(n)[: agent.settings.critic_subset]
         )
@@ -109,7 +114,7 @@ class CompiledUpdate:
             if not with_actor:
                 q = self._critics(actor.params, *tensors, tuple(batch[:5]), noise, members, scales)
                 return {"critic_loss": q[0], "q": q[1]}
-            noises, others = (noise, th.randn(shape)), counted(agent.actor.optimizer)
+            noises, others = (noise, other_noise), counted(agent.actor.optimizer)
             if agent.ent_coef_optimizer is not None:
                 counted(agent.ent_coef_optimizer)  # in step with the actor's
             told = self._both(actor, temperature, *tensors, tuple(batch[:5]), noises, members, scales, others)

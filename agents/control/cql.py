@@ -52,7 +52,8 @@ class CQLSettings(SACSettings):
         min_q_weight: w.
         n_actions: drawn of each of the three kinds.
         temperature: T, see :func:`conservative_gap`.
-        max_target_backup: targets take the best of ``n_actions`` of the policy at s' instead of one.
+        max_target_backup: targets take the best of ``n_target_actions`` of the policy at s' instead of one.
+        n_target_actions: drawn for that.
         target_action_gap: of the learned weight; None keeps the weight fixed.
     """
 
@@ -63,6 +64,7 @@ class CQLSettings(SACSettings):
     n_actions: int = 10
     temperature: float = 1.0
     max_target_backup: bool = False
+    n_target_actions: int = 10
     target_action_gap: float | None = None
 
     def __post_init__(self) -> None:
@@ -136,9 +138,9 @@ class Conservative:
 
     @th.no_grad()
     def target(self, batch: Batch, asked: CQLSettings) -> Tensor:
-        """Targets ``[B]``: of one action of the policy at s', or of the best of ``n_actions``."""
+        """Targets ``[B]``: of one action of the policy at s', or of the best of ``n_target_actions``."""
         agent = self.agent
-        k = asked.n_actions if asked.max_target_backup else 1
+        k = asked.n_target_actions if asked.max_target_backup else 1
         observations = batch.next_observations.repeat_interleave(k, dim=0)
         actions, log_prob = agent.actor.action_log_prob(observations)
         value = least_value(agent.critic_target, observations, actions, asked.critic_subset)

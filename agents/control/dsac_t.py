@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import torch as th
 from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from .actor_critic import ActorCritic, Metrics, minimise
 from .heads import Gaussian
@@ -20,6 +21,7 @@ from .soft import Temperature, check_subset, improve
 
 EPSILON = 0.1  # guards the divisions by sigma in (26)
 WEIGHT_RANGE = (0.1, 10.0)  # of the variance-based weight, in the authors' code
+HUBER = 50.0  # where the loss of the mean becomes linear, in the authors' code
 
 
 def value_distribution_loss(
@@ -28,29 +30,29 @@ def value_distribution_loss(
     target_mean: Tensor,  # [B] y_q, the expected target
     target_sample: Tensor,  # [B] y_z, the target of a return drawn from the distribution
     mean_std: Tensor,  # [n] slowly moving E[sigma_i]
-    mean_var: Tensor,  # [n] slowly moving E[sigma_i^2]
     *,
     boundary: float = 3.0,
 ) -> Tensor:
     r"""The critics' loss per sample ``[n, B]``, made so that its gradient is DSAC-T's (26).
 
     .. math::
-        w_i = \omega_i / (\sigma_i^2 + \epsilon), \quad \omega_i = E[\sigma_i^2], \quad b_i = \xi E[\sigma_i]
+        w_i = \omega_i / (\sigma_i^2 + \epsilon), \quad \omega_i = E[\sigma_i]^2, \quad b_i = \xi E[\sigma_i]
 
-        \nabla_{Q_i} = -w_i (y_q - Q_i), \quad
+        \nabla_{Q_i} = -w_i H(y_q - Q_i), \quad
         \nabla_{\sigma_i} = -w_i ((C(y_z; b_i) - Q_i)^2 - \sigma_i^2) / (\sigma_i + \epsilon)
 
-    where C clips y_z to within b_i of Q_i. The mean follows the expected target (18), not a drawn one; a drawn return
-    moves the standard deviation alone. In paper the weights are (omega + 0.1)/(sigma^2 + 0.1) for the mean and
-    (omega + 0.1)/(sigma^3 + 0.1) for the deviation; the bounded form here is that of the authors' code and equal for
-    vanishing guards. Their code halves the squared deviation (it reuses a Huber loss, with delta 50), whose fixed point
-    is sigma/sqrt(2); here it is sigma, as in the paper.
+    where C clips y_z to within b_i of Q_i and H cuts an error to 50 (Huber's loss). The mean follows the expected
+    target (18), not a drawn one; a drawn return moves the standard deviation alone. In paper omega is E[sigma^2], and
+    the weights are (omega + 0.1)/(sigma^2 + 0.1) for the mean and (omega + 0.1)/(sigma^3 + 0.1) for the deviation;
+    omega, the bounded form and H here are those of the authors' code. Departure: their code halves the squared
+    deviation (it reuses Huber's loss), whose fixed point is sigma/sqrt(2); here it is sigma, as in the paper.
     """
     q, sigma = mean.detach(), std.detach()
     bound = boundary * mean_std[:, None]
     deviation = (target_sample - q).clamp(-bound, bound)
-    weight = (mean_var[:, None] / (sigma**2 + EPSILON)).clamp(*WEIGHT_RANGE)
-    return weight * (0.5 * (target_mean - mean) ** 2 + std * (sigma**2 - deviation**2) / (sigma + EPSILON))
+    weight = (mean_std[:, None] ** 2 / (sigma**2 + EPSILON)).clamp(*WEIGHT_RANGE)
+    of_mean = F.huber_loss(mean, target_mean.expand_as(mean), reduction="none", delta=HUBER)
+    return weight * (of_mean + std * (sigma**2 - deviation**2) / (sigma + EPSILON))
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class DSACTSettings(SACSettings):
         ent_coef_learning_rate: of the temperature.
         policy_delay: updates of the critics per update of actor, temperature and targets.
         boundary: xi, how many mean deviations a drawn target may lie from Q.
-        boundary_tau: step of the moving means of sigma and sigma^2; ``tau`` if None.
+        boundary_tau: step of the moving mean of sigma; ``tau`` if None.
     """
 
     _: KW_ONLY
@@ -92,7 +94,7 @@ class DSACT(ActorCritic):
 
     the mean regresses on the expectation y_q (refinement 1), the deviation on draws y_z clipped to within
     :math:`b = \xi E[\sigma]` of Q (12, 23), and both gradients are scaled by the variance
-    :math:`E[\sigma^2] / \sigma^2` (refinement 3, 24 to 27): see :func:`value_distribution_loss`. The actor minimises
+    :math:`E[\sigma]^2 / \sigma^2` (refinement 3, 24 to 27): see :func:`value_distribution_loss`. The actor minimises
     :math:`\alpha \log \pi(a|s) - \min_i Q_i(s, a)` (22), every second update.
 
     Defaults are the paper's (256-256-256 GELU networks, Adam 1e-4, temperature 3e-4), with these departures: one update
@@ -151,7 +153,6 @@ class DSACT(ActorCritic):
             target_mean,
             target_sample,
             self.head.mean_std,
-            self.head.mean_var,
             boundary=self.settings.boundary,
         )
         critic_loss = minimise(self.critic.optimizer, loss.mean(dim=1).sum())
@@ -169,10 +170,9 @@ class DSACT(ActorCritic):
         return target_mean, target_mean + batch.discounts * sigma * th.randn_like(sigma).clamp(-3, 3)
 
     def _move_averages(self, std: Tensor) -> None:
-        """E[sigma] and E[sigma^2] of each critic, exponentially moving (25, 27); the first batch starts them."""
+        """E[sigma] of each critic, exponentially moving (25); the first batch starts it."""
         rate = self.boundary_tau if self._n_updates else 1.0
         self.head.mean_std.lerp_(std.mean(dim=1), rate)
-        self.head.mean_var.lerp_(th.mean(std**2, dim=1), rate)
 
     def _optimizers(self) -> list[th.optim.Optimizer]:
         return [self.actor.optimizer, self.critic.optimizer]  # the temperature has its own rate

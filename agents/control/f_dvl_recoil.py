@@ -5,6 +5,7 @@ Papers: Sikchi, Zheng, Zhang, Niekum, Dual RL: Unification and New Methods for R
 github.com/hari-sikchi/DVL.
 """
 
+import math
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
@@ -53,7 +54,8 @@ class FDVLSettings(InSampleSettings):
     Args:
         divergence: "chi-square", "total-variation" or "kl", which is XQL.
         temperature: lambda, or for "kl" T, the larger the nearer V stays to the mean of the data's actions; one setting
-            for all, as in the authors' code; 0.7, 0.7 and 2 if None.
+            for all, as in the authors' code (whose default is 1: V then has no reason to come down); 0.7, 0.7 and 2 if
+            None.
         max_clip: limit of z for "kl"; None for none.
         huber: where the critics' loss becomes linear.
     """
@@ -76,8 +78,8 @@ class FDVLSettings(InSampleSettings):
         chosen = self.chosen_temperature
         if self.divergence == "kl" and not chosen > 0:
             raise ValueError(f"with kl, temperature is above 0, got {chosen}")
-        if self.divergence != "kl" and not 0.5 < chosen < 1:
-            raise ValueError(f"with {self.divergence}, temperature lies between 0.5 and 1, got {chosen}")
+        if self.divergence != "kl" and not 0.5 < chosen <= 1:
+            raise ValueError(f"with {self.divergence}, temperature is above 0.5 and at most 1, got {chosen}")
 
 
 class FDVL(ActorCritic):
@@ -94,7 +96,8 @@ class FDVL(ActorCritic):
     :math:`(2 \lambda - 1) / \lambda` of Q. An outlier x pulls with a strength that grows linearly, or not at all, where
     XQL's Gumbel loss (``divergence="kl"``, see :func:`gumbel_loss`) grows exponentially.
 
-    Rewards should be of a scale of about 1 a step, since f* is no function of scale; ``reward_scale="auto"`` does so.
+    V's hidden layers are normalised, as the authors' settings for locomotion have it. Rewards should be of a scale of
+    about 1 a step, since f* is no function of scale; ``reward_scale="auto"`` does so.
 
     Departures: the paper's formula for chi-square, :math:`\max(x + x^2/4, 0)`, rises again below -4, where it would
     count actions much worse than V in V's disfavour although no such action can have a weight below 0; here f* is 0
@@ -103,10 +106,16 @@ class FDVL(ActorCritic):
     head's loss, not Huber's.
     """
 
-    policy_defaults: ClassVar[dict[str, Any]] = {"actor": "gaussian", "n_values": 1}
+    policy_defaults: ClassVar[dict[str, Any]] = {
+        "actor": "gaussian",
+        "n_values": 1,
+        "value_layer_norm": True,
+        "orthogonal_init": math.sqrt(2),
+    }
     settings: FDVLSettings
     reward_factor: Tensor
-    saved_tensors = ("reward_factor",)
+    reward_offset: Tensor
+    saved_tensors = ("reward_factor", "reward_offset")
 
     @takes(FDVLSettings)
     def __init__(self, settings: FDVLSettings) -> None:
@@ -115,16 +124,16 @@ class FDVL(ActorCritic):
 
     def _setup_model(self) -> None:
         super()._setup_model()
-        self.in_sample = InSample(self, self.settings.reward_scale)
-        self.reward_factor = self.in_sample.reward_factor
+        self.in_sample = InSample(self, self.settings)
+        self.reward_factor, self.reward_offset = self.in_sample.reward_factor, self.in_sample.reward_offset
 
     def on_dataset(self, transitions: Transitions) -> None:
-        """Finds the scale of rewards, if that is the dataset's to say."""
+        """Finds shift and scale of rewards, where they are the dataset's to say."""
         self.in_sample.fit_rewards(transitions)
 
     def update(self, batch: Batch) -> Metrics:
         """See the class."""
-        return self.in_sample.update(batch, self.settings, self.value_loss, self.critic_loss)
+        return self.in_sample.update(batch, self.value_loss, self.critic_loss)
 
     def value_loss(self, error: Tensor) -> Tensor:
         """See the class."""
@@ -143,4 +152,4 @@ class FDVL(ActorCritic):
 
     def _update_learning_rate(self, optimizers: Any) -> None:
         super()._update_learning_rate(optimizers)
-        self.in_sample.lower_rate(self.settings)
+        self.in_sample.lower_rate()

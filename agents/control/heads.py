@@ -56,7 +56,7 @@ class SquaredError(Head):
 class Gaussian(Head):
     """Two outputs: a return's mean, which is the value, and its standard deviation through a softplus.
 
-    It also keeps, a critic, the slowly moving E[sigma] and E[sigma^2] that DSAC-T asks for.
+    It also keeps, a critic, the slowly moving E[sigma] that DSAC-T asks for.
 
     Args:
         n: critics.
@@ -64,12 +64,10 @@ class Gaussian(Head):
 
     n_out = 2
     mean_std: Tensor  # [n]
-    mean_var: Tensor  # [n]
 
     def __init__(self, n: int) -> None:
         super().__init__(n)
         self.register_buffer("mean_std", th.zeros(n))
-        self.register_buffer("mean_var", th.zeros(n))
 
     def value(self, out: Tensor) -> Tensor:
         """The mean."""

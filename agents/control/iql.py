@@ -42,15 +42,20 @@ class InSampleSettings(OffPolicySettings):
         beta: inverse temperature; 0 imitates, large follows the critics.
         weight_limit: of an action's weight.
         reward_scale: rewards are multiplied by it; "auto" sets it when a dataset is given so that 1000 lie between the
-            returns of its best and its worst episode, as IQL's paper does for locomotion.
+            returns of its best and its worst episode, as IQL's authors do for locomotion (where all are equal, between
+            them and 0); it stays 1 for rewards that ``reward_shift`` shifts.
+        reward_shift: is added to rewards before; "auto" is -1 for a dataset whose rewards are all 0 or 1 and are not
+            all the same, as the authors do for mazes, and 0 for any other.
         cosine_schedule: lower the actor's learning rate to 0 along half a cosine in :meth:`learn_offline`, as IQL's
-            paper does; in :meth:`learn` it stays, as in the authors' code.
+            paper does. Give False where :meth:`learn` follows, which has the whole rate again: the authors fine-tune
+            agents that learnt offline at a constant one.
     """
 
     _: KW_ONLY
     beta: float = 3.0
     weight_limit: float = 100.0
     reward_scale: float | str = 1.0
+    reward_shift: float | str = "auto"
     cosine_schedule: bool = True
 
 
@@ -64,33 +69,39 @@ class InSample:
         L_\pi &= -E[\min(e^{\beta (Q'(s, a) - V(s))}, limit) \log \pi(a|s)] \\
         L_Q &= E[h(r + \gamma V(s') - Q_i(s, a))]
 
-    in this order, as in IQL's code; then the target critics follow. What l and h are, is the method's.
+    in this order, as in IQL's code; then the target critics follow. What l and h are, is the method's; r are rewards
+    after ``reward_shift`` and ``reward_scale``.
 
     Args:
         agent: whose networks are updated.
-        reward_scale: see :class:`InSampleSettings`.
+        asked: its settings.
     """
 
-    def __init__(self, agent: ActorCritic, reward_scale: float | str) -> None:
-        self.agent, self.automatic = agent, isinstance(reward_scale, str)
-        self.reward_factor = th.tensor(1.0 if isinstance(reward_scale, str) else float(reward_scale))
+    def __init__(self, agent: ActorCritic, asked: InSampleSettings) -> None:
+        self.agent, self.asked = agent, asked
+        self.reward_factor = th.tensor(1.0 if isinstance(asked.reward_scale, str) else float(asked.reward_scale))
+        self.reward_offset = th.tensor(0.0 if isinstance(asked.reward_shift, str) else float(asked.reward_shift))
 
     def fit_rewards(self, transitions: Transitions) -> None:
-        """Finds the scale of rewards, if that is the dataset's to say."""
-        if self.automatic:
-            size = max(np.ptp(transitions.episode_returns), np.abs(transitions.episode_returns).max())
-            self.reward_factor.fill_(RETURN_RANGE / size if size > 0 else 1.0)
+        """Finds shift and scale of rewards, where they are the dataset's to say."""
+        rewards = transitions.rewards
+        sparse = bool(np.isin(rewards, (0, 1)).all()) and np.ptp(rewards) > 0
+        if isinstance(self.asked.reward_shift, str):
+            self.reward_offset.fill_(-1.0 if sparse else 0.0)
+        if isinstance(self.asked.reward_scale, str):
+            returns = transitions.episode_returns
+            between = float(np.ptp(returns) or np.abs(returns).max())
+            self.reward_factor.fill_(RETURN_RANGE / between if between > 0 and not self.reward_offset else 1.0)
 
-    def update(self, batch: Batch, asked: InSampleSettings, value_loss: ValueLoss, critic_loss: CriticLoss) -> Metrics:
+    def update(self, batch: Batch, value_loss: ValueLoss, critic_loss: CriticLoss) -> Metrics:
         """One update of everything.
 
         Args:
             batch: of the data, or replayed.
-            asked: the agent's settings.
             value_loss: the loss l of each error Q'(s, a) - V(s), ``[B]``.
             critic_loss: the loss h of each critic on a batch and its targets ``[B]``, and the values, both ``[n, B]``.
         """
-        policy, actor, critic = self.agent.policy, self.agent.actor, self.agent.critic
+        policy, actor, critic, asked = self.agent.policy, self.agent.actor, self.agent.critic, self.asked
         value = policy.value
         assert value is not None
         q = policy.critic_target.minimum(batch.observations, batch.actions)
@@ -98,7 +109,8 @@ class InSample:
         losses = {"value_loss": minimise(value.optimizer, value_loss(error).mean())}
         with th.no_grad():
             advantage = q - value(batch.observations)[0]
-            target = self.reward_factor * batch.rewards + batch.discounts * value(batch.next_observations)[0]
+            rewards = self.reward_factor * (batch.rewards + self.reward_offset)
+            target = rewards + batch.discounts * value(batch.next_observations)[0]
         weight = advantage_weight(advantage, asked.beta, asked.weight_limit)
         log_prob = actor.log_prob(batch.observations, batch.actions)
         losses["actor_loss"] = minimise(actor.optimizer, -(weight * log_prob).mean())
@@ -107,9 +119,9 @@ class InSample:
         self.agent.update_targets()
         return losses | {"q": values.mean(), "advantage_weight": weight.mean()}
 
-    def lower_rate(self, asked: InSampleSettings) -> None:
+    def lower_rate(self) -> None:
         """Lowers the actor's learning rate along a cosine, if that is wanted and nothing was experienced yet."""
-        agent = self.agent
+        agent, asked = self.agent, self.asked
         experienced = agent.replay_buffer is not None and agent.replay_buffer.size() > 0
         if asked.cosine_schedule and agent.demonstrations is not None and not experienced:
             done = 1 - agent._current_progress_remaining
@@ -142,13 +154,14 @@ class IQL(ActorCritic):
     in this order, as in the authors' code; then the target critics follow. The actor is a Gaussian around tanh of its
     network with one learned deviation an action dimension. Defaults are the paper's for locomotion.
 
-    Departures: layers begin as torch's do, not orthogonal; and see ``reward_scale``.
+    All layers begin orthogonally with a gain of sqrt(2), as theirs do.
     """
 
-    policy_defaults: ClassVar[dict[str, Any]] = {"actor": "gaussian", "n_values": 1}
+    policy_defaults: ClassVar[dict[str, Any]] = {"actor": "gaussian", "n_values": 1, "orthogonal_init": math.sqrt(2)}
     settings: IQLSettings
     reward_factor: Tensor
-    saved_tensors = ("reward_factor",)
+    reward_offset: Tensor
+    saved_tensors = ("reward_factor", "reward_offset")
 
     @takes(IQLSettings)
     def __init__(self, settings: IQLSettings) -> None:
@@ -156,11 +169,11 @@ class IQL(ActorCritic):
 
     def _setup_model(self) -> None:
         super()._setup_model()
-        self.in_sample = InSample(self, self.settings.reward_scale)
-        self.reward_factor = self.in_sample.reward_factor
+        self.in_sample = InSample(self, self.settings)
+        self.reward_factor, self.reward_offset = self.in_sample.reward_factor, self.in_sample.reward_offset
 
     def on_dataset(self, transitions: Transitions) -> None:
-        """Finds the scale of rewards, if that is the dataset's to say."""
+        """Finds shift and scale of rewards, where they are the dataset's to say."""
         self.in_sample.fit_rewards(transitions)
 
     def update(self, batch: Batch) -> Metrics:
@@ -172,8 +185,8 @@ class IQL(ActorCritic):
         def critic_loss(batch: Batch, target: Tensor) -> tuple[Tensor, Tensor]:
             return self.critic.loss(batch.observations, batch.actions, target)
 
-        return self.in_sample.update(batch, self.settings, value_loss, critic_loss)
+        return self.in_sample.update(batch, value_loss, critic_loss)
 
     def _update_learning_rate(self, optimizers: Any) -> None:
         super()._update_learning_rate(optimizers)
-        self.in_sample.lower_rate(self.settings)
+        self.in_sample.lower_rate()

@@ -52,6 +52,7 @@ class Critics(Network):
         acts: whether actions are an input.
         activation_fn: between the layers.
         layer_norm: normalise the hidden layers.
+        orthogonal: gain of the last layer where weights begin orthogonally; see :class:`~.updates.Mlp`.
         normalize_images: divide images by 255.
         borrowed: whether the extractor is the actor's, which trains it alone.
     """
@@ -69,6 +70,7 @@ class Critics(Network):
         acts: bool = True,
         activation_fn: type[nn.Module] = nn.ReLU,
         layer_norm: bool = False,
+        orthogonal: float | None = None,
         normalize_images: bool = True,
         borrowed: bool = False,
     ) -> None:
@@ -76,7 +78,8 @@ class Critics(Network):
         self.borrowed = borrowed
         self.head: Head = make_head(head, n, **(head_kwargs or {}))
         n_in = extractor.features_dim + acts * get_action_dim(action_space)
-        self.net = Mlp(n, n_in, net_arch, self.head.n_out, activation=activation_fn, layer_norm=layer_norm)
+        shape: dict[str, Any] = {"activation": activation_fn, "layer_norm": layer_norm, "orthogonal": orthogonal}
+        self.net = Mlp(n, n_in, net_arch, self.head.n_out, **shape)
 
     def inputs(self, observations: Any, actions: Tensor | None) -> Tensor:
         """Features, and actions if there are any, side by side ``[B, n_in]``."""
@@ -145,7 +148,13 @@ class Actor(Network, ABC):
         net_arch: widths of the hidden layers.
         activation_fn: between the layers.
         layer_norm: normalise the hidden layers.
+        orthogonal: gain of the last layer where weights begin orthogonally; see :class:`~.updates.Mlp`.
         normalize_images: divide images by 255.
+        log_std_offset: where a learned scale (from 1) and offset (from this) of the log-deviations begin, for actors
+            whose deviation depends on the state; None for neither.
+
+    Raises:
+        ValueError: an offset for an actor whose deviation does not depend on the state.
     """
 
     outputs_per_action = 1
@@ -159,12 +168,18 @@ class Actor(Network, ABC):
         net_arch: list[int],
         activation_fn: type[nn.Module] = nn.ReLU,
         layer_norm: bool = False,
+        orthogonal: float | None = None,
         normalize_images: bool = True,
+        log_std_offset: float | None = None,
     ) -> None:
         super().__init__(observation_space, action_space, extractor, normalize_images=normalize_images)
         self.n_actions = get_action_dim(action_space)
         width = self.outputs_per_action * self.n_actions
-        self.net = Mlp(1, extractor.features_dim, net_arch, width, activation=activation_fn, layer_norm=layer_norm)
+        shape: dict[str, Any] = {"activation": activation_fn, "layer_norm": layer_norm, "orthogonal": orthogonal}
+        self.net = Mlp(1, extractor.features_dim, net_arch, width, **shape)
+        if log_std_offset is not None and self.outputs_per_action != 2:
+            raise ValueError("log_std_offset is for the actor squashed-gaussian: leave it out")
+        self.log_std_line = None if log_std_offset is None else nn.Parameter(th.tensor([1.0, log_std_offset]))
 
     def out(self, observations: Any) -> Tensor:
         """The network's output ``[B, outputs_per_action * A]``."""
@@ -180,6 +195,14 @@ class SquashedGaussian(Actor):
     """SAC's actor: tanh of a Gaussian whose mean and deviation both depend on the state."""
 
     outputs_per_action = 2
+
+    def out(self, observations: Any) -> Tensor:
+        """Means and raw log-deviations ``[B, 2 A]``."""
+        out = super().out(observations)
+        if self.log_std_line is None:
+            return out
+        mean, raw = out.chunk(2, dim=-1)
+        return th.cat([mean, raw * self.log_std_line[0] + self.log_std_line[1]], dim=-1)
 
     def forward(self, observations: Any, deterministic: bool = False) -> Tensor:
         """Actions ``[B, A]``; the most central one if ``deterministic``."""
@@ -270,6 +293,9 @@ class ActorCriticPolicy(BasePolicy):
         critic_head: what critics learn: a name of :data:`~.heads.HEADS`.
         critic_head_kwargs: of the head.
         critic_layer_norm: normalise the critics' hidden layers.
+        value_layer_norm: normalise the hidden layers of critics V(s).
+        orthogonal_init: gain of the last layers where all networks begin orthogonally; see :class:`~.updates.Mlp`.
+        log_std_offset: of the actor; see :class:`Actor`.
         features_extractor_class: of observations.
         features_extractor_kwargs: of the extractor.
         share_features_extractor: critics see through the actor's extractor, which the actor alone trains.
@@ -299,6 +325,9 @@ class ActorCriticPolicy(BasePolicy):
         critic_head: str = "mse",
         critic_head_kwargs: dict[str, Any] | None = None,
         critic_layer_norm: bool = False,
+        value_layer_norm: bool = False,
+        orthogonal_init: float | None = None,
+        log_std_offset: float | None = None,
         features_extractor_class: type[BaseFeaturesExtractor] = FlattenExtractor,
         features_extractor_kwargs: dict[str, Any] | None = None,
         share_features_extractor: bool = False,
@@ -321,7 +350,13 @@ class ActorCriticPolicy(BasePolicy):
         net_arch = [256, 256] if net_arch is None else net_arch
         arch = net_arch if isinstance(net_arch, dict) else {"pi": net_arch, "qf": net_arch}
         common: dict[str, Any] = {"activation_fn": activation_fn, "normalize_images": normalize_images}
-        self._actor_kwargs = {"net_arch": arch["pi"], "layer_norm": actor_layer_norm, **common}
+        common["orthogonal"] = orthogonal_init
+        actors: dict[str, Any] = {
+            "net_arch": arch["pi"],
+            "layer_norm": actor_layer_norm,
+            "log_std_offset": log_std_offset,
+        }
+        self._actor_kwargs = actors | common
         critics = {"net_arch": arch["qf"], "layer_norm": critic_layer_norm, "head": critic_head, **common}
         self._critic_kwargs = critics | {"head_kwargs": critic_head_kwargs}
         lr = float(lr_schedule(1))
@@ -330,7 +365,8 @@ class ActorCriticPolicy(BasePolicy):
         self.critic = self._trained(self._critics(shared, n=n_critics), lr)
         self.critic_target = self._follower(self._critics(n=n_critics), self.critic)
         self.actor_target = self._follower(self._actor(actor), self.actor) if actor_target else None
-        self.value = self._trained(self._critics(shared, n=n_values, acts=False), lr) if n_values else None
+        values: dict[str, Any] = {"n": n_values, "acts": False, "layer_norm": value_layer_norm or critic_layer_norm}
+        self.value = self._trained(self._critics(shared, **values), lr) if n_values else None
 
     def forward(self, obs: Any, deterministic: bool = False) -> Tensor:
         """Actions ``[B, A]`` in [-1, 1]."""
@@ -352,7 +388,7 @@ class ActorCriticPolicy(BasePolicy):
 
     def _critics(self, shared: BaseFeaturesExtractor | None = None, **settings: Any) -> Critics:
         space, extractor = cast(Box, self.action_space), shared or self.make_features_extractor()
-        settings |= {**self._critic_kwargs, "borrowed": shared is not None}
+        settings = {**self._critic_kwargs, "borrowed": shared is not None, **settings}
         return Critics(self.observation_space, space, extractor, **settings)
 
     def _trained(self, network: Any, lr: float) -> Any:

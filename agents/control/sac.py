@@ -12,6 +12,7 @@ from torch import Tensor
 from ... import unknown
 from .actor_critic import ActorCritic, Metrics
 from .compiled import CompiledUpdate
+from .explicit import Drawn, draw, plain_actor
 from .replay import Batch
 from .settings import OffPolicySettings, takes
 from .soft import Temperature, check_subset, improve, regress, soft_target
@@ -102,12 +103,22 @@ class SAC(ActorCritic):
         if self._compiled is not None:
             return self._compiled(batch, with_actor)
         alpha = self._temperature.value if asked.backup_entropy else None
-        target = soft_target(self.actor, self.critic_target, batch, alpha, asked.critic_subset)
+        drawn = self._draw_both(batch) if with_actor and plain_actor(self.actor) else None
+        following = None if drawn is None else drawn[0]
+        target = soft_target(self.actor, self.critic_target, batch, alpha, asked.critic_subset, following)
         metrics = regress(self.critic, batch, target)
         self.update_targets()
         if with_actor:
-            metrics |= improve(self.actor, self.critic, batch, self._temperature, asked.actor_objective)
+            here = None if drawn is None else drawn[1]
+            metrics |= improve(self.actor, self.critic, batch, self._temperature, asked.actor_objective, here)
         return metrics
+
+    def _draw_both(self, batch: Batch) -> tuple[Drawn, Drawn]:
+        """Actions at s' and at s, by one pass of the actor, which does not change between their uses."""
+        n = len(batch.rewards)
+        noise = th.cat([th.randn_like(batch.actions), th.randn_like(batch.actions)])
+        drawn = draw(self.actor, th.cat([batch.next_observations, batch.observations]), noise)
+        return drawn.rows(0, n), drawn.rows(n, 2 * n)
 
     def _optimizers(self) -> list[th.optim.Optimizer]:
         return super()._optimizers() + ([] if self.ent_coef_optimizer is None else [self.ent_coef_optimizer])

@@ -11,6 +11,7 @@ from gymnasium.spaces import Space
 from torch import Tensor
 
 from .actor_critic import Metrics, minimise
+from .explicit import Drawn, draw, plain_actor, plain_critic, step_actor, step_critics
 from .networks import Critics
 from .replay import Batch
 from .updates import Adam
@@ -75,9 +76,19 @@ def least_value(critics: Critics, observations: Any, actions: Tensor, subset: in
 
 
 @th.no_grad()
-def soft_target(actor: Any, critics: Critics, batch: Batch, alpha: Tensor | None, subset: int | None) -> Tensor:
-    r"""Targets :math:`r + \gamma (\min_i Q'_i(s', a') - \alpha \log \pi(a'|s'))`, ``[B]``; None: no entropy."""
-    actions, log_prob = actor.action_log_prob(batch.next_observations)
+def soft_target(
+    actor: Any,
+    critics: Critics,
+    batch: Batch,
+    alpha: Tensor | None,
+    subset: int | None,
+    drawn: Drawn | None = None,
+) -> Tensor:
+    r"""Targets :math:`r + \gamma (\min_i Q'_i(s', a') - \alpha \log \pi(a'|s'))`, ``[B]``; None: no entropy.
+
+    Actions at s' that are ``drawn`` already are taken as they are.
+    """
+    actions, log_prob = drawn[:2] if drawn else actor.action_log_prob(batch.next_observations)
     value = least_value(critics, batch.next_observations, actions, subset)
     if alpha is not None:
         value = value - alpha * log_prob
@@ -86,16 +97,31 @@ def soft_target(actor: Any, critics: Critics, batch: Batch, alpha: Tensor | None
 
 def regress(critic: Critics, batch: Batch, target: Tensor) -> Metrics:
     """One step of all critics towards ``target`` ``[B]``."""
+    if plain_critic(critic):
+        return step_critics(critic, batch, target)
     loss, values = critic.loss(batch.observations, batch.actions, target)
     return {"critic_loss": minimise(critic.optimizer, loss.mean(dim=1).sum()), "q": values.mean()}
 
 
-def improve(actor: Any, critic: Critics, batch: Batch, temperature: Temperature, objective: str) -> Metrics:
+def improve(
+    actor: Any,
+    critic: Critics,
+    batch: Batch,
+    temperature: Temperature,
+    objective: str,
+    drawn: Drawn | None = None,
+) -> Metrics:
     r"""One step of the actor down :math:`\alpha \log \pi(a|s) - Q(s, a)`, then one of the temperature.
 
-    Q is the "min" or the "mean" of the critics, as ``objective`` says.
+    Q is the "min" or the "mean" of the critics, as ``objective`` says. Actions at s that are ``drawn`` already are
+    taken as they are.
     """
     alpha = temperature.value
+    if plain_actor(actor) and plain_critic(critic):
+        drawn = draw(actor, batch.observations, th.randn_like(batch.actions)) if drawn is None else drawn
+        loss = step_actor(actor, critic, batch.observations, drawn, alpha, objective)
+        temperature.update(drawn.log_prob)
+        return {"actor_loss": loss, "ent_coef": alpha}
     actions, log_prob = actor.action_log_prob(batch.observations)
     value = critic.minimum if objective == "min" else critic.mean
     loss = (alpha * log_prob - value(batch.observations, actions)).mean()

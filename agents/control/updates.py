@@ -97,7 +97,8 @@ class Plan:
 class Mlp(nn.Module):
     """``n`` perceptrons of equal shape side by side.
 
-    Begins as ``torch.nn.Linear`` does. Layers are normalised (if at all) between product and activation, as RLPD does.
+    Begins as ``torch.nn.Linear`` does, or orthogonally. Layers are normalised (if at all) between product and
+    activation, as RLPD does.
 
     Args:
         n: members.
@@ -106,6 +107,7 @@ class Mlp(nn.Module):
         n_out: width of the output.
         activation: between the layers; those of :data:`ACTIVATIONS` are fast.
         layer_norm: normalise every hidden layer, with a learned scale and shift a member.
+        orthogonal: gain of the last layer, for orthogonal weights (of gain sqrt(2) in hidden layers) and biases of 0.
 
     Raises:
         ValueError: an activation with parameters.
@@ -120,6 +122,7 @@ class Mlp(nn.Module):
         *,
         activation: type[nn.Module] = nn.ReLU,
         layer_norm: bool = False,
+        orthogonal: float | None = None,
     ) -> None:
         super().__init__()
         self.plan = Plan(any_activation(activation), layer_norm, None)
@@ -127,11 +130,8 @@ class Mlp(nn.Module):
         sizes = [n_in, *widths, n_out]
         tensors: list[Tensor] = []
         for layer, (fan_in, width) in enumerate(zip(sizes[:-1], sizes[1:], strict=True)):
-            bound = 1 / math.sqrt(fan_in)
-            tensors += [
-                th.empty(n, fan_in, width).uniform_(-bound, bound),
-                th.empty(n, 1, width).uniform_(-bound, bound),
-            ]
+            gain = orthogonal if layer == len(widths) else math.sqrt(2)
+            tensors += _beginning(n, fan_in, width, None if orthogonal is None else gain)
             if layer_norm and layer < len(widths):
                 tensors += [th.ones(n, 1, width), th.zeros(n, 1, width)]
         self.weights = nn.ParameterList(nn.Parameter(tensor) for tensor in tensors)
@@ -141,6 +141,11 @@ class Mlp(nn.Module):
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
         self._params = tuple(self.weights)
         return self
+
+    @property
+    def params(self) -> tuple[Tensor, ...]:
+        """Weights and biases of each layer, and scales and shifts where it is normalised."""
+        return self._params
 
     def set_precision(self, precision: str) -> None:
         """Precision of the hidden layers' products: "fp32" or "bf16"; weights and outputs stay fp32.
@@ -174,7 +179,18 @@ class Mlp(nn.Module):
         return least
 
 
-def _forward(x: Tensor, plan: Plan, params: Sequence[Tensor]) -> tuple[Tensor, list[tuple[Tensor, ...]]]:
+def _beginning(n: int, fan_in: int, width: int, gain: float | None) -> list[Tensor]:
+    """Weights ``[n, fan_in, width]`` and biases ``[n, 1, width]``: orthogonal of a gain, or torch's own if None."""
+    weights, biases = th.empty(n, fan_in, width), th.zeros(n, 1, width)
+    if gain is None:
+        bound = 1 / math.sqrt(fan_in)
+        return [weights.uniform_(-bound, bound), biases.uniform_(-bound, bound)]
+    for member in weights:
+        nn.init.orthogonal_(member, gain)
+    return [weights, biases]
+
+
+def forward(x: Tensor, plan: Plan, params: Sequence[Tensor]) -> tuple[Tensor, list[tuple[Tensor, ...]]]:
     """The output ``[n, B, n_out]``, and a layer what its backward pass needs: input, weight, and the activation's."""
     step = 4 if plan.layer_norm else 2
     kept: list[tuple[Tensor, ...]] = []
@@ -198,7 +214,7 @@ def _forward(x: Tensor, plan: Plan, params: Sequence[Tensor]) -> tuple[Tensor, l
     return th.baddbmm(bias, h, weight), kept
 
 
-def _backward(
+def backward(
     g: Tensor, plan: Plan, kept: Sequence[tuple[Tensor, ...]], *, weights: bool, inputs: bool
 ) -> tuple[Tensor | None, list[Tensor]]:
     """Gradients of the input (if asked for) and of the parameters in their order (if asked for)."""
@@ -231,14 +247,14 @@ class _Pass(th.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, plan: Plan, *params: Tensor) -> Tensor:
-        out, ctx.kept = _forward(x, plan, params)
+        out, ctx.kept = forward(x, plan, params)
         ctx.plan = plan
         return out
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> tuple[Any, ...]:  # type: ignore[override]
         inputs, _, *wanted = ctx.needs_input_grad
-        gx, grads = _backward(g, ctx.plan, ctx.kept, weights=any(wanted), inputs=inputs)
+        gx, grads = backward(g, ctx.plan, ctx.kept, weights=any(wanted), inputs=inputs)
         return (gx, None, *(grads or (None,) * len(wanted)))
 
 
@@ -247,31 +263,44 @@ class _Minimum(th.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, plan: Plan, *params: Tensor) -> Tensor:
-        out, ctx.kept = _forward(x.expand(params[0].shape[0], *x.shape), plan, params)
+        out, ctx.kept = forward(x.expand(params[0].shape[0], *x.shape), plan, params)
         least, ctx.member = out.squeeze(-1).min(0)
         ctx.plan, ctx.width = plan, x.shape[-1]
         return least
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> tuple[Any, ...]:  # type: ignore[override]
-        gx = g.new_empty(len(g), ctx.width)
-        for member in range(len(ctx.kept[0][1])):
-            rows = (ctx.member == member).nonzero().squeeze(-1)
-            if len(rows):
-                kept = [_of_member(layer, member, rows) for layer in ctx.kept]
-                part, _ = _backward(g[rows].view(1, -1, 1), ctx.plan, kept, weights=False, inputs=True)
-                assert part is not None
-                gx[rows] = part[0]
+        gx = through_least(g, ctx.plan, ctx.kept, ctx.member, ctx.width)
         return (gx, None, *(None,) * (len(ctx.needs_input_grad) - 2))
 
 
+def through_least(g: Tensor, plan: Plan, kept: Sequence[tuple[Tensor, ...]], member: Tensor, width: int) -> Tensor:
+    """Gradients ``[B, width]`` of the inputs where each sample's output is that of one member.
+
+    Args:
+        g: ``[B]`` gradients of the outputs.
+        plan: of the ensemble.
+        kept: from :func:`forward`.
+        member: ``[B]`` whose output it is.
+        width: of the input.
+    """
+    gx = g.new_empty(len(g), width)
+    for one in range(len(kept[0][1])):
+        rows = (member == one).nonzero().squeeze(-1)
+        if len(rows):
+            layers = [_of_member(layer, one, rows) for layer in kept]
+            part, _ = backward(g[rows].view(1, -1, 1), plan, layers, weights=False, inputs=True)
+            assert part is not None
+            gx[rows] = part[0]
+    return gx
+
+
 def _of_member(layer: tuple[Tensor, ...], member: int, rows: Tensor) -> tuple[Tensor, ...]:
-    """What one layer kept, for some samples of one member; weights and scales have no samples."""
+    """What one layer kept, for some samples of one member; its input, which no gradient of inputs needs, for all."""
     h, weight, *rest = layer
     scale = rest[-1:] if len(rest) > 1 else []
-    sampled = [h, *rest[: len(rest) - len(scale)]]
-    first, *others = (tensor[member].index_select(0, rows)[None] for tensor in sampled)
-    return (first, weight[member : member + 1], *others, *(tensor[member : member + 1] for tensor in scale))
+    others = [tensor[member].index_select(0, rows)[None] for tensor in rest[: len(rest) - len(scale)]]
+    return (h, weight[member : member + 1], *others, *(tensor[member : member + 1] for tensor in scale))
 
 
 class Adam(th.optim.Adam):
@@ -293,10 +322,17 @@ class Adam(th.optim.Adam):
     @th.no_grad()
     def step(self, closure: None = None) -> None:  # type: ignore[override]
         """One step along the gradients of all parameters, each of which must have one."""
+        params = self.lists[0]
+        self.apply([param.grad for param in params if param.grad is not None])
+        for param in params:
+            param.grad = None
+
+    @th.no_grad()
+    def apply(self, grads: list[Tensor]) -> None:
+        """One step along ``grads``, one of each parameter in their order."""
         (group,) = self.param_groups
         params, firsts, seconds, steps = self.lists
         beta1, beta2 = group["betas"]
-        grads = [param.grad for param in params if param.grad is not None]
         steps[0].add_(1)  # of all parameters
         th._fused_adam_(
             params,
@@ -313,8 +349,6 @@ class Adam(th.optim.Adam):
             amsgrad=False,
             maximize=False,
         )
-        for param in params:
-            param.grad = None
 
     @property
     def lists(self) -> tuple[list[Tensor], ...]:

@@ -76,6 +76,35 @@ def test_values_below_returns_feel_no_push() -> None:
     assert values.grad.tolist() == [[[1, 1, 0, 0, 0, 0], [1] * 6, [1] * 6]]
 
 
+def test_the_share_of_values_below_returns_is_told() -> None:
+    agent = CalQL("MlpPolicy", Count(), n_actions=2, **SMALL).learn_offline(two_episodes(), 0)
+    batch = agent.demonstrated(4)
+    shares = []
+    for returns in (-1e6, 1e6):
+        metrics = agent.update(batch._replace(returns=th.full((4,), returns)))
+        shares.append(metrics["q_below_returns"].item())
+    assert shares == [0.0, 1.0]
+
+
+def test_targets_take_the_best_of_their_own_number_of_actions(monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = CalQL("MlpPolicy", Count(), n_actions=2, n_target_actions=7, **SMALL).learn_offline(two_episodes(), 0)
+    drawn: list[int] = []
+    draw = agent.actor.action_log_prob
+    monkeypatch.setattr(agent.actor, "action_log_prob", lambda seen: (drawn.append(len(seen)), draw(seen))[1])
+    agent.update(agent.demonstrated(4))
+    assert drawn[:2] == [4 * 7, 2 * 4 * 2]  # of the targets, then at s and at s'
+
+
+def test_deviations_begin_at_exp_of_minus_one_and_their_line_is_learnt() -> None:
+    agent = CalQL("MlpPolicy", Count(), **SMALL).learn_offline(two_episodes(), 0)
+    _, raw = agent.actor.out(th.zeros(1, 1)).chunk(2, dim=-1)
+    assert raw.item() == pytest.approx(-1.0)
+    before = agent.actor.log_std_line.detach().clone()
+    agent.update(agent.demonstrated(4))
+    agent.update(agent.demonstrated(4))
+    assert (agent.actor.log_std_line != before).all()
+
+
 def buffer(size: int = 8, gamma: float = 0.5, n_envs: int = 2) -> EpisodicReplay:
     made = EpisodicReplay(size, Box(-1e6, 1e6, (1,)), Box(-1, 1, (1,)), "cpu", n_envs)
     made.gamma = gamma

@@ -66,6 +66,9 @@ def test_agents_that_change_the_update_refuse_to_compile_it() -> None:
         DSACT("MlpPolicy", "Pendulum-v1", compiled=True, **SETTINGS)
     with pytest.raises(ValueError, match="squared-error critics"):
         SAC("MlpPolicy", "Pendulum-v1", compiled=True, policy_kwargs={"critic_head": "gaussian"}, **SETTINGS)
+    for unknown in ({"optimizer_kwargs": {"weight_decay": 0.1}}, {"log_std_offset": -1.0}):
+        with pytest.raises(ValueError, match="knows neither optimizer_kwargs nor log_std_offset"):
+            SAC("MlpPolicy", "Pendulum-v1", compiled=True, policy_kwargs=unknown, **SETTINGS)
 
 
 def test_a_missing_compiler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

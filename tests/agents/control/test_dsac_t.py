@@ -21,32 +21,36 @@ SMALL: dict[str, Any] = {"learning_starts": 20, "batch_size": 16, "buffer_size":
 
 def loss(mean: float, std: float, target_mean: float, target_sample: float, **moving: float) -> tuple[float, Any, Any]:
     q, sigma = th.tensor([[mean]], requires_grad=True), th.tensor([[std]], requires_grad=True)
-    moving_std, moving_var = th.tensor([moving["mean_std"]]), th.tensor([moving["mean_var"]])
-    value = value_distribution_loss(
-        q, sigma, th.tensor([target_mean]), th.tensor([target_sample]), moving_std, moving_var
-    )
+    moving_std = th.tensor([moving["mean_std"]])
+    value = value_distribution_loss(q, sigma, th.tensor([target_mean]), th.tensor([target_sample]), moving_std)
     value.sum().backward()
     return value.item(), q.grad.item(), sigma.grad.item()  # type: ignore[union-attr]
 
 
 def test_loss_by_hand() -> None:
-    # Q 1, sigma 2, targets 3 and 20, E[sigma] 1, E[sigma^2] 4. Weight 4 / (4 + 0.1) = 0.9756. The drawn target is
-    # clipped to 1 + 3 * 1 = 4, so the deviation is 3: 0.9756 * (2^2 / 2 + 2 * (4 - 9) / 2.1) = 0.9756 * -2.7619.
-    value, of_mean, of_std = loss(1.0, 2.0, 3.0, 20.0, mean_std=1.0, mean_var=4.0)
-    assert value == pytest.approx(-2.69454, abs=1e-5)
-    assert of_mean == pytest.approx(-0.9756 * 2, abs=1e-3)  # towards the expected target 3
-    assert of_std == pytest.approx(-0.9756 * 5 / 2.1, abs=1e-3)  # wider, as 3 deviations are more than 2
+    # Q 1, sigma 2, targets 3 and 20, E[sigma] 1. Weight 1^2 / (4 + 0.1) = 0.2439. The drawn target is
+    # clipped to 1 + 3 * 1 = 4, so the deviation is 3: 0.2439 * (2^2 / 2 + 2 * (4 - 9) / 2.1) = 0.2439 * -2.7619.
+    value, of_mean, of_std = loss(1.0, 2.0, 3.0, 20.0, mean_std=1.0)
+    assert value == pytest.approx(-0.67364, abs=1e-5)
+    assert of_mean == pytest.approx(-0.2439 * 2, abs=1e-3)  # towards the expected target 3
+    assert of_std == pytest.approx(-0.2439 * 5 / 2.1, abs=1e-3)  # wider, as 3 deviations are more than 2
+
+
+def test_an_error_of_the_mean_counts_as_50_at_most() -> None:
+    weight = 1 / 1.1
+    assert loss(0.0, 1.0, 49.0, 0.0, mean_std=1.0)[1] == pytest.approx(-49 * weight)
+    assert loss(0.0, 1.0, 400.0, 0.0, mean_std=1.0)[1] == pytest.approx(-50 * weight)
 
 
 def test_drawn_target_moves_the_deviation_alone() -> None:
-    near, far = (loss(1.0, 2.0, 3.0, drawn, mean_std=1.0, mean_var=4.0) for drawn in (1.0, 3.5))
+    near, far = (loss(1.0, 2.0, 3.0, drawn, mean_std=1.0) for drawn in (1.0, 3.5))
     assert near[1] == far[1]
     assert near[2] > 0 > far[2]
 
 
 def test_weight_is_bounded() -> None:
-    for mean_var, weight in ((1e-6, 0.1), (1e6, 10.0)):
-        assert loss(0.0, 1.0, 1.0, 0.0, mean_std=1.0, mean_var=mean_var)[1] == pytest.approx(-weight)
+    for mean_std, weight in ((1e-3, 0.1), (1e3, 10.0)):
+        assert loss(0.0, 1.0, 1.0, 0.0, mean_std=mean_std)[1] == pytest.approx(-weight)
 
 
 def test_stacked_critics_equal_separate_networks() -> None:
@@ -157,7 +161,6 @@ def test_moving_means_start_at_the_first_batch() -> None:
     agent = DSACT("MlpPolicy", "Pendulum-v1", **SMALL, boundary_tau=0.1)
     agent._move_averages(th.tensor([[1.0, 3.0], [2.0, 2.0]]))
     assert agent.head.mean_std.tolist() == [2, 2]
-    assert agent.head.mean_var.tolist() == [5, 4]
     agent._n_updates = 1
     agent._move_averages(th.tensor([[4.0, 4.0], [2.0, 2.0]]))
     assert agent.head.mean_std.tolist() == pytest.approx([2.2, 2])

@@ -99,7 +99,7 @@ def test_learns_with_another_head(match: Any) -> None:
     ("settings", "message"),
     [
         ({"divergence": "chi-squared"}, "did you mean 'chi-square'"),
-        ({"temperature": 0.5}, "between 0.5 and 1"),
+        ({"temperature": 0.5}, "above 0.5 and at most 1"),
         ({"divergence": "kl", "temperature": 0.0}, "above 0"),
         ({"huber": 0.0}, "huber"),
     ],

@@ -1,6 +1,7 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch as th
 
@@ -98,6 +99,44 @@ def test_rewards_are_scaled_by_the_datas_range_of_returns(match: Any, tmp_path: 
         assert agent.learn_offline(data, 0).reward_factor.item() == factor
     data.episode_returns[:2] = -10, 30
     assert agent.learn_offline(data, 0).reward_factor.item() == 25.0  # 1000 / 40
+
+
+def test_sparse_rewards_are_shifted_by_minus_one_and_not_scaled(match: Any, tmp_path: Path) -> None:
+    data = match.data(40)
+    data.rewards[:], data.episode_returns[:] = 0, 0
+    data.rewards[:4] = data.episode_returns[:4] = 1
+    agent = IQL("MlpPolicy", match.env(), reward_scale="auto", **SMALL).learn_offline(data, 0)
+    assert (agent.reward_offset.item(), agent.reward_factor.item()) == (-1.0, 1.0)
+    agent.save(tmp_path / "agent")
+    assert IQL.load(tmp_path / "agent").reward_offset.item() == -1.0
+    data.rewards[0] = 0.5  # not sparse any more
+    assert agent.learn_offline(data, 0).reward_offset.item() == 0.0
+    data.rewards[:] = 1  # all alike: nothing says success
+    assert agent.learn_offline(data, 0).reward_offset.item() == 0.0
+    chosen = IQL("MlpPolicy", match.env(), reward_shift=-0.25, **SMALL).learn_offline(data, 0)
+    assert chosen.reward_offset.item() == -0.25
+
+
+def test_values_of_shifted_rewards_by_hand(match: Any) -> None:
+    data = match.data(64)
+    data.rewards[:] = np.arange(64) % 2  # 0 or 1, an episode a step: a shifted Q is -1 or 0
+    agent = IQL("MlpPolicy", match.env(), **{**SMALL, "learning_rate": 1e-2}).learn_offline(data, 300)
+    batch = agent.demonstrated(64)
+    with th.no_grad():
+        error = agent.critic(batch.observations, batch.actions) - (batch.rewards - 1)
+        unshifted = agent.critic(batch.observations, batch.actions) - batch.rewards
+    assert error.square().mean() < 0.5 < unshifted.square().mean()
+
+
+def test_layers_begin_orthogonally(match: Any) -> None:
+    agent = IQL("MlpPolicy", match.env(), **SMALL)
+    for net in (agent.actor.net, agent.critic.net, agent.policy.value.net):
+        *hidden, last, bias = net.weights
+        assert not bias.any()
+        assert not hidden[1].any()
+        assert last[0].norm().item() == pytest.approx(2**0.5, rel=1e-5)  # one column of length sqrt(2)
+        product = (hidden[0][0] @ hidden[0][0].T).detach()
+        th.testing.assert_close(product, 2 * th.eye(len(product)))
 
 
 def test_cosine_schedule_is_the_actors_offline_alone(match: Any) -> None:
