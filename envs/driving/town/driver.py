@@ -17,6 +17,7 @@ from .junctions import (
     leads,
     leave,
     stops_at,
+    swap_lanes,
     take,
     wait,
     yield_to_signal,
@@ -285,6 +286,7 @@ def slide(world: World, stream: Any, atlas: Any, car: Agent, route: Any) -> None
         car.before = NONE
         route[0] = car.lane
         lay_out(world, stream, atlas, route, 1, car.goal)
+        swap_lanes(car)
     else:
         car.beside_s = s
     if car.d * car.side < 0.0 and abs(car.d) <= abs(drift) * SIM_DT + 1e-3:

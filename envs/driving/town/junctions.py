@@ -281,6 +281,14 @@ def give_back(car: Agent) -> None:
 
 
 @compiled
+def swap_lanes(car: Agent) -> None:
+    """Drops what a vehicle has reserved and not entered when it swaps lanes: its way and its signal are others now."""
+    if car.last >= 0 and (car.further >= 0 or car.entry > 0.0):
+        car.zone = NONE
+    car.further, car.ready, car.entry = NONE, 0, min(car.entry, 0.0)
+
+
+@compiled
 def leave(car: Agent) -> None:
     """Ends a reservation once the rear is out of the zone."""
     if car.zone >= 0 and car.last < 0 and car.s - 0.5 * car.length > SLACK:
