@@ -1,28 +1,37 @@
-"""Agent-steps per second of the kernel of towns, beside SUMO's own loop where ``libsumo`` is installed.
+"""Agent-steps per second of the towns, beside highway-env, EnvPool and libsumo in one run.
 
-    python benchmarks/speed/town.py            # the peer is included where `pip install libsumo` has been run
+    python benchmarks/speed/town.py --peers PYTHON    # the interpreter that has them; of those it lacks it says so
 
-One agent-step is one agent in one policy step of 0.2 s (two ticks), rules, collisions and events included; observations
-are not. Rates are per second of CPU time of one thread, so that they mean something on a machine that is shared; parts
-of a step are timed by leaving them out.
+One agent-step is one agent in one policy step of 0.2 s (two ticks), rules, collisions and events included. First the
+kernel alone; then whole ``env.step`` calls, with observations, rewards, infos and resets, where the agents of policies
+are driven by the scripted expert, whose own time is not counted; then the peers. All rates are per second of CPU time
+of one thread, so that they mean something on a machine that is shared; contenders take turns.
 """
 
 import argparse
+import json
 import statistics
-from importlib.util import find_spec
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from time import process_time
+from typing import Any
 
 import numpy as np
 
+from tiltyard.benchmarks.speed.town_peers import PEERS, SUMO
 from tiltyard.envs.driving.maps.catalogue import make
+from tiltyard.envs.driving.scenarios.driving import DrivingVectorEnv
+from tiltyard.envs.driving.scenarios.self_play import SelfPlayVectorEnv
 from tiltyard.envs.driving.town.atlas import Atlas, atlas
 from tiltyard.envs.driving.town.collisions import collide
 from tiltyard.envs.driving.town.state import ABSENT, SUBSTEPS, Batch, allocate, bytes_a_world
 from tiltyard.envs.driving.town.step import begin_worlds, decide, step_worlds
 
-PEER = "libsumo, IDM on a ring"
+WORLDS = 64
+Rates = dict[str, float]
+Contender = Callable[[float], Rates]
 
 
 def begin(name: str, worlds: int, agents: int) -> tuple[Batch, Atlas]:
@@ -37,20 +46,27 @@ def begin(name: str, worlds: int, agents: int) -> tuple[Batch, Atlas]:
     return batch, maps
 
 
-def rate(batch: Batch, maps: Atlas, seconds: float) -> float:
-    """Agent-steps per CPU second."""
-    active = np.ones(len(batch.worlds), np.bool_)
-    start, done = process_time(), 0
-    while process_time() - start < seconds:
-        for _ in range(5):
-            step_worlds(batch, maps, active, SUBSTEPS, 0, len(active))
-            done += int((batch.agents["controller"] != ABSENT).sum())
-        batch.worlds["events"] = 0
-    return done / (process_time() - start)
+def kernel(name: str, agents: int) -> Contender:
+    """Agent-steps/s of WORLDS worlds of scripted drivers, and ns per agent of its dearest parts."""
+    batch, maps = begin(name, WORLDS, agents)
+    active = np.ones(WORLDS, np.bool_)
+
+    def measure(seconds: float) -> Rates:
+        start, done = process_time(), 0
+        while process_time() - start < seconds:
+            for _ in range(20):
+                step_worlds(batch, maps, active, SUBSTEPS, 0, WORLDS)
+                batch.worlds["events"] = 0
+            done += 20 * int((batch.agents["controller"] != ABSENT).sum())
+        rate = done / (process_time() - start)
+        decided, collided = parts(batch, maps, 0.1 * seconds)
+        return {"agents": rate, "decide": decided, "collide": collided, "bytes": bytes_a_world(batch)}
+
+    return measure
 
 
 def parts(batch: Batch, maps: Atlas, seconds: float) -> tuple[float, float]:
-    """Nanoseconds per agent and tick of deciding and of finding collisions (each called again on one state)."""
+    """Nanoseconds per agent of one decision and of finding collisions (each called again and again on one state)."""
     present = int((batch.agents["controller"][0] != ABSENT).sum())
     costs = []
     for call in (
@@ -68,57 +84,100 @@ def parts(batch: Batch, maps: Atlas, seconds: float) -> tuple[float, float]:
     return costs[0], costs[1]
 
 
-def sumo(seconds: float) -> float:
-    """Vehicle-steps per CPU second of libsumo: IDM cars on a grid of signalled crossings, 0.2 s a step."""
-    import libsumo  # type: ignore[import-not-found]
-    import sumo as package  # type: ignore[import-not-found]
+def environment(envs: Any, policies: int) -> Contender:
+    """Steps/s of whole ``env.step`` calls under the expert: of policies' agents, and of all agents."""
+    envs.reset(seed=0)
+    batched = envs.batched
 
-    with TemporaryDirectory() as folder:
-        net, trips = Path(folder) / "net.xml", Path(folder) / "trips.xml"
-        binary = Path(package.SUMO_HOME) / "bin" / "netgenerate"
-        import subprocess
+    def measure(seconds: float) -> Rates:
+        spent, egos, agents = 0.0, 0, 0
+        while spent < seconds:
+            actions = batched.expert_actions()
+            start = process_time()
+            envs.step(actions)
+            spent += process_time() - start
+            egos += envs.num_envs
+            agents += int((batched.agents["controller"] != ABSENT).sum())
+        size = bytes_a_world(batched.batch) + policies * batched.episodes.itemsize
+        return {"ego": egos / spent, "agents": agents / spent, "bytes": size}
 
-        subprocess.run(
-            [binary, "--grid", "--grid.number=3", "--tls.guess=true", "-o", net], check=True, capture_output=True
-        )
-        flows = '<routes><vType id="c" carFollowModel="IDM"/>' + "".join(
-            f'<flow id="f{i}" type="c" begin="0" end="9999" period="3" from="{a}" to="{b}"/>'
-            for i, (a, b) in enumerate([("A0B0", "B2C2"), ("C2B2", "B0A0"), ("A2A1", "C1C0"), ("C0C1", "A1A2")])
-        )
-        trips.write_text(flows + "</routes>")
-        libsumo.start(
-            ["sumo", "-n", str(net), "-r", str(trips), "--step-length", "0.2", "--no-step-log", "--no-warnings"]
-        )
-        for _ in range(600):
-            libsumo.simulationStep()
-        start, done = process_time(), 0
-        while process_time() - start < seconds:
-            libsumo.simulationStep()
-            done += libsumo.vehicle.getIDCount()
-        spent = process_time() - start
-        libsumo.close()
-    return done / spent
+    return measure
+
+
+def environments() -> dict[str, Contender]:
+    """One ego among 16 scripted vehicles, by vector and by raster, and self-play."""
+    found: dict[str, Contender] = {}
+    for observation in ("vector", "bev"):
+        settings: dict[str, Any] = {"scene": "intersection", "maps": 1, "pedestrians": 0, "observation": observation}
+        kilometres = float(DrivingVectorEnv(1, density=1.0, **settings).batched.library.places.kilometres[0])
+        envs = DrivingVectorEnv(WORLDS, action="discrete", density=16.0 / kilometres, **settings)
+        found[f"ego and 16 scripted vehicles, {observation}"] = environment(envs, 1)
+    for agents in (32, 64):
+        envs = SelfPlayVectorEnv(16 * agents, agents=agents, action="discrete", maps=1, density=0.0, pedestrians=0)
+        found[f"self-play, {agents} policies a world"] = environment(envs, agents)
+    return found
+
+
+def peer(python: str, name: str) -> Contender:
+    """A simulator in its own interpreter."""
+
+    def measure(seconds: float) -> Rates:
+        script = Path(__file__).with_name("town_peers.py")
+        done = subprocess.run([python, script, name, str(seconds)], capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(f"{name} did not run in {python}:\n{done.stderr}")
+        return dict(json.loads(done.stdout.splitlines()[-1]))
+
+    return measure
+
+
+def median(rates: list[Rates], key: str) -> float | None:
+    """Of the repeats; None where a contender has no such rate."""
+    values = [one[key] for one in rates if key in one]
+    return statistics.median(values) if values else None
+
+
+def report(rates: dict[str, list[Rates]], peers: dict[str, list[Rates]]) -> None:
+    """Prints the tables; ratios are to libsumo's vehicle-steps and to the fastest EnvPool task."""
+    base = median(peers.get(f"libsumo {SUMO}", []), "agents")
+    egos = [value for name, one in peers.items() if name.startswith("EnvPool") and (value := median(one, "ego"))]
+    best = max(egos, default=None)
+    columns = (("agents", "agent-steps/s", base), ("ego", "ego-steps/s", best))
+    print(f"{'':44}" + "".join(f"{title:>15}{'ratio':>8}" for _, title, _ in columns) + f"{'KB/world':>10}")
+    for name, one in {**rates, **peers}.items():
+        if "missing" in one[0]:
+            print(f"{name:44} {one[0]['missing']} is not installed")
+            continue
+        row = f"{name:44}"
+        for key, _, beside in columns:
+            value = median(one, key)
+            row += f"{value:15,.0f}" if value else f"{'-':>15}"
+            row += f"{value / beside:7.1f}x" if value and beside else f"{'-':>8}"
+        size = median(one, "bytes")
+        row += f"{size / 1000:10.1f}" if size else f"{'-':>10}"
+        decided, collided = median(one, "decide"), median(one, "collide")
+        print(row + (f"   a decision {decided:,.0f} ns, collisions {collided:,.0f} ns an agent" if decided else ""))
 
 
 def main() -> None:
-    """Measures and prints the table."""
+    """Measures and prints the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=1.0, help="of CPU time, per contender and repeat")
+    parser.add_argument("--peers", default=sys.executable, metavar="PYTHON", help="interpreter that has the peers")
     arguments = parser.parse_args()
-    base = None
-    if find_spec("libsumo") and find_spec("sumo"):
-        base = statistics.median(sumo(arguments.seconds) for _ in range(arguments.repeats))
-        print(f"{PEER}: {base:,.0f} vehicle-steps/s")
-    print(f"{'':34}{'agent-steps/s':>14}{'ratio':>8}{'decide ns':>11}{'collide ns':>11}{'KB/world':>9}")
-    for name in ("town", "intersection", "roundabout", "highway"):
-        for agents in (32, 64):
-            batch, maps = begin(name, 64, agents)
-            value = statistics.median(rate(batch, maps, arguments.seconds) for _ in range(arguments.repeats))
-            decided, collided = parts(batch, maps, 0.3)
-            ratio = f"{value / base:.1f}x" if base else "-"
-            row = f"{value:14,.0f}{ratio:>8}{decided:11,.0f}{collided:11,.0f}{bytes_a_world(batch) / 1000:9.1f}"
-            print(f"{f'{name}, 64 worlds of {agents}':34}{row}")
+    ours = {
+        f"kernel, {name}, {WORLDS} worlds of {agents}": kernel(name, agents)
+        for name in ("town", "intersection", "roundabout", "highway")
+        for agents in (32, 64)
+    }
+    ours |= environments()
+    others = {name: peer(arguments.peers, name) for name in PEERS}
+    rates: dict[str, list[Rates]] = {name: [] for name in (*ours, *others)}
+    for _ in range(arguments.repeats):
+        for name, measure in (*ours.items(), *others.items()):
+            rates[name].append(measure(arguments.seconds))
+    report({name: rates[name] for name in ours}, {name: rates[name] for name in others})
 
 
 if __name__ == "__main__":

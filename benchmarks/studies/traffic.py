@@ -1,22 +1,34 @@
 """Whether rule-following traffic keeps the rules: collisions, red lights, stop signs and standstills on seven maps.
 
     python benchmarks/studies/traffic.py --steps 10000000
+    python benchmarks/studies/traffic.py --sumo PYTHON    # the flow on a ring beside libsumo's, which PYTHON has
 
 Worlds of 24 drivers (with pedestrians if asked for) run on every map of the catalogue, drawn from another seed each
 round, until that many vehicle-steps (of 0.1 s) are done. A table a map shows vehicle-steps, events, mean speed and the
 longest standstill. ``--careless`` shows that the counters count: a share of drivers then ignores the rules.
+
+``--sumo`` is another study: a net that SUMO's netconvert makes, a ring, is read into a lane graph, and as many IDM
+drivers with the same parameters go round it here and in libsumo; flows are density times mean speed after 5 minutes.
 """
 
 import argparse
+import json
+import subprocess
 from collections import Counter
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
 from tiltyard.envs.driving.maps.catalogue import NAMES, make
+from tiltyard.envs.driving.maps.graph import LaneGraph
+from tiltyard.envs.driving.maps.load import load
 from tiltyard.envs.driving.town.atlas import atlas
+from tiltyard.envs.driving.town.spawn import put
 from tiltyard.envs.driving.town.state import (
     ARRIVAL,
     BRAKING,
+    CAR,
     COLLISION,
     DRIVER,
     EVENTS,
@@ -38,6 +50,10 @@ COLUMNS = {
     "trips": ARRIVAL,
 }
 WORLDS, MINUTES = 4, 10
+COUNTS = (30, 50, 80, 120)
+"""Vehicles on the ring."""
+SETTLE, WATCH = 3000, 600  # ticks
+V0, HEADWAY, ACCEL, BRAKE, LENGTH, JAM_GAP = 15.0, 1.5, 1.5, 2.0, 4.8, 2.0  # as in sumo_ring.py
 
 
 def one_round(name: str, seed: int, drivers: int, walkers: int, careless: float) -> tuple[Counter[str], float, float]:
@@ -66,6 +82,60 @@ def one_round(name: str, seed: int, drivers: int, walkers: int, careless: float)
     return counts, speeds, longest
 
 
+def ring_speed(graph: LaneGraph, count: int) -> float:
+    """Mean speed of ``count`` IDM drivers, evenly spread at first, after five minutes on a ring."""
+    maps, batch = atlas([graph]), allocate(1, count)
+    batch.worlds["agents"] = count
+    ends = np.cumsum(graph.columns.length)
+    stream = np.ones(1, np.uint64)
+    for k in range(count):
+        car, s = batch.agents[0][k], k * float(ends[-1]) / count
+        lane = int(np.searchsorted(ends, s, "right"))
+        car["kind"], car["controller"], car["length"], car["width"] = CAR, DRIVER, LENGTH, 1.9
+        car["pace"], car["desired"], car["headway"], car["accel"], car["brake"] = 1.0, V0, HEADWAY, ACCEL, BRAKE
+        put(
+            batch.worlds[0],
+            stream,
+            maps,
+            car,
+            batch.routes[0, k],
+            lane,
+            s - float(ends[lane] - graph.columns.length[lane]),
+        )
+        car["patience"] = 1e9
+    total, active = 0.0, np.ones(1, np.bool_)
+    step_worlds(batch, maps, active, SETTLE, 0, 1)
+    for _ in range(WATCH):
+        step_worlds(batch, maps, active, 1, 0, 1)
+        total += float(batch.agents["v"].mean())
+    return total / WATCH
+
+
+def equilibrium(gap: float) -> float:
+    """The speed at which IDM keeps a gap: of (s0 + v T) / sqrt(1 - (v / v0)^4) = gap."""
+    speeds = np.linspace(0.0, 0.9999 * V0, 20_000)
+    return float(np.interp(gap, (JAM_GAP + HEADWAY * speeds) / np.sqrt(1.0 - (speeds / V0) ** 4), speeds))
+
+
+def fundamental(python: str) -> None:
+    """Prints flows at four densities: IDM's equation, here, and in libsumo."""
+    with TemporaryDirectory() as folder:
+        script = Path(__file__).with_name("sumo_ring.py")
+        command = [python, script, folder, *map(str, COUNTS)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            raise SystemExit(f"libsumo did not run in {python}:\n{done.stderr}")
+        speeds = json.loads(done.stdout.splitlines()[-1])
+        graph = load(Path(folder) / "ring.net.xml")
+    around = float(graph.columns.length.sum())
+    print(f"{'vehicles/km':>12}{'equation':>10}{'here':>10}{'libsumo':>10}  vehicles/h{'here / libsumo':>18}")
+    for count in COUNTS:
+        here, there = ring_speed(graph, count), speeds[str(count)]
+        wanted = equilibrium(around / count - LENGTH)
+        flows = "".join(f"{3600.0 * count / around * v:10,.0f}" for v in (wanted, here, there))
+        print(f"{1000.0 * count / around:12.1f}{flows}{'':12}{here / there:18.3f}")
+
+
 def main() -> None:
     """Runs and prints the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -73,7 +143,11 @@ def main() -> None:
     parser.add_argument("--drivers", type=int, default=24)
     parser.add_argument("--walkers", type=int, default=0)
     parser.add_argument("--careless", type=float, default=0.0, help="share of drivers who ignore rules now and then")
+    parser.add_argument("--sumo", metavar="PYTHON", help="compare the flow on a ring with this interpreter's libsumo")
     arguments = parser.parse_args()
+    if arguments.sumo:
+        fundamental(arguments.sumo)
+        return
     totals = {name: Counter[str]() for name in NAMES}
     speeds = dict.fromkeys(NAMES, 0.0)
     longest = dict.fromkeys(NAMES, 0.0)

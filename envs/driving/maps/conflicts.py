@@ -94,8 +94,9 @@ def overlap(boxes: Boxes, a: int, b: int, row: F64) -> bool:
     clip(boxes, b, a, row, 2, 0)
     if row[1] - row[0] < TOUCH or row[3] - row[2] < TOUCH:
         return False
-    row[:2] += boxes.s[a]
-    row[2:] += boxes.s[b]
+    for i in range(2):
+        row[i] += boxes.s[a]
+        row[2 + i] += boxes.s[b]
     return True
 
 

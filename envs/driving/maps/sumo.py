@@ -222,6 +222,8 @@ def _rank(root: Element, net: Net) -> None:
     pairs = []
     for junction in root.all("junction"):
         inside = junction.get("intLanes").split()
+        if not inside:
+            continue  # of a net without lanes within its junctions, which has requests all the same
         for request in junction.all("request"):
             index, response = int(request.number("index")), request.text("response")
             if set(response) - {"0", "1"} or len(response) > len(inside) or not 0 <= index < len(inside):

@@ -53,7 +53,18 @@ LANE = _record(
     kind="i4",
     map="i4",
 )
-POINT = _record(x="f4", y="f4", s="f4", heading="f4", cos="f4", sin="f4", curvature="f4", width="f4", lane="i4")
+POINT = _record(
+    x="f4",
+    y="f4",
+    s="f4",
+    heading="f4",
+    cos="f4",
+    sin="f4",
+    per_metre="f4",  # 1 / the length of the segment to the next point; of a lane's last point it means nothing
+    curvature="f4",
+    width="f4",
+    lane="i4",
+)
 CONFLICT = _record(lane="i4", begin="f4", end="f4", other_begin="f4", other_end="f4", priority="i4", merge="i4")
 """``merge``: 1 where both lanes lead into the same one."""
 SIBLING = _record(lane="i4", clear="f4")
@@ -212,6 +223,7 @@ def _points(columns: Columns, base: int) -> npt.NDArray[Any]:
     for name in ("x", "y", "s", "heading", "curvature", "width"):
         points[name] = getattr(columns, name)
     points["cos"], points["sin"] = np.cos(columns.heading), np.sin(columns.heading)
+    points["per_metre"] = 1.0 / np.maximum(np.diff(columns.s, append=columns.s[-1] + 1.0), 1e-3)
     points["lane"] = columns.lane + base
     return points
 

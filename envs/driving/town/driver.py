@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from ..compiled import compiled
+from ..compiled import compiled, inlined
 from ..maps.graph import SIGNAL
 from ..traffic import FREE, HARDEST_BRAKING, JAM_GAP, THINKING, idm, mobil
 from .collisions import record
@@ -17,11 +17,12 @@ from .junctions import (
     leads,
     leave,
     stops_at,
+    swap_lanes,
     take,
     wait,
     yield_to_signal,
 )
-from .lists import agent_of, find, key, lane_of, s_of
+from .lists import agent_of, find, key, lane_of, s_of, taken
 from .manners import obstructed
 from .places import beside, lay_out
 from .sight import first_on, leader, notice, scan, shown, wished
@@ -103,15 +104,14 @@ def reserve(world: World, cars: Agents, keys: Any, atlas: Any, routes: Any, me: 
         car.bold = 1 if dice(world.tick, me) < BOLDNESS else 2
     was_ready = car.ready
     car.ready = int(go and car.further < 0 and leads(cars, car))
-    # Who is refused asks again two ticks later; and nobody asks before the others have seen that it is ready.
-    asks = was_ready == 1 and car.ready == 1 and (world.tick + me) % 2 == 0
+    asks = was_ready == 1 and car.ready == 1  # nobody asks before the others have seen that it is ready
     if car.line < PAST or car.bold == 1 or (asks and grant(world, cars, keys, atlas, routes, me)):
         take(car, routes[me], atlas.lanes)
         return False
     return True
 
 
-@compiled
+@inlined
 def react(
     world: World, cars: Agents, keys: Any, events: Any, lanes: Any, siblings: Any, route: Any, me: int, wanted: float
 ) -> float:
@@ -150,7 +150,7 @@ def without(world: World, cars: Agents, keys: Any, atlas: Any, routes: Any, me: 
     return car.a, max(a, car.a)
 
 
-@compiled
+@inlined
 def drive(world: World, cars: Agents, keys: Any, events: Any, atlas: Any, routes: Any, crossings: Any, me: int) -> None:
     """Decides the acceleration of one driver."""
     car = cars[me]
@@ -195,6 +195,8 @@ def trailing(cars: Agents, keys: Any, listed: int, atlas: Any, lane: int, s: flo
     if s < BACK:
         for i in range(one.previous, one.previous_end):
             before = atlas.previous_lane[i]
+            if not taken(keys, before):
+                continue
             at = find(keys, listed, key(before, 1e9, 0)) - 1
             while at >= 0 and (lane_of(keys[at]) != before or agent_of(keys[at]) == me):
                 at = at - 1 if lane_of(keys[at]) == before else -1
@@ -285,6 +287,7 @@ def slide(world: World, stream: Any, atlas: Any, car: Agent, route: Any) -> None
         car.before = NONE
         route[0] = car.lane
         lay_out(world, stream, atlas, route, 1, car.goal)
+        swap_lanes(car)
     else:
         car.beside_s = s
     if car.d * car.side < 0.0 and abs(car.d) <= abs(drift) * SIM_DT + 1e-3:

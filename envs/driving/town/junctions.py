@@ -24,9 +24,9 @@ from typing import Any
 
 from ..compiled import compiled
 from ..maps.graph import AMBER, GREEN, SIGNAL, STOP_SIGN
-from .lists import agent_of, find, key, lane_of, s_of
+from .lists import agent_of, find, key, lane_of, s_of, taken
 from .sight import colour, shown
-from .state import ABSENT, NONE, ROUTE, SIM_DT, Agent, Agents, World
+from .state import ABSENT, DECISION_DT, NONE, ROUTE, Agent, Agents, World
 
 URGENT = 25.0  # s
 STUCK = 35.0  # s
@@ -151,7 +151,7 @@ def room(cars: Agents, keys: Any, listed: int, lanes: Any, routes: Any, me: int,
     after = way[end + 1]
     space, base, j = 1e9, 0.0, end + 1
     while j < ROUTE and way[j] >= 0 and base < 30.0:
-        at = find(keys, listed, key(way[j], 0.0, 0))
+        at = find(keys, listed, key(way[j], 0.0, 0)) if taken(keys, way[j]) else listed
         if at < listed and lane_of(keys[at]) == way[j] and agent_of(keys[at]) != me:
             first = cars[agent_of(keys[at])]
             space = base + s_of(keys[at]) - 0.5 * first.length
@@ -281,6 +281,14 @@ def give_back(car: Agent) -> None:
 
 
 @compiled
+def swap_lanes(car: Agent) -> None:
+    """Drops what a vehicle has reserved and not entered when it swaps lanes: its way and its signal are others now."""
+    if car.last >= 0 and (car.further >= 0 or car.entry > 0.0):
+        car.zone = NONE
+    car.further, car.ready, car.entry = NONE, 0, min(car.entry, 0.0)
+
+
+@compiled
 def leave(car: Agent) -> None:
     """Ends a reservation once the rear is out of the zone."""
     if car.zone >= 0 and car.last < 0 and car.s - 0.5 * car.length > SLACK:
@@ -320,7 +328,7 @@ def yield_to_signal(stops: Any, signals: Any, phases: Any, world: World, cars: A
 def wait(car: Agent) -> None:
     """Counts how long the agent has stood at its line, and whether it has come to a full stop there."""
     if car.line < 12.0 and (car.v < 1.0 or car.waiting > 0.0):
-        car.waiting += SIM_DT
+        car.waiting += DECISION_DT
     elif car.line > 15.0:
         car.waiting = 0.0
         car.halted = 0

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from ..compiled import compiled
+from ..compiled import compiled, inlined
 from ..maps.graph import RED, SIGNAL, STOP_SIGN
 from .collisions import record
 from .driver import slide
@@ -20,7 +20,7 @@ TOO_LONG = 120.0  # s
 """Standing for so long is a standstill."""
 
 
-@compiled
+@inlined
 def cross_lines(
     world: World,
     cars: Agents,
@@ -51,9 +51,11 @@ def cross_lines(
                     record(world, events, STOP_SIGN_RUN, cars, me, NONE, car.v)
                 car.halted = 0
         front -= lane.length
+        if front + way <= 0.0:
+            return
 
 
-@compiled
+@inlined
 def stand(world: World, cars: Agents, events: Any, me: int) -> None:
     """Counts how long the agent has stood."""
     car = cars[me]
@@ -109,7 +111,7 @@ def replay(world: World, cars: Agents, events: Any, atlas: Any, stream: Any, rou
     return track(world, cars, events, stream, atlas, routes[me], me)
 
 
-@compiled
+@inlined
 def move(world: World, cars: Agents, events: Any, atlas: Any, stream: Any, routes: Any, me: int) -> bool:
     """One tick of a driver; returns False when it leaves the map at the end of its route."""
     car, route = cars[me], routes[me]
@@ -117,6 +119,8 @@ def move(world: World, cars: Agents, events: Any, atlas: Any, stream: Any, route
     way = 0.5 * (car.v + v) * SIM_DT
     cross_lines(world, cars, events, atlas.lanes, atlas.stops, atlas.signals, atlas.phases, route, me, way)
     car.v = v
+    if v <= 0.0:
+        car.a = max(car.a, 0.0)
     if car.beside >= 0 or car.d != 0.0:
         slide(world, stream, atlas, car, route)
         car.beside_s += way

@@ -3,19 +3,21 @@
 import math
 from typing import Any
 
-from ..compiled import compiled, uniform
+from ..compiled import compiled, inlined, uniform
 from .state import NONE, ROUTE, Agent, World
 
 TWO_PI = 2.0 * math.pi
 
 
-@compiled
+@inlined
 def wrap(angle: float) -> float:
     """The angle in [-pi, pi)."""
+    if -math.pi <= angle < math.pi:
+        return angle
     return angle - TWO_PI * math.floor((angle + math.pi) / TWO_PI)
 
 
-@compiled
+@inlined
 def find_point(points: Any, lane: Any, hint: int, s: float) -> int:
     """The point at which the segment of the lane begins that ``s`` is on, searched from ``hint`` on."""
     at = min(max(hint, lane.point), lane.final - 1)
@@ -26,11 +28,11 @@ def find_point(points: Any, lane: Any, hint: int, s: float) -> int:
     return int(at)
 
 
-@compiled
+@inlined
 def direction(points: Any, lane: Any, at: int, s: float) -> float:
     """Heading of a lane at ``s``: that of its segments in their middles, and between them in between."""
     one = points[at]
-    share = (s - one.s) / (points[at + 1].s - one.s) - 0.5
+    share = (s - one.s) * one.per_metre - 0.5
     if share < 0.0 and at > lane.point:
         return float(one.heading + min(-share, 0.5) * wrap(points[at - 1].heading - one.heading))
     if share > 0.0 and at + 1 < lane.final:
@@ -38,7 +40,7 @@ def direction(points: Any, lane: Any, at: int, s: float) -> float:
     return float(one.heading)
 
 
-@compiled
+@inlined
 def put_on_lane(points: Any, lane: Any, car: Agent) -> None:
     """Fills in ``x, y, heading, point`` from ``lane, s, d, turn``."""
     car.point = find_point(points, lane, car.point, car.s)

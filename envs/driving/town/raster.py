@@ -36,6 +36,8 @@ CHANNELS = (
 """The last axis; where nothing else is said 255 is yes and 0 no."""
 ROAD, MARKS, WAY, LINES, VEHICLES, SPEEDS, PEOPLE, OWN = range(8)
 CELL = 0.5  # m, of the ground's bitmap
+FINE_BITS = 16
+FINE = float(1 << FINE_BITS)
 FARTHEST = 48.0  # m
 ON_ROAD, ON_MARK = 1, 2
 
@@ -81,35 +83,52 @@ def grounds(paints: list[Paint]) -> Ground:
 def lay_ground(ground: Ground, number: int, own: Agent, v: int, limit: int, out: Any) -> None:
     """Writes all that does not move into ``out`` ``[64, 64, 8]``: road, markings, own speed, limit; zeros elsewhere.
 
-    Pixels are looked up one by one; as it is most of the work, a pixel's eight bytes are one word.
+    Pixels are looked up one by one; as it is most of the work, a pixel's eight bytes are one word, and its place on the
+    ground is counted in 65536ths of a cell.
     """
     nx, ny, first = ground.shape[number, 0], ground.shape[number, 1], ground.first[number]
-    cos, sin = math.cos(own.heading) / CELL, math.sin(own.heading) / CELL
+    cos, sin = METRES / CELL * math.cos(own.heading), METRES / CELL * math.sin(own.heading)
     x0 = (own.x - ground.origin[number, 0]) / CELL
     y0 = (own.y - ground.origin[number, 1]) / CELL
+    across, along = int(sin * FINE), int(-cos * FINE)
     words = out.reshape(-1).view(np.uint64)
+    left = COLUMN - 0.5
     for row in range(PIXELS):
-        forward = (ROW - 0.5 - row) * METRES
+        forward = ROW - 0.5 - row
+        x = int(math.floor((x0 + forward * cos - left * sin) * FINE))
+        y = int(math.floor((y0 + forward * sin + left * cos) * FINE))
         for column in range(PIXELS):
-            left = (COLUMN - 0.5 - column) * METRES
-            x, y = x0 + forward * cos - left * sin, y0 + forward * sin + left * cos
+            i, j = x >> FINE_BITS, y >> FINE_BITS
             word = (v if column < PIXELS // 2 else limit) << (8 * OWN)
-            if 0.0 <= x < nx and 0.0 <= y < ny:
-                bits = ground.bits[first + int(x) * ny + int(y)]
+            if 0 <= i < nx and 0 <= j < ny:
+                bits = np.int64(ground.bits[first + i * ny + j])
                 word += (255 << (8 * ROAD)) * (bits & ON_ROAD) + (255 << (8 * MARKS)) * ((bits & ON_MARK) >> 1)
             words[row * PIXELS + column] = np.uint64(word)
+            x += across
+            y += along
 
 
 @compiled
 def fill_box(
-    out: Any, channel: int, value: int, forward: float, left: float, turn: float, length: float, width: float
+    out: Any,
+    channel: int,
+    value: int,
+    forward: float,
+    left: float,
+    turn: float,
+    length: float,
+    width: float,
+    speed: int = 0,
 ) -> None:
     """Fills a box in one channel with at least ``value``; one that is smaller than a pixel fills that pixel.
 
-    Its middle is given in m before and left of the agent, its heading relative to the agent's, its size in m.
+    Its middle is given in m before and left of the agent, its heading relative to the agent's, its size in m; where
+    ``speed`` is not 0 the channel of speeds gets at least that.
     """
     row, column = ROW - forward / METRES, COLUMN - left / METRES
     a, b = 0.5 * length / METRES, 0.5 * width / METRES
+    if row + a + b < 0.0 or row - a - b > PIXELS or column + a + b < 0.0 or column - a - b > PIXELS:
+        return
     cos, sin = math.cos(turn), math.sin(turn)
     high, wide = a * abs(cos) + b * abs(sin), a * abs(sin) + b * abs(cos)
     if row + high < 0.0 or row - high > PIXELS or column + wide < 0.0 or column - wide > PIXELS:
@@ -121,6 +140,8 @@ def fill_box(
             along, across = up * cos + beside * sin, beside * cos - up * sin
             if (abs(along) <= a and abs(across) <= b) or (abs(up) <= 0.5 and abs(beside) <= 0.5):
                 out[i, j, channel] = max(out[i, j, channel], value)
+                if speed > 0:
+                    out[i, j, SPEEDS] = max(out[i, j, SPEEDS], speed)
 
 
 @compiled
@@ -132,6 +153,7 @@ def rasterise(atlas: Atlas, ground: Ground, batch: Any, episode: Episode, occlus
     limit = atlas.lanes[own.lane].limit if own.lane != NONE else 0.0
     lay_ground(ground, world.map, own, level(own.v), level(limit), out)
     _route(atlas, world, route, own, out)
+    cos, sin = math.cos(own.heading), math.sin(own.heading)
     for k in range(world.agents):
         other = agents[k]
         dx, dy = other.x - own.x, other.y - own.y
@@ -139,13 +161,11 @@ def rasterise(atlas: Atlas, ground: Ground, batch: Any, episode: Episode, occlus
             continue
         if occlusion and k != me and hidden(world, agents, me, k):
             continue
-        cos, sin = math.cos(own.heading), math.sin(own.heading)
         forward, left, turn = dx * cos + dy * sin, dy * cos - dx * sin, other.heading - own.heading
         slow = other.kind == PERSON or other.kind == BICYCLE
         value = 128 if k == me else 255
-        fill_box(out, PEOPLE if slow else VEHICLES, value, forward, left, turn, other.length, other.width)
-        if not slow:
-            fill_box(out, SPEEDS, level(other.v), forward, left, turn, other.length, other.width)
+        speed = 0 if slow else level(other.v)
+        fill_box(out, PEOPLE if slow else VEHICLES, value, forward, left, turn, other.length, other.width, speed)
 
 
 @compiled

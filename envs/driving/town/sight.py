@@ -3,9 +3,9 @@
 import math
 from typing import Any
 
-from ..compiled import compiled
+from ..compiled import compiled, inlined
 from ..traffic import FREE
-from .lists import agent_of, find, key, lane_of, s_of
+from .lists import agent_of, find, key, lane_of, s_of, taken
 from .state import NONE, ROUTE, SIM_DT, Agent, Agents, World
 
 SIGHT = 90.0  # m that drivers look for leaders, from the end of their present lane at least
@@ -32,11 +32,13 @@ def colour(signals: Any, phases: Any, world: World, signal: int) -> int:
     return shown(signals, phases, world, signal)[0]
 
 
-@compiled
+@inlined
 def first_on(
     cars: Agents, keys: Any, listed: int, lane: int, s: float, me: int, skip: int, base: float
 ) -> tuple[int, float]:
     """The first agent on ``lane`` ahead of ``s``, and the distance of its rear to where the lane is ``base`` m away."""
+    if not taken(keys, lane):
+        return NONE, FREE
     at = find(keys, listed, key(lane, s, me))
     while at < listed and lane_of(keys[at]) == lane:
         other = agent_of(keys[at])
@@ -60,7 +62,7 @@ def forking(
     return best, gap
 
 
-@compiled
+@inlined
 def leader(
     cars: Agents, keys: Any, listed: int, lanes: Any, siblings: Any, route: Any, me: int, skip: int
 ) -> tuple[int, float]:
@@ -98,7 +100,7 @@ def leader(
     return best, gap
 
 
-@compiled
+@inlined
 def notice(cars: Agents, me: int) -> None:
     """Notes ``me`` with its leader, as the nearest who follows it."""
     k = cars[me].leader
@@ -112,7 +114,7 @@ def wished(car: Agent, limit: float) -> float:
     return max(min(car.pace * limit, car.desired), 1.0)
 
 
-@compiled
+@inlined
 def scan(car: Agent, route: Any, lanes: Any, stops: Any) -> float:
     """Looks along the route for the next stop line and conflict zone that the agent holds no reservation of.
 

@@ -14,10 +14,14 @@ import numpy.typing as npt
 SIM_DT = 0.1
 """Seconds of one simulation step (a tick)."""
 SUBSTEPS = 2
-"""Ticks of one policy step (5 Hz)."""
+"""Ticks of one policy step (5 Hz); drivers decide in the first of as many."""
+DECISION_DT = SUBSTEPS * SIM_DT
+"""Seconds from one decision of a driver to the next."""
 ROUTE = 12
 """Lanes of an agent's route that are laid out ahead, its present lane first."""
 MOST_AGENTS = 128
+MARKS = 4
+"""Words at the end of a world's list: bit L % 256 is set if anybody is on lane L."""
 EVENTS = 32
 """Events of one world that are kept until they are read."""
 
@@ -180,7 +184,7 @@ class Batch(NamedTuple):
     routes: npt.NDArray[np.int32]  # [W, A, ROUTE] lanes ahead, the present one first, then NONE
     controls: npt.NDArray[np.float32]  # [W, A, 3] of policies: pedal and steering in [-1, 1]; a manoeuvre; x, y, v
     events: Any  # [W, EVENTS] EVENT
-    keys: npt.NDArray[np.int64]  # [W, 2 A] who is in which lane, sorted by lane, then s: see .lists
+    keys: npt.NDArray[np.int64]  # [W, 2 A + MARKS] who is in which lane, sorted by lane, then s: see .lists
     order: npt.NDArray[np.int16]  # [W, A] agents sorted by x, for collisions
     crossings: npt.NDArray[np.int8]  # [W, X] pedestrians who are on each crossing of the world's map, or step onto it
     logs: npt.NDArray[np.float32]  # [K, T, 4] x, y, heading, v of replayed trajectories; NaN: not there
@@ -218,7 +222,7 @@ def allocate(worlds: int, agents: int, *, crossings: int = 0, logs: npt.NDArray[
         routes=np.full((worlds, agents, ROUTE), NONE, np.int32),
         controls=np.zeros((worlds, agents, 3), np.float32),
         events=np.zeros((worlds, EVENTS), EVENT),
-        keys=np.full((worlds, 2 * agents), np.iinfo(np.int64).max, np.int64),
+        keys=np.full((worlds, 2 * agents + MARKS), np.iinfo(np.int64).max, np.int64),
         order=np.tile(np.arange(agents, dtype=np.int16), (worlds, 1)),
         crossings=np.zeros((worlds, max(1, crossings)), np.int8),
         logs=np.full((1, 1, 4), np.nan, np.float32) if logs is None else np.asarray(logs, np.float32),

@@ -12,9 +12,28 @@ from .lists import enlist, enlist_new
 from .manners import attend
 from .motion import move, replay, steer_on, vanish
 from .spawn import come_in, forget, start
-from .state import ABSENT, CONTROLS, DRIVER, MANOEUVRES, NONE, REPLAY, SIM_DT, WALKER, WAYPOINT, Batch
+from .state import (
+    ABSENT,
+    CONTROLS,
+    DECISION_DT,
+    DRIVER,
+    MANOEUVRES,
+    NONE,
+    REPLAY,
+    SUBSTEPS,
+    WALKER,
+    WAYPOINT,
+    Agent,
+    Batch,
+)
 from .vehicle import choose
 from .walkers import start_walker, walk
+
+
+@compiled
+def guided(car: Agent) -> bool:
+    """Whether a policy or a log moves an agent."""
+    return CONTROLS <= car.controller <= WAYPOINT or car.controller == REPLAY
 
 
 @compiled
@@ -30,15 +49,26 @@ def decide(batch: Batch, atlas: Atlas, w: int) -> None:
         car = cars[k]
         if car.controller == DRIVER:
             if car.beside < 0:
-                car.patience -= SIM_DT
+                car.patience -= DECISION_DT
                 if car.patience <= 0.0 and car.zone < 0 and think(world, cars, keys, atlas, k):
                     enlist_new(world, cars, keys)
             drive(world, cars, keys, events, atlas, routes, crossings, k)
             unruly += car.careless
-        elif CONTROLS <= car.controller <= WAYPOINT or car.controller == REPLAY:
+        elif guided(car):
             attend(world, cars, keys, atlas, routes, k)
             unruly += 1
     world.unruly = unruly
+
+
+@compiled
+def watch(batch: Batch, atlas: Atlas, w: int) -> None:
+    """Attends to the vehicles of policies and logs in a tick in which drivers do not decide."""
+    world, cars, routes, keys = batch.worlds[w], batch.agents[w], batch.routes[w], batch.keys[w]
+    if world.unruly > 0:
+        enlist(world, cars, keys)
+        for k in range(world.agents):
+            if guided(cars[k]):
+                attend(world, cars, keys, atlas, routes, k)
 
 
 @compiled
@@ -91,8 +121,11 @@ def refill(batch: Batch, atlas: Atlas, w: int, stream: Any) -> None:
 
 @compiled
 def tick_world(batch: Batch, atlas: Atlas, w: int, stream: Any) -> None:
-    """One tick of world ``w``; ``stream`` is its randomness, ``[1]``."""
-    decide(batch, atlas, w)
+    """One tick of world ``w``; ``stream`` is its randomness, ``[1]``. Drivers decide every :data:`SUBSTEPS` ticks."""
+    if batch.worlds[w].tick % SUBSTEPS == 0:
+        decide(batch, atlas, w)
+    else:
+        watch(batch, atlas, w)
     act(batch, atlas, w, stream)
     batch.worlds[w].tick += 1
     collide(batch.worlds[w], batch.agents[w], batch.order[w], batch.events[w])

@@ -16,7 +16,7 @@ from ..maps.graph import RED
 from .driver import trailing
 from .lists import agent_of, find, key, lane_of, s_of
 from .sight import shown
-from .state import NONE, PERSON, SIM_DT, WALKER, Agent, Agents, World
+from .state import NONE, PERSON, SIM_DT, SUBSTEPS, WALKER, Agent, Agents, World
 
 GENTLE = 3.0  # m/s2: braking of vehicles that pedestrians rely on
 CAUTION = 3.0  # m that they add
@@ -80,7 +80,7 @@ def walk(world: World, cars: Agents, keys: Any, atlas: Any, crossings: Any, stre
     length = math.hypot(one.bx - one.ax, one.by - one.ay)
     if car.level == 0:
         car.patience -= SIM_DT
-        if car.patience > 0.0:
+        if car.patience > 0.0 or world.tick % SUBSTEPS != 0:  # the list of vehicles is as old as their decisions
             return
         may = True
         if one.signal >= 0:

@@ -1,6 +1,6 @@
 import numpy as np
 
-from tiltyard.envs.driving.compiled import uniform
+from tiltyard.envs.driving.compiled import borrows, uniform
 
 
 def test_uniform_starts_with_the_published_first_word_of_splitmix64():
@@ -14,3 +14,20 @@ def test_uniform_fills_its_range_evenly():
     assert -2.0 <= draws.min() < draws.max() < 6.0
     assert abs(draws.mean() - 2.0) < 5 * 8 / np.sqrt(12 * 4000)
     assert np.histogram(draws, 8, (-2.0, 6.0))[0].min() > 400
+
+
+def makes(x: float) -> float:
+    return float(np.empty(1)[0]) + x
+
+
+def returns(row: np.ndarray) -> np.ndarray:
+    return row[1:]
+
+
+def reads(row: np.ndarray, at: int) -> tuple[float, bool]:
+    return row[at], at > 0
+
+
+def test_only_functions_that_neither_make_nor_return_arrays_borrow_them():
+    assert (borrows(makes), borrows(returns), borrows(reads)) == (False, False, True)
+    assert borrows(uniform.py_func)

@@ -98,3 +98,16 @@ def test_a_net_without_lanes_is_told(tmp_path) -> None:
     path.write_text('<net>\n<edge id="a"><lane id="a_0" index="0" allow="rail" shape="0,0 1,0"/></edge></net>')
     with pytest.raises(MapError, match="line 1: the net has no lanes for vehicles"):
         sumo.read(path)
+
+
+def test_a_net_without_lanes_within_its_junctions(tmp_path) -> None:
+    edges = "".join(
+        f'<edge id="{name}"><lane id="{name}_0" index="0" speed="15" length="100" shape="{shape}"/></edge>'
+        for name, shape in (("a", "0,0 100,0"), ("b", "100,0 200,0"))
+    )
+    junction = '<junction id="n" incLanes="a_0" intLanes=""><request index="0" response="0" foes="0"/></junction>'
+    path = tmp_path / "bare.net.xml"
+    path.write_text(
+        f'<net>{edges}{junction}<connection from="a" to="b" fromLane="0" toLane="0" dir="s" state="M"/></net>'
+    )
+    assert {lane.id: list(lane.successors) for lane in sumo.describe(path).lanes} == {"a_0": ["b_0"], "b_0": []}

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from tiltyard.envs.driving.town.driver import free, hold_back
-from tiltyard.envs.driving.town.state import AGENT, BRAKING, NONE
+from tiltyard.envs.driving.town.state import AGENT, BRAKING, NONE, SUBSTEPS
 
 
 def test_stops_before_a_line_from_any_speed(road, place):
@@ -68,9 +68,9 @@ def test_nobody_changes_into_a_lane_where_a_fast_one_comes(road, place, run):
 def test_who_is_cut_up_records_the_braking_that_was_imposed(road, place, run):
     right, left = road.lane_ids.index("right"), road.lane_ids.index("left")
     batch, maps = place(road, (right, 20.0, 15.0), (left, 32.0, 5.0))
-    run(batch, maps, 1)
+    run(batch, maps, SUBSTEPS)
     batch.agents["beside"][0, 1], batch.agents["beside_s"][0, 1] = right, batch.agents["s"][0, 1]
-    run(batch, maps, 1)
+    run(batch, maps, SUBSTEPS)
     events = batch.events[0, : batch.worlds["events"][0]]
     assert [(int(e["kind"]), int(e["agent"]), int(e["other"])) for e in events] == [(BRAKING, 1, 0)]
     assert batch.agents["imposed"][0, 1] == events["value"][0] > 4.0

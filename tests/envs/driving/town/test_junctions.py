@@ -104,3 +104,37 @@ def test_a_full_stop_at_a_stop_sign(place, run):
     assert slowest < 0.3
     assert batch.agents["odometer"][0, 0] > 80.0
     assert batch.agents["stops"][0, 0] == 0
+
+
+def test_who_changes_lane_obeys_the_signal_of_its_new_lane(place, run):
+    stops = [StopLine("we0", -3.0, SIGNAL, "green"), StopLine("left0", -3.0, SIGNAL, "red")]
+    signals = [Signal("green", [60.0, 60.0], [GREEN, RED]), Signal("red", [60.0, 60.0], [RED, GREEN])]
+    lanes = [
+        Lane(
+            f"{name}{i}",
+            ends,
+            3.5,
+            15.0,
+            [f"{name}{i + 1}"] if i < 2 else [],
+            junction="x" if i == 1 else "",
+            road=str(i),
+        )
+        for name, y in (("we", 0.0), ("left", 3.5))
+        for i, ends in enumerate(([[-150.0, y], [-6.0, y]], [[-6.0, y], [6.0, y]], [[6.0, y], [150.0, y]]))
+    ]
+    ends = ([[0.0, -100.0], [0.0, -6.0]], [[0.0, -6.0], [0.0, 9.0]], [[0.0, 9.0], [0.0, 100.0]])
+    follow = (["sn1"], ["sn2"], [])
+    lanes += [
+        Lane(f"sn{i}", ends[i], 3.5, 15.0, follow[i], junction="x" if i == 1 else "", road=str(i + 3)) for i in range(3)
+    ]
+    batch, maps = place(build("two lanes", lanes, stops=stops, signals=signals), (0, 80.0, 14.0))
+    car = batch.agents[0][0]
+    assert maps.lanes[0]["left"] == 3
+    car["beside"], car["beside_s"], car["side"] = 3, 80.0, 1
+    held = False
+    for _ in range(200):
+        run(batch, maps, 1)
+        held = held or (car["lane"] == 0 and car["zone"] >= 0)
+    assert held
+    assert (int(car["lane"]), int(car["reds"])) == (3, 0)
+    assert 0.0 < 141.0 - car["s"] - 0.5 * car["length"] < 1.0
