@@ -45,7 +45,8 @@ class Scene:
 
 
 SCENES: dict[str, Scene] = {
-    "merge": Scene("merge", (6.0, 14.0), (0, 0), (200.0, 1000.0), 0.55, 60.0, 60.0, begins=("on",)),
+    "highway": Scene("highway", (6.0, 10.0), (0, 0), (600.0, 1500.0), 0.6, 100.0, 110.0, options={"ramps": 2}),
+    "merge": Scene("merge", (6.0, 14.0), (0, 0), (200.0, 1000.0), 0.55, 100.0, 110.0, begins=("on",)),
     "intersection": Scene("intersection", (4.0, 12.0), (0, 8), (120.0, 400.0), 0.5, 100.0, 110.0),
     "roundabout": Scene("roundabout", (4.0, 12.0), (0, 6), (120.0, 500.0), 0.45, 100.0, 110.0),
     "racetrack": Scene("racetrack", (0.0, 0.0), (0, 0), (1e6, 1e6), 0.75, 0.0, 5.0, through=False),

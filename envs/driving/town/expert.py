@@ -4,6 +4,7 @@ Its acceleration is what that driver would choose there (:func:`.driver.drive`, 
 it changes lane where MOBIL and its way ask for it; and it steers by pure pursuit of a point ahead on its lane.
 """
 
+import math
 from typing import Any
 
 from ..compiled import compiled
@@ -20,11 +21,12 @@ from ..vehicle import (
     drag,
 )
 from .atlas import Atlas
-from .driver import drive, hold_back, verdict
+from .driver import drive, hold_back
 from .episode import Episode
+from .gaps import blend, merging, slow_down, worth_changing
 from .lists import enlist
 from .places import beside
-from .problem import following
+from .problem import distance_of, following
 from .sight import first_on
 from .state import CONTROLS, MANOEUVRES, NONE, SIM_DT, SUBSTEPS, Agent, Batch
 from .vehicle import aim, pursue, steer_limit
@@ -32,18 +34,25 @@ from .vehicle import aim, pursue, steer_limit
 WORTH = 0.5  # m/s2 beyond MOBIL's threshold that justify a change of lane
 CLEAR = 30.0  # m of a lane that must be left, beside the way of 3 s, to begin one
 LEAST_CLEAR = 14.0  # m, beside the way of 1 s, for one that the route needs
+BEGUN = 0.6  # m from the middle of its lane to which it may still give a change up
+DETOUR = 15.0  # m by which a way is longer that misses a change of lane
 CREEP = 0.6  # m/s2 at walking pace, while it changes lane at the last moment
 JERK = 3.5 * SIM_DT * SUBSTEPS  # m/s2 a policy step: comfortable
+STARTING = 0.3  # m/s below which it takes its foot off the brake at once
 EMERGENCY = -3.5  # m/s2 beyond which comfort does not count
 POINT_X, POINT_Y, POINT_V = 40.0, 10.0, 40.0  # what 1 is of a waypoint's action
 
 
 @compiled
 def must_change(atlas: Atlas, car: Agent) -> int:
-    """The neighbouring lane that the shortest way to the goal leads through, or NONE: the present lane will do."""
+    """The neighbouring lane that the way to the goal leads through, or NONE: the present lane will do."""
     lane = atlas.lanes[car.lane]
     if lane.road == atlas.lanes[atlas.goal_lane[car.goal]].road:
         return NONE
+    for i in range(lane.next, lane.next_end):  # a change later on is as good: inner lanes of bends are shorter
+        straight_on = lane.length + distance_of(atlas, car.goal, atlas.next_lane[i])
+        if straight_on < distance_of(atlas, car.goal, car.lane) + DETOUR:
+            return NONE
     after = following(atlas, car.goal, car.lane)
     return after if after == lane.left or after == lane.right else NONE
 
@@ -58,13 +67,18 @@ def plan_lane(atlas: Atlas, batch: Batch, episode: Episode) -> int:
     if episode.plan != NONE and episode.plan != lane.left and episode.plan != lane.right:
         episode.plan = NONE
     needed = must_change(atlas, car)
+    if needed == NONE:
+        needed = merging(atlas, car, batch.routes[w, me])
     clear = (LEAST_CLEAR + car.v) if needed != NONE else CLEAR + 3.0 * car.v
+    if episode.plan != NONE and car.beside == NONE and abs(car.d) < BEGUN:  # nobody has seen it yet: it may think again
+        if worth_changing(world, cars, keys, atlas, me, episode.plan, needed) == -math.inf:
+            episode.plan = NONE
     if episode.plan == NONE and lane.zone < 0 and (car.v > 0.5 or needed != NONE) and abs(car.d) < 0.5:
         if car.s + clear < lane.length and car.s > 5.0:
             best = WORTH
             for other in (lane.left, lane.right):
                 if other != NONE and atlas.lanes[other].kind == 0 and atlas.lanes[other].zone < 0:
-                    gain = verdict(world, cars, keys, atlas, me, other)
+                    gain = worth_changing(world, cars, keys, atlas, me, other, needed)
                     if gain > best:
                         best, episode.plan = gain, other
     return episode.plan
@@ -83,11 +97,14 @@ def wish(atlas: Atlas, batch: Batch, episode: Episode) -> float:
     drive(world, cars, keys, batch.events[w], atlas, routes, batch.crossings[w], me)
     world.tick -= odd
     wanted, car.a = car.a, before
+    wanted = min(wanted, slow_down(atlas.lanes, car, routes[me]))
     plan = plan_lane(atlas, batch, episode)
     if must_change(atlas, car) != NONE:  # waits before the end of a lane that does not lead to the goal
         rest = atlas.lanes[car.lane].length - car.s - 0.5 * car.length - LEAST_CLEAR
         if rest < 40.0:
             wanted = min(wanted, hold_back(car, max(rest, 0.0)) if car.v > 1.5 or plan == NONE else CREEP)
+    if must_change(atlas, car) == NONE:
+        wanted = blend(world, cars, keys, atlas, routes, me, plan, wanted)
     if plan != NONE:
         _, s, _ = beside(atlas, car, plan)
         other, gap = first_on(cars, keys, world.listed, plan, s, me, NONE, -s - 0.5 * car.length)
@@ -128,7 +145,7 @@ def command(atlas: Atlas, batch: Batch, episode: Episode, controller: int, out: 
 def pedal(car: Agent, a: float, out: Any) -> None:
     """The pedal that accelerates by ``a``, without a jolt unless it brakes for somebody."""
     wanted = clip(a, -MAX_BRAKE, 2.2) + drag(car.v)
-    wanted = min(wanted, car.pedal + JERK)
+    wanted = min(wanted, (max(car.pedal, 0.0) if car.v < STARTING else car.pedal) + JERK)
     if wanted > EMERGENCY:
         wanted = max(wanted, car.pedal - 2.0 * JERK)
     out[0] = clip(wanted / (MAX_THROTTLE if wanted > 0.0 else MAX_BRAKE), -1.0, 1.0)

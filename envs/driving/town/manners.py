@@ -8,9 +8,10 @@ from ..traffic import FREE
 from .collisions import record
 from .junctions import NEVER, clash, give_back, holds, leave, passage_end, take
 from .sight import colour, leader, notice, scan
-from .state import ABSENT, DRIVER, NONE, RIGHT_OF_WAY, Agents, World
+from .state import ABSENT, DRIVER, NONE, RIGHT_OF_WAY, SIM_DT, Agents, World
 
 COMMITTED = 4.0  # m/s2: who would have to brake harder to stay out of a zone is treated as coming
+HESITATION = 1.0  # s that a policy's vehicle may stand with a reservation
 SHYNESS = 1.0  # s ahead of others who are about to enter the way of a driver in a junction
 
 
@@ -28,8 +29,11 @@ def attend(world: World, cars: Agents, keys: Any, atlas: Any, routes: Any, me: i
     car.leader, car.gap = leader(cars, keys, world.listed, atlas.lanes, atlas.siblings, routes[me], me, NONE)
     notice(cars, me)
     leave(car)
-    if car.zone >= 0 and car.entry > 0.3 and car.v < 0.3:
-        give_back(car)
+    if car.zone >= 0 and car.entry > 0.3 and car.v < 0.3:  # it does not use it; who pulls away needs a moment
+        car.waiting -= SIM_DT
+        if car.waiting < -HESITATION:
+            car.waiting = 0.0
+            give_back(car)
     if car.line < 3.0 and car.v < 0.3:
         car.halted = 1
     if car.next_zone >= 0 and car.further < 0 and (car.v * car.v > 2.0 * COMMITTED * car.line or car.line < 0.0):
