@@ -18,11 +18,13 @@ from torch import Tensor
 
 from ..base import REWARD_LIMIT, ControlAgent
 from ..elements_policy import ElementsPolicy
+from .acting import acting_of
+from .fused import FusedPolicy, is_fusable
 from .moments import RewardScale
 from .policies import NormalizedCnnPolicy, NormalizedMultiInputPolicy, NormalizedPolicy
-from .rollout import Observations, Rollout, Samples, part_of, put, stacked
+from .rollout import Observations, Rollout, Samples, flat, part_of, put
 from .sources import Source, Step, source_of
-from .update import Settings, run_update
+from .update import Gradients, Settings, autograd_of, run_update
 
 Self = TypeVar("Self", bound="FastPPO")
 Update = tuple[dict[str, float], int]
@@ -117,6 +119,7 @@ class FastPPO(ControlAgent, OnPolicyAlgorithm):
         self.batch_size, self.n_epochs, self.target_kl = batch_size, n_epochs, target_kl
         self.clip_range, self.clip_range_vf, self.normalize_advantage = clip_range, clip_range_vf, normalize_advantage
         self._source: Source | None = None
+        self._seen: Observations = th.zeros(0)
         self._pool: ThreadPoolExecutor | None = None
         self._update: Future[Update] | None = None
         super().__init__(
@@ -150,11 +153,8 @@ class FastPPO(ControlAgent, OnPolicyAlgorithm):
         self.clip_range = FloatSchedule(self.clip_range)
         if self.clip_range_vf is not None:
             self.clip_range_vf = FloatSchedule(self.clip_range_vf)
-        self._acting = self.policy
-        self._spare = self.rollout_buffer
-        if self.overlap:
-            self._acting = deepcopy(self.policy)
-            self._spare = Rollout(**self._rollout_kwargs())
+        self._acting = acting_of(deepcopy(self.policy) if self.overlap else self.policy)
+        self._spare = Rollout(**self._rollout_kwargs()) if self.overlap else self.rollout_buffer
 
     def _rollout_kwargs(self) -> dict[str, Any]:
         return {
@@ -173,8 +173,7 @@ class FastPPO(ControlAgent, OnPolicyAlgorithm):
             assert self.env is not None
             self._source = source_of(self.env)
             self.reward_scale.reset(self.env.num_envs)
-        if self.overlap:
-            self._acting.load_state_dict(self.policy.state_dict())
+        self._act_by_policy()
         return found
 
     def learn(self: Self, total_timesteps: int, *args: Any, tb_log_name: str = "PPO", **kwargs: Any) -> Self:
@@ -195,16 +194,16 @@ class FastPPO(ControlAgent, OnPolicyAlgorithm):
     ) -> bool:
         """Fills the rollout; False if the callback ended the training, as in SB3."""
         assert self._source is not None
-        rollout, policy = rollout_buffer, self._acting
-        policy.set_training_mode(False)
+        rollout, acting = rollout_buffer, self._acting
+        acting.policy.set_training_mode(False)
         rollout.begin(self._last_obs, env.num_envs)
+        acting.begin(rollout)
         callback.on_rollout_start()
         nothing: list[dict[str, Any]] = [{} for _ in range(env.num_envs)]
         for n_steps in range(n_rollout_steps):
-            actions, values, logp = policy(self._on_device(part_of(rollout.observations, n_steps)))
-            rollout.actions[n_steps], rollout.values[n_steps] = actions, values.squeeze(-1)
-            rollout.logp[n_steps] = logp
-            step = self._source.step(self._clipped(rollout.actions[n_steps].numpy()))
+            acting.act(rollout, n_steps)
+            actions = rollout.actions[n_steps].numpy()
+            step = self._source.step(self._clipped(actions))
             self._store(rollout, n_steps, step)
             new_obs, rewards, dones = step.observation, step.rewards, step.terminated | step.truncated
             self._last_obs, self._last_episode_starts = new_obs, dones
@@ -216,9 +215,8 @@ class FastPPO(ControlAgent, OnPolicyAlgorithm):
             callback.update_locals(locals())
             if not callback.on_step():
                 return False
-        rollout.values[-1] = self._values(part_of(rollout.observations, rollout.n_steps))
-        last = [one for _, _, one in rollout.last_observations]
-        rollout.finish(self._values(stacked(self.observation_space, last)) if last else th.zeros(0))
+        self._seen = acting.finish(rollout)
+        rollout.finish(acting.last_values(rollout))
         callback.update_locals(locals())
         callback.on_rollout_end()
         return True
@@ -238,34 +236,23 @@ class FastPPO(ControlAgent, OnPolicyAlgorithm):
         space = self.action_space
         return np.clip(actions, space.low, space.high) if isinstance(space, Box) else actions
 
-    def _values(self, observations: Observations) -> Tensor:
-        return self._acting.predict_values(self._on_device(observations)).squeeze(-1)  # type: ignore[arg-type]
-
-    def _on_device(self, observations: Observations) -> Observations:
-        if isinstance(observations, dict):
-            return {key: part.to(self.device) for key, part in observations.items()}
-        return observations.to(self.device)
-
     def train(self) -> None:
         """Learns from the last rollout; with ``overlap`` begins to, after the update before has ended."""
         self._finish_update()
         samples, settings = self._samples(), self._update_settings()
         self.policy.set_training_mode(True)
         self._update_learning_rate(self.policy.optimizer)
-        evaluate = self.policy.evaluate_actions
-        if isinstance(self.policy, NormalizedPolicy):
-            evaluate = self.policy.evaluate_normalized  # type: ignore[assignment]
+        gradients, optimizer = self._gradients(), self.policy.optimizer
         generator = th.Generator().manual_seed(int(th.randint(2**62, ())))
-        parameters = list(self.policy.parameters())
 
         def learnt() -> Update:
-            return run_update(samples, evaluate, parameters, self.policy.optimizer, settings, generator)  # type: ignore[arg-type]
+            return run_update(samples, gradients, optimizer, settings, generator)
 
         self._log_samples(samples, settings)
         if self._pool is None:
             self._note_update(learnt())
         else:
-            self._acting.load_state_dict(self.policy.state_dict())
+            self._act_by_policy()
             self.rollout_buffer, self._spare = self._spare, self.rollout_buffer
             self._update = self._pool.submit(learnt)
 
@@ -275,12 +262,22 @@ class FastPPO(ControlAgent, OnPolicyAlgorithm):
         rewards = rollout.rewards
         if self.norm_reward:
             rewards = self.reward_scale.scaled(rewards, rollout.terminated | rollout.truncated, rollout.valid)
-        samples = rollout.samples(rewards).to(self.device)
-        if not isinstance(self.policy, NormalizedPolicy):
-            return samples
-        normalized = self.policy.normalized(samples.observations)
-        self.policy.update_moments(samples.observations)
-        return samples.seen_as(normalized)
+        if isinstance(self.policy, NormalizedPolicy):
+            raw = flat(part_of(rollout.observations, slice(0, rollout.n_steps)))
+            self.policy.update_moments(raw, None if bool(rollout.valid.all()) else rollout.valid.flatten())
+        return rollout.samples(rewards, self._seen).to(self.device)
+
+    def _gradients(self) -> Gradients:
+        policy = self.policy
+        if is_fusable(policy):
+            return FusedPolicy(policy).gradients  # type: ignore[arg-type]
+        evaluate: Any = getattr(policy, "evaluate_normalized", policy.evaluate_actions)
+        return autograd_of(evaluate, policy.optimizer)
+
+    def _act_by_policy(self) -> None:
+        """With ``overlap``, the policy that acts is a copy of the one that learns."""
+        if self.overlap:
+            self._acting.policy.load_state_dict(self.policy.state_dict())
 
     def _update_settings(self) -> Settings:
         progress = self._current_progress_remaining
@@ -337,9 +334,7 @@ class FastPPO(ControlAgent, OnPolicyAlgorithm):
         """As in SB3; waits for an update that is under way, and acts by what was set."""
         self._finish_update()
         super().set_parameters(*args, **kwargs)
-        if self.overlap:
-            self._acting.load_state_dict(self.policy.state_dict())
+        self._act_by_policy()
 
     def _excluded_save_params(self) -> list[str]:
-        return [*super()._excluded_save_params(), "_source", "_pool", "_update", "_acting", "_spare"]
-
+        return [*super()._excluded_save_params(), "_source", "_pool", "_update", "_acting", "_spare", "_seen"]

@@ -1,5 +1,7 @@
 """Running mean and variance of observations, and of discounted returns, kept where checkpoints find them."""
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import torch as th
@@ -27,6 +29,7 @@ class RunningMoments(nn.Module):
         self.register_buffer("mean", th.zeros(shape, dtype=th.float64))
         self.register_buffer("var", th.ones(shape, dtype=th.float64))
         self.register_buffer("count", th.full((), 1e-4, dtype=th.float64))
+        self._affine: tuple[Tensor, Tensor] | None = None
 
     @th.no_grad()
     def update(self, samples: Tensor) -> None:
@@ -42,11 +45,22 @@ class RunningMoments(nn.Module):
         self.mean += delta * number / total
         self.var.copy_(spread / total)
         self.count.copy_(total)
+        self._affine = None
 
     def forward(self, values: Tensor, limit: float) -> Tensor:
         """``(values - mean) / sqrt(var + 1e-8)`` in single precision, clipped to +- ``limit``."""
-        scale = (self.var + EPSILON).rsqrt().float()
-        return ((values - self.mean.float()) * scale).clamp_(-limit, limit)
+        if self._affine is None:
+            self._affine = self.mean.float(), (self.var + EPSILON).rsqrt().float()
+        mean, scale = self._affine
+        return ((values - mean) * scale).clamp_(-limit, limit)
+
+    def _load_from_state_dict(self, *args: Any, **kwargs: Any) -> None:
+        super()._load_from_state_dict(*args, **kwargs)
+        self._affine = None
+
+    def _apply(self, *args: Any, **kwargs: Any) -> Any:
+        self._affine = None  # on another device, or of another type
+        return super()._apply(*args, **kwargs)
 
 
 class RewardScale(RunningMoments):

@@ -93,11 +93,24 @@ class NormalizedPolicy(ActorCriticPolicy):
             actor, critic = self.mlp_extractor(features)
         return self._allowed(self.action_net(actor), observations), self.value_net(critic).squeeze(-1)
 
+    def actor_outputs(self, observations: PyTorchObs) -> Tensor:
+        """Means or logits ``[B, K]`` alone."""
+        features = self.extract_features(observations)
+        latent = self.mlp_extractor.forward_actor(features[0] if isinstance(features, tuple) else features)
+        return self._allowed(self.action_net(latent), observations)
+
+    def critic_values(self, observations: PyTorchObs) -> Tensor:
+        """Values ``[B]`` alone, of normalised observations."""
+        features = self.extract_features(observations)
+        latent = self.mlp_extractor.forward_critic(features[1] if isinstance(features, tuple) else features)
+        values: Tensor = self.value_net(latent).squeeze(-1)
+        return values
+
     def forward(self, obs: PyTorchObs, deterministic: bool = False) -> tuple[Tensor, Tensor, Tensor]:  # type: ignore[override]
         """Actions ``[B, ...]``, values ``[B, 1]`` and log-probabilities ``[B]``."""
         outputs, values = self.outputs(self.normalized(obs))
-        actions = self.distribution.sample(outputs, self._log_std, deterministic)
-        logp, _ = self.distribution.log_prob(outputs, self._log_std, actions)
+        actions = self.distribution.sample(outputs, self.noise_scale, deterministic)
+        logp, _ = self.distribution.log_prob(outputs, self.noise_scale, actions)
         return actions, values.unsqueeze(-1), logp
 
     def evaluate_actions(self, obs: PyTorchObs, actions: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
@@ -108,31 +121,28 @@ class NormalizedPolicy(ActorCriticPolicy):
     def evaluate_normalized(self, obs: PyTorchObs, actions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """As :meth:`evaluate_actions`, of observations that are normalised already; values ``[B]``."""
         outputs, values = self.outputs(obs)
-        logp, entropy = self.distribution.log_prob(outputs, self._log_std, actions)
+        logp, entropy = self.distribution.log_prob(outputs, self.noise_scale, actions)
         return values, logp, entropy
 
     def predict_values(self, obs: PyTorchObs) -> Tensor:
         """``[B, 1]``."""
-        obs = self.normalized(obs)
-        features = self.extract_features(obs)
-        critic = self.mlp_extractor.forward_critic(features[1] if isinstance(features, tuple) else features)
-        values: Tensor = self.value_net(critic)
-        return values
+        return self.critic_values(self.normalized(obs)).unsqueeze(-1)
 
     def _predict(self, observation: PyTorchObs, deterministic: bool = False) -> Tensor:
         with th.no_grad():
-            outputs, _ = self.outputs(self.normalized(observation))
-            return self.distribution.sample(outputs, self._log_std, deterministic)
+            outputs = self.actor_outputs(self.normalized(observation))
+            return self.distribution.sample(outputs, self.noise_scale, deterministic)
 
     def get_distribution(self, obs: PyTorchObs) -> Any:
         """SB3's distribution of actions, for tools that ask for it."""
-        outputs, _ = self.outputs(self.normalized(obs))
+        outputs = self.actor_outputs(self.normalized(obs))
         if isinstance(self.action_space, Box):
             return self.action_dist.proba_distribution(outputs, self.log_std)  # type: ignore[call-arg]
         return self.action_dist.proba_distribution(action_logits=outputs)  # type: ignore[call-arg]
 
     @property
-    def _log_std(self) -> Tensor | None:
+    def noise_scale(self) -> Tensor | None:
+        """Log standard deviations of actions in a Box."""
         return self.log_std if isinstance(self.action_space, Box) else None
 
     def _allowed(self, outputs: Tensor, observations: PyTorchObs) -> Tensor:
@@ -172,10 +182,7 @@ def check_mask(mask: Space[Any], action_space: Space[Any]) -> None:
 def is_measured(key: str, space: Space[Any]) -> bool:
     """Whether a part of an observation is made of measurements, which running moments make sense of."""
     return (
-        isinstance(space, Box)
-        and key != MASK
-        and np.issubdtype(space.dtype, np.floating)
-        and not is_image_space(space)
+        isinstance(space, Box) and key != MASK and np.issubdtype(space.dtype, np.floating) and not is_image_space(space)
     )
 
 

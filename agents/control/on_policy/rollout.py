@@ -1,7 +1,7 @@
 """What a rollout holds, in tensors allocated once, and generalised advantage estimation over it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -126,9 +126,7 @@ class Rollout:
         self.n_envs, self._allocated = n_envs, True
         self.observations = empty_like_space(self.observation_space, self.n_steps + 1, n_envs)
         discrete = not isinstance(self.action_space, Box)
-        self.actions = th.zeros(
-            (*size, *(self.action_space.shape or ())), dtype=th.int64 if discrete else th.float32
-        )
+        self.actions = th.zeros((*size, *(self.action_space.shape or ())), dtype=th.int64 if discrete else th.float32)
         self.rewards, self.logp = th.zeros(size), th.zeros(size)
         self.values = th.zeros(self.n_steps + 1, n_envs)
         self.terminated, self.truncated, self.valid = (th.zeros(size, dtype=th.bool) for _ in range(3))
@@ -145,12 +143,16 @@ class Rollout:
             self.next_values[th.tensor(steps), th.tensor(envs)] = of_last.cpu()
         self.next_values[self.terminated] = 0.0
 
-    def samples(self, rewards: Tensor) -> "Samples":
-        """What to learn from: the valid steps, flat, with advantages and returns of ``rewards`` ``[T, N]``."""
+    def samples(self, rewards: Tensor, observations: Observations) -> "Samples":
+        """What to learn from: the valid steps, flat, with advantages and returns.
+
+        Args:
+            rewards: ``[T, N]``, as they are learnt from.
+            observations: ``[T N, ...]``, as networks read them.
+        """
         dones, values = self.terminated | self.truncated, self.values[:-1]
         advantages = advantages_of(rewards, values, self.next_values, dones, self.gamma, self.gae_lambda)
         parts = (self.logp, values, advantages, advantages + values)
-        observations = flat(part_of(self.observations, slice(0, self.n_steps)))
         found = Samples(observations, self.actions.flatten(0, 1), *(part.flatten(0, 1) for part in parts))
         return found if bool(self.valid.all()) else found.taken(self.valid.flatten().nonzero().squeeze(1))
 
@@ -185,10 +187,6 @@ class Samples:
     def between(self, start: int, stop: int) -> "Samples":
         """The samples from ``start`` to ``stop``, as views."""
         return self._each(lambda part: part[start:stop])
-
-    def seen_as(self, observations: Any) -> "Samples":
-        """The same with other observations, such as normalised ones."""
-        return replace(self, observations=observations)
 
     def to(self, device: th.device) -> "Samples":
         """On another device; themselves if they are there."""

@@ -153,5 +153,3 @@ class VecEnvSource:
             {index: infos[index]["terminal_observation"] for index in ended if truncated[index]},
             {index: infos[index] for index in ended},
         )
-
-

@@ -53,6 +53,30 @@ class Settings:
     target_kl: float | None
 
 
+Gradients = Callable[[Samples, Settings], Losses]
+"""Fills the parameters' ``grad`` with the loss's gradient on a minibatch, and returns the losses."""
+
+
+def advantages_in(batch: Samples, settings: Settings) -> Tensor:
+    """A minibatch's advantages, normalised if so set."""
+    if not settings.normalize_advantage or len(batch) < 2:
+        return batch.advantages
+    deviation, mean = th.std_mean(batch.advantages)
+    return (batch.advantages - mean) / (deviation + 1e-8)
+
+
+def autograd_of(evaluate: Evaluate, optimizer: th.optim.Optimizer) -> Gradients:
+    """Gradients by autograd, of any policy."""
+
+    def gradients(batch: Samples, settings: Settings) -> Losses:
+        losses = losses_of(batch, *evaluate(batch.observations, batch.actions), settings)
+        optimizer.zero_grad(set_to_none=True)
+        losses.total.backward()  # type: ignore[no-untyped-call]
+        return losses
+
+    return gradients
+
+
 def losses_of(batch: Samples, values: Tensor, logp: Tensor, entropy: Tensor, settings: Settings) -> Losses:
     """L = -mean(min(rho A, clip(rho, 1 - eps, 1 + eps) A)) + vf_coef mean((R - V)^2) - ent_coef mean(H).
 
@@ -60,9 +84,7 @@ def losses_of(batch: Samples, values: Tensor, logp: Tensor, entropy: Tensor, set
 
     Paper: Proximal Policy Optimization Algorithms (2017), eq. 7 and 9.
     """
-    advantages = batch.advantages
-    if settings.normalize_advantage and len(batch) > 1:
-        advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
+    advantages = advantages_in(batch, settings)
     log_ratio = logp - batch.logp_old
     ratio = log_ratio.exp()
     clipped = ratio.clamp(1 - settings.clip_range, 1 + settings.clip_range)
@@ -81,8 +103,7 @@ def losses_of(batch: Samples, values: Tensor, logp: Tensor, entropy: Tensor, set
 
 def run_update(
     samples: Samples,
-    evaluate: Evaluate,
-    parameters: list[Tensor],
+    gradients: Gradients,
     optimizer: th.optim.Optimizer,
     settings: Settings,
     generator: th.Generator,
@@ -91,6 +112,7 @@ def run_update(
 
     Samples are shuffled once an epoch into one contiguous copy, of which minibatches are views.
     """
+    parameters = [one for group in optimizer.param_groups for one in group["params"]]
     names = ("policy", "value", "entropy", "approx_kl", "clip_fraction")
     seen: dict[str, list[Tensor]] = {name: [] for name in names}
     last, epochs = th.zeros(()), 0
@@ -100,15 +122,13 @@ def run_update(
         stop = False
         for start in range(0, len(samples), settings.batch_size):
             batch = shuffled.between(start, min(start + settings.batch_size, len(samples)))
-            losses = losses_of(batch, *evaluate(batch.observations, batch.actions), settings)
+            losses = gradients(batch, settings)
             for name, found in seen.items():
                 found.append(getattr(losses, name))
             last = losses.total.detach()
             if settings.target_kl is not None and losses.approx_kl > 1.5 * settings.target_kl:
                 stop = True
                 break
-            optimizer.zero_grad(set_to_none=True)
-            losses.total.backward()  # type: ignore[no-untyped-call]
             th.nn.utils.clip_grad_norm_(parameters, settings.max_grad_norm)
             optimizer.step()
         if stop:
