@@ -11,7 +11,7 @@ from gymnasium.spaces import Box, Discrete, MultiDiscrete
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 from stable_baselines3.common.policies import ActorCriticPolicy, BasePolicy
-from stable_baselines3.common.type_aliases import GymEnv, Schedule
+from stable_baselines3.common.type_aliases import GymEnv, MaybeCallback, Schedule
 from stable_baselines3.common.utils import FloatSchedule, explained_variance
 from stable_baselines3.common.vec_env import VecEnv
 from torch import Tensor
@@ -119,6 +119,7 @@ class FastPPO(ControlAgent, OnPolicyAlgorithm):
         self.batch_size, self.n_epochs, self.target_kl = batch_size, n_epochs, target_kl
         self.clip_range, self.clip_range_vf, self.normalize_advantage = clip_range, clip_range_vf, normalize_advantage
         self._source: Source | None = None
+        self._fused: FusedPolicy | None = None
         self._seen: Observations = th.zeros(0)
         self._pool: ThreadPoolExecutor | None = None
         self._update: Future[Update] | None = None
@@ -176,11 +177,19 @@ class FastPPO(ControlAgent, OnPolicyAlgorithm):
         self._act_by_policy()
         return found
 
-    def learn(self: Self, total_timesteps: int, *args: Any, tb_log_name: str = "PPO", **kwargs: Any) -> Self:
+    def learn(
+        self: Self,
+        total_timesteps: int,
+        callback: MaybeCallback = None,
+        log_interval: int = 1,
+        tb_log_name: str = "PPO",
+        reset_num_timesteps: bool = True,
+        progress_bar: bool = False,
+    ) -> Self:
         """As in SB3."""
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="update") if self.overlap else None
         try:
-            super().learn(total_timesteps, *args, tb_log_name=tb_log_name, **kwargs)
+            super().learn(total_timesteps, callback, log_interval, tb_log_name, reset_num_timesteps, progress_bar)
             self._finish_update()
         finally:
             if self._pool is not None:
@@ -270,7 +279,9 @@ class FastPPO(ControlAgent, OnPolicyAlgorithm):
     def _gradients(self) -> Gradients:
         policy = self.policy
         if is_fusable(policy):
-            return FusedPolicy(policy).gradients  # type: ignore[arg-type]
+            if self._fused is None or self._fused.policy is not policy:
+                self._fused = FusedPolicy(policy)  # type: ignore[arg-type]
+            return self._fused.gradients
         evaluate: Any = getattr(policy, "evaluate_normalized", policy.evaluate_actions)
         return autograd_of(evaluate, policy.optimizer)
 
@@ -337,4 +348,4 @@ class FastPPO(ControlAgent, OnPolicyAlgorithm):
         self._act_by_policy()
 
     def _excluded_save_params(self) -> list[str]:
-        return [*super()._excluded_save_params(), "_source", "_pool", "_update", "_acting", "_spare", "_seen"]
+        return [*super()._excluded_save_params(), "_source", "_pool", "_update", "_acting", "_spare", "_seen", "_fused"]

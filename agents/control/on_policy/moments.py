@@ -60,7 +60,7 @@ class RunningMoments(nn.Module):
 
     def _apply(self, *args: Any, **kwargs: Any) -> Any:
         self._affine = None  # on another device, or of another type
-        return super()._apply(*args, **kwargs)
+        return super()._apply(*args, **kwargs)  # type: ignore[no-untyped-call]
 
 
 class RewardScale(RunningMoments):
@@ -98,4 +98,5 @@ class RewardScale(RunningMoments):
             last = np.where(ended, 0.0, last)
         self._returns = last
         self.update(th.from_numpy(seen)[valid])
-        return (rewards / float(self.var + EPSILON) ** 0.5).clamp_(-self.limit, self.limit)
+        scaled: Tensor = rewards / float(self.var + EPSILON) ** 0.5
+        return scaled.clamp_(-self.limit, self.limit)

@@ -170,9 +170,10 @@ class NormalizedMultiInputPolicy(NormalizedPolicy):
 
 def check_mask(mask: Space[Any], action_space: Space[Any]) -> None:
     """Raises ``TypeError`` unless ``mask`` is as long as there are actions to forbid."""
-    sizes = {Discrete: lambda: [int(action_space.n)], MultiDiscrete: lambda: action_space.nvec.ravel().tolist()}  # type: ignore[attr-defined]
-    of_kind = next((size for kind, size in sizes.items() if isinstance(action_space, kind)), None)
-    if of_kind is None or mask.shape != (sum(of_kind()),):
+    options = -1
+    if isinstance(action_space, Discrete | MultiDiscrete):
+        options = int(action_space.n if isinstance(action_space, Discrete) else action_space.nvec.sum())
+    if mask.shape != (options,):
         raise TypeError(
             f"the observation {MASK!r} is {mask} beside actions in {action_space}: a mask has one entry for each "
             "option of a Discrete or MultiDiscrete space"

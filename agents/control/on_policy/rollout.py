@@ -1,6 +1,5 @@
 """What a rollout holds, in tensors allocated once, and generalised advantage estimation over it."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -193,10 +192,7 @@ class Samples:
         return self._each(lambda part: part.to(device))
 
     def _each(self, change: Any) -> "Samples":
-        parts = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return Samples(
-            **{
-                name: {key: change(one) for key, one in part.items()} if isinstance(part, Mapping) else change(part)
-                for name, part in parts.items()
-            }
-        )
+        seen = self.observations
+        observations = {key: change(part) for key, part in seen.items()} if isinstance(seen, dict) else change(seen)
+        rest = (self.actions, self.logp_old, self.values_old, self.advantages, self.returns)
+        return Samples(observations, *map(change, rest))
