@@ -89,7 +89,7 @@ class BulkActing(StepActing):
 
     def begin(self, rollout: Rollout) -> None:
         """Makes room for the actor's outputs."""
-        size = (rollout.n_steps, rollout.n_envs, int(self.policy.action_net.out_features))
+        size = (rollout.n_steps, rollout.n_envs, self.policy.n_outputs)
         if self._outputs.shape != size:
             self._outputs = th.zeros(size, device=self.policy.device)
 

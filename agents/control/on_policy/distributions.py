@@ -71,12 +71,12 @@ class MultiCategorical:
 
     def sample(self, outputs: Tensor, log_std: Tensor | None, deterministic: bool) -> Tensor:
         """Choices ``[B, len(sizes)]``."""
-        parts = th.split(outputs, self.sizes, -1)
+        parts = th.split(outputs, list(self.sizes), -1)
         return th.stack([self.single.sample(part, None, deterministic) for part in parts], -1)
 
     def log_prob(self, outputs: Tensor, log_std: Tensor | None, actions: Tensor) -> tuple[Tensor, Tensor]:
         """See :class:`Distribution`."""
-        parts = zip(th.split(outputs, self.sizes, -1), actions.unbind(-1), strict=True)
+        parts = zip(th.split(outputs, list(self.sizes), -1), actions.unbind(-1), strict=True)
         logp, entropy = zip(*(self.single.log_prob(part, None, chosen) for part, chosen in parts), strict=True)
         return th.stack(logp).sum(0), th.stack(entropy).sum(0)
 

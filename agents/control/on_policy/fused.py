@@ -144,7 +144,7 @@ def outputs_gradient(
 
         return logp, entropy, of_normal
     if isinstance(distribution, MultiCategorical):
-        parts = zip(th.split(outputs, distribution.sizes, 1), actions.unbind(1), strict=True)
+        parts = zip(th.split(outputs, list(distribution.sizes), 1), actions.unbind(1), strict=True)
         logps, entropies, backs = zip(*(_of_choice(*part) for part in parts), strict=True)
 
         def of_choices(weights: Tensor, of_entropy: float) -> tuple[Tensor, Tensor | None]:

@@ -57,6 +57,8 @@ class NormalizedPolicy(ActorCriticPolicy):
         kwargs.setdefault("optimizer_kwargs", {"eps": 1e-5, "fused": True} if _is_adam(kwargs) else {})
         super().__init__(observation_space, action_space, lr_schedule, **kwargs)
         self.norm_obs, self.clip_obs = norm_obs, clip_obs
+        assert isinstance(self.action_net, nn.Linear)
+        self.n_outputs = self.action_net.out_features
         self.moments = nn.ModuleDict()
         if norm_obs:
             for key, part in _parts(observation_space).items():
