@@ -93,7 +93,7 @@ _OURS: _Table = (
         episode_weight min_deviation""",
     ),
     (_POSITIVE, "action_std boundary huber reward_bound reward_scale sampler_temperature"),
-    (_LIMIT, "weight_limit max_clip"),
+    (_LIMIT, "weight_limit max_clip clip_obs clip_reward"),
     (Range(0, infinite=True), "patch_limit"),
     (Range(), "terminal_value target_action_gap imitation_margin"),
 )

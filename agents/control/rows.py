@@ -33,6 +33,15 @@ ROWS: tuple[Row, ...] = (
         env_kwargs={"driving": {"action": "discrete"}},
     ),
     Row(
+        "fast-ppo",
+        "tiltyard.agents.control.on_policy.fast_ppo:FastPPO",
+        ("gui", "driving", "robotics"),
+        "PPO over native vectors of many environments, observations and rewards normalised",
+        paper="ppo",
+        env_kwargs={"driving": {"action": "discrete"}},
+        n_envs={"*": 128, "gui": 16},
+    ),
+    Row(
         "sac",
         "tiltyard.agents.control.sac:SAC",
         ("driving", "robotics"),

@@ -1,0 +1,1 @@
+"""Proximal policy optimisation over native vectors of many environments: see :mod:`.fast_ppo`."""

@@ -1,0 +1,101 @@
+"""What policies draw actions from, as functions of a network's outputs: fewer calls than ``torch.distributions``.
+
+Each kind has the same formula as SB3's distribution of that action space.
+"""
+
+import math
+from typing import Protocol
+
+import torch as th
+from gymnasium.spaces import Box, Discrete, MultiDiscrete, Space
+from torch import Tensor
+
+_HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
+FORBIDDEN = -1e8
+"""The logit of a masked action: its probability is 0 in single precision."""
+
+
+class Distribution(Protocol):
+    """Of actions, given the network's outputs ``[B, K]``."""
+
+    def sample(self, outputs: Tensor, log_std: Tensor | None, deterministic: bool) -> Tensor:
+        """Actions ``[B, ...]``."""
+
+    def log_prob(self, outputs: Tensor, log_std: Tensor | None, actions: Tensor) -> tuple[Tensor, Tensor]:
+        """Log-probabilities ``[B]`` and entropies ``[B]`` (or one entropy for all, ``[]``)."""
+
+
+class Gaussian:
+    """Independent normal distributions with means from the network and one log standard deviation a dimension."""
+
+    def sample(self, outputs: Tensor, log_std: Tensor | None, deterministic: bool) -> Tensor:
+        """Means ``[B, K]``, with noise or without."""
+        assert log_std is not None
+        return outputs if deterministic else outputs + th.randn_like(outputs) * log_std.exp()
+
+    def log_prob(self, outputs: Tensor, log_std: Tensor | None, actions: Tensor) -> tuple[Tensor, Tensor]:
+        """See :class:`Distribution`; the entropy is one for all."""
+        assert log_std is not None
+        z = (actions - outputs) * (-log_std).exp()
+        total = log_std.sum()
+        size = outputs.shape[-1]
+        logp = z.square().sum(-1) * -0.5 - (total + size * _HALF_LOG_2PI)
+        return logp, total + size * (0.5 + _HALF_LOG_2PI)
+
+
+class Categorical:
+    """One choice of ``n``."""
+
+    def sample(self, outputs: Tensor, log_std: Tensor | None, deterministic: bool) -> Tensor:
+        """Choices ``[B]``; drawn by adding Gumbel noise to the logits and taking the largest."""
+        if deterministic:
+            return outputs.argmax(-1)
+        return (outputs - th.empty_like(outputs).exponential_().log_()).argmax(-1)
+
+    def log_prob(self, outputs: Tensor, log_std: Tensor | None, actions: Tensor) -> tuple[Tensor, Tensor]:
+        """See :class:`Distribution`."""
+        logp = outputs.log_softmax(-1)
+        chosen = logp.gather(-1, actions.long().reshape(-1, 1)).squeeze(-1)
+        return chosen, -(logp.exp() * logp).sum(-1)
+
+
+class MultiCategorical:
+    """Several independent choices.
+
+    Args:
+        sizes: how many options each has.
+    """
+
+    def __init__(self, sizes: tuple[int, ...]) -> None:
+        self.sizes, self.single = sizes, Categorical()
+
+    def sample(self, outputs: Tensor, log_std: Tensor | None, deterministic: bool) -> Tensor:
+        """Choices ``[B, len(sizes)]``."""
+        parts = th.split(outputs, list(self.sizes), -1)
+        return th.stack([self.single.sample(part, None, deterministic) for part in parts], -1)
+
+    def log_prob(self, outputs: Tensor, log_std: Tensor | None, actions: Tensor) -> tuple[Tensor, Tensor]:
+        """See :class:`Distribution`."""
+        parts = zip(th.split(outputs, list(self.sizes), -1), actions.unbind(-1), strict=True)
+        logp, entropy = zip(*(self.single.log_prob(part, None, chosen) for part, chosen in parts), strict=True)
+        return th.stack(logp).sum(0), th.stack(entropy).sum(0)
+
+
+def distribution_of(space: Space) -> Distribution:  # type: ignore[type-arg]
+    """The distribution of actions in a space.
+
+    Raises:
+        TypeError: a space that is neither Box, Discrete nor MultiDiscrete.
+    """
+    if isinstance(space, Box):
+        return Gaussian()
+    if isinstance(space, Discrete):
+        return Categorical()
+    if isinstance(space, MultiDiscrete) and space.nvec.ndim == 1:
+        return MultiCategorical(tuple(int(size) for size in space.nvec))
+    raise TypeError(f"actions are in Box, Discrete or flat MultiDiscrete spaces, not in {space}")
+
+
+def masked(outputs: Tensor, mask: Tensor) -> Tensor:
+    """Logits with those of forbidden actions (mask 0) at :data:`FORBIDDEN`; both ``[B, K]``."""
+    return outputs.masked_fill(mask < 0.5, FORBIDDEN)
