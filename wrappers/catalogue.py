@@ -15,6 +15,7 @@ PRACTICE: tuple[Row, ...] = (
 REWARDS: tuple[Row, ...] = (
     Row("potential-shaping", "tiltyard.wrappers.rewards.potential_shaping:PotentialShaping"),
     Row("success-classifier", "tiltyard.wrappers.rewards.classifier_reward:ClassifierReward", paper="serl"),
+    Row("shaped-driving", "tiltyard.wrappers.rewards.shaped_driving:ShapedDriving", paper="carl"),
 )
 """Rewards beside or instead of the environment's."""
 

@@ -28,6 +28,7 @@ def judged() -> Env:
 WRAPPED: dict[str, Callable[[], Env]] = {
     "autonomous-practice": lambda: load("autonomous-practice")(gymnasium.make("tiltyard/ObjectRelocation-v0")),
     "potential-shaping": lambda: load("potential-shaping")(gymnasium.make("tiltyard/PointMaze-v0")),
+    "shaped-driving": lambda: load("shaped-driving")(gymnasium.make("tiltyard/RaceTrack-v0")),
     "success-classifier": judged,
     "observation-noise": lambda: load("observation-noise")(gymnasium.make(HOPPER), 0.05),
     "action-delay": lambda: load("action-delay")(gymnasium.make(HOPPER), (0, 2)),
