@@ -16,6 +16,8 @@ REWARDS: tuple[Row, ...] = (
     Row("potential-shaping", "tiltyard.wrappers.rewards.potential_shaping:PotentialShaping"),
     Row("success-classifier", "tiltyard.wrappers.rewards.classifier_reward:ClassifierReward", paper="serl"),
     Row("shaped-driving", "tiltyard.wrappers.rewards.shaped_driving:ShapedDriving", paper="carl"),
+    Row("vlm-rl", "tiltyard.wrappers.rewards.vlm_rl:VLMRL"),
+    Row("drivevlm-rl", "tiltyard.wrappers.rewards.drivevlm_rl:DriveVLMRL"),
 )
 """Rewards beside or instead of the environment's."""
 

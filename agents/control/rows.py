@@ -101,6 +101,13 @@ ROWS: tuple[Row, ...] = (
         settings=_SERL,
     ),
     Row(
+        "found-rl",
+        "tiltyard.agents.control.found_rl:FoundRL",
+        ("driving",),
+        "SAC with the advice of a slow teacher, the expert, whose answers come some steps late",
+        settings={"*": {"margin": 0.02, "guidance_temperature": 0.02}},  # a hundredth: an episode pays 1, not a step
+    ),
+    Row(
         "bc",
         "tiltyard.agents.control.bc:BC",
         ("driving", "robotics"),
