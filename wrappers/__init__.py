@@ -12,6 +12,7 @@ _EXPORTS = {
     "ClassifierReward": ".rewards.classifier_reward",
     "DriveVLMRL": ".rewards.drivevlm_rl",
     "HybridReward": ".rewards.opagent",
+    "LapPractice": ".laps",
     "ObservationNoise": ".perturbations.observation_noise",
     "ObserveTask": ".practice",
     "PotentialShaping": ".rewards.potential_shaping",

@@ -8,6 +8,7 @@ from .components import Row
 
 PRACTICE: tuple[Row, ...] = (
     Row("autonomous-practice", "tiltyard.wrappers.practice:AutonomousPractice", paper="serl"),
+    Row("lap-practice", "tiltyard.wrappers.laps:LapPractice", paper="fastrlap"),
     Row("practice-pair", "tiltyard.wrappers.practice_pair:PracticePair", paper="serl"),
 )
 """Training without resets."""

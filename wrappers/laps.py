@@ -35,7 +35,7 @@ class LapPractice(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     end of a lap truncates it: driving goes on), and the next reset is the recovery: the car stands where it was
     ``back`` seconds ago, its lap goes on, and ``pause`` seconds are charged to it. The authors' car backs out with
     random steering; ours cannot reverse, so it is put back. After a lap the car is at the first metre again, near where
-    the lap ended.
+    the lap ended. The scene's time budget does not count, and a time limit cuts no lap: it goes on.
 
     Observations are those of the scene and the own speed / 50 m/s, since the scene's ends at 20 m/s. ``info`` holds the
     ``recoveries`` and ``laps`` so far, and at the end of a lap its ``lap_time`` in s, recoveries and pauses included. A
@@ -66,16 +66,19 @@ class LapPractice(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self.recoveries = self.laps = 0
         self._seed: int | None = None
         self._past: deque[Info] = deque(maxlen=1 + math.ceil(back / STEP_DT))
-        self._spent, self._done, self._spoilt = 0.0, 0.0, False
+        self._spent, self._done, self._spoilt, self._cut = 0.0, 0.0, False, False
 
     def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[Any, Info]:
         """Goes on: with the next lap, or from where the car is put back."""
         if seed is not None or self._seed is None:
             self._seed = int(self.np_random.integers(2**31)) if seed is None else seed
             self.recoveries = self.laps = 0
-            self._spoilt = False
+            self._spoilt = self._cut = False
         if self._spoilt:
             return self._recover()
+        if self._cut:
+            self._cut = False
+            return self._go_on(self._past[-1])
         observation, info = self.env.reset(seed=self._seed, options=options)
         self._length, self._spent, self._done = float(info["route_length"]), 0.0, 0.0
         self._past.clear()
@@ -88,18 +91,22 @@ class LapPractice(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         for name in STANDING:
             car[name] = 0
         episode["clock"] = episode["straddle"] = episode["last_v"] = episode["last_lon"] = 0.0
-        self.env.reset()  # so that wrappers in between begin to count anew
-        observation, info = self._base.restore(state)
         self.recoveries += 1
         self._spent += self.pause
         self._spoilt = False
         self._done = 1.0 - float(episode["left"]) / float(episode["length"])
         self._past.clear()
+        return self._go_on(state)
+
+    def _go_on(self, state: Info) -> tuple[Any, Info]:
+        self.env.reset()  # so that wrappers in between begin to count anew
+        observation, info = self._base.restore(state)
         self._past.append(self._base.snapshot())
         return self._seen(observation), self._told(info)
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
         """Steps, and pays by speed along the course."""
+        self._base.batched.episodes["clock"][0] = 0.0  # who is slow may be: there is no time budget here
         observation, true_reward, terminated, truncated, info = self.env.step(action)
         self._spent += STEP_DT
         done = float(info["route_completion"])
@@ -111,7 +118,7 @@ class LapPractice(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         if arrived:
             self.laps += 1
             told |= {"laps": self.laps, "lap_time": self._spent}
-        self._spoilt = bad or (truncated and not arrived)
+        self._spoilt, self._cut = bad, truncated and not terminated
         if not terminated:
             self._past.append(self._base.snapshot())
         return self._seen(observation), sum(terms.values()), bad, truncated or arrived, told

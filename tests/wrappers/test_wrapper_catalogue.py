@@ -27,6 +27,7 @@ def judged() -> Env:
 
 WRAPPED: dict[str, Callable[[], Env]] = {
     "autonomous-practice": lambda: load("autonomous-practice")(gymnasium.make("tiltyard/ObjectRelocation-v0")),
+    "lap-practice": lambda: load("lap-practice")(gymnasium.make("tiltyard/RaceTrack-v0")),
     "potential-shaping": lambda: load("potential-shaping")(gymnasium.make("tiltyard/PointMaze-v0")),
     "shaped-driving": lambda: load("shaped-driving")(gymnasium.make("tiltyard/RaceTrack-v0")),
     "success-classifier": judged,
