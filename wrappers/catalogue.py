@@ -8,6 +8,7 @@ from .components import Row
 
 PRACTICE: tuple[Row, ...] = (
     Row("autonomous-practice", "tiltyard.wrappers.practice:AutonomousPractice", paper="serl"),
+    Row("lap-practice", "tiltyard.wrappers.laps:LapPractice", paper="fastrlap"),
     Row("practice-pair", "tiltyard.wrappers.practice_pair:PracticePair", paper="serl"),
 )
 """Training without resets."""
@@ -15,6 +16,9 @@ PRACTICE: tuple[Row, ...] = (
 REWARDS: tuple[Row, ...] = (
     Row("potential-shaping", "tiltyard.wrappers.rewards.potential_shaping:PotentialShaping"),
     Row("success-classifier", "tiltyard.wrappers.rewards.classifier_reward:ClassifierReward", paper="serl"),
+    Row("shaped-driving", "tiltyard.wrappers.rewards.shaped_driving:ShapedDriving", paper="carl"),
+    Row("vlm-rl", "tiltyard.wrappers.rewards.vlm_rl:VLMRL"),
+    Row("drivevlm-rl", "tiltyard.wrappers.rewards.drivevlm_rl:DriveVLMRL"),
 )
 """Rewards beside or instead of the environment's."""
 

@@ -21,6 +21,20 @@ _SERL: Settings = {
     },
 }
 
+# The numbers of the authors' simulated car, but for gamma, theirs of 0.997 at 20 steps a second: here there are 5; and
+# for the temperature's own learning rate. How many updates they do a step could not be read: four, as above.
+_FASTRLAP: Settings = {
+    "*": {
+        "gradient_steps": 4,
+        "policy_delay": 4,
+        "critic_subset": 2,
+        "actor_objective": "mean",
+        "offline_ratio": 0.5,
+        "target_entropy": -1.0,
+        "policy_kwargs": {"n_critics": 10, "critic_layer_norm": True},
+    },
+}
+
 _NUMBERS: Settings = {"gui": {"observation": "elements"}}
 """A phone whose elements are numbers; these agents need it."""
 
@@ -108,6 +122,20 @@ ROWS: tuple[Row, ...] = (
         ("driving", "robotics"),
         "RLPD: SAC with ten normalised critics, many updates a step, half of each batch from demonstrations",
         settings=_SERL,
+    ),
+    Row(
+        "found-rl",
+        "tiltyard.agents.control.found_rl:FoundRL",
+        ("driving",),
+        "SAC with the advice of a slow teacher, the expert, whose answers come some steps late",
+        settings={"*": {"margin": 0.02, "guidance_temperature": 0.02}},  # a hundredth: an episode pays 1, not a step
+    ),
+    Row(
+        "fastrlap",
+        "tiltyard.agents.control.sac:SAC",
+        ("driving",),
+        "RLPD that practises laps without resets, half of each batch from slow prior laps",
+        settings=_FASTRLAP,
     ),
     Row(
         "bc",

@@ -27,8 +27,12 @@ def judged() -> Env:
 
 WRAPPED: dict[str, Callable[[], Env]] = {
     "autonomous-practice": lambda: load("autonomous-practice")(gymnasium.make("tiltyard/ObjectRelocation-v0")),
+    "lap-practice": lambda: load("lap-practice")(gymnasium.make("tiltyard/RaceTrack-v0")),
     "potential-shaping": lambda: load("potential-shaping")(gymnasium.make("tiltyard/PointMaze-v0")),
+    "shaped-driving": lambda: load("shaped-driving")(gymnasium.make("tiltyard/RaceTrack-v0")),
     "success-classifier": judged,
+    "vlm-rl": lambda: load("vlm-rl")(gymnasium.make("tiltyard/RaceTrack-v0")),
+    "drivevlm-rl": lambda: load("drivevlm-rl")(gymnasium.make("tiltyard/RaceTrack-v0")),
     "observation-noise": lambda: load("observation-noise")(gymnasium.make(HOPPER), 0.05),
     "action-delay": lambda: load("action-delay")(gymnasium.make(HOPPER), (0, 2)),
     "random-physics": lambda: load("random-physics")(gymnasium.make(HOPPER), mass=(0.8, 1.2)),

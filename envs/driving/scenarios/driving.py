@@ -188,14 +188,27 @@ class Driving(BatchedEnv):
         """Observations ``[n, 233]``, or ``[n, 64, 64, 8]``."""
         space = self.observation_space
         out = np.empty((self.num_envs, *space.shape), space.dtype)
-        if self.observation == "bev":
+        self._look(self.observation, out)
+        return out
+
+    def view(self, observation: Observation) -> npt.NDArray[Any]:
+        """What agents would see if they observed in another way: ``[n, 233]``, or rasters ``[n, 64, 64, 8]``."""
+        if observation == self.observation:
+            return self.observe()
+        raster_shape = (raster.PIXELS, raster.PIXELS, len(raster.CHANNELS))
+        bev = observation == "bev"
+        out = np.empty((self.num_envs, *(raster_shape if bev else (observe.SIZE,))), np.uint8 if bev else np.float32)
+        self._look(observation, out)
+        return out
+
+    def _look(self, observation: Observation, out: npt.NDArray[Any]) -> None:
+        if observation == "bev":
             arguments: tuple[Any, ...] = (self.library.atlas, self.library.ground, self.batch, self.episodes)
             self._parts.run(session.rasterise_worlds, *arguments, self._options, out)
         else:
             self._parts.run(
                 session.observe_worlds, self.library.atlas, self.batch, self.episodes, self.weights, self._options, out
             )
-        return out
 
     def reset_info(self) -> Info:
         """The problem: ``map, route_length`` (m)``, limit`` (m/s, the highest)``, time_budget`` (s)``, vehicles``."""
