@@ -5,7 +5,7 @@ when they ran every task of every domain. Fewer than three runs get their score 
 A task whose random and expert scores are not known has a section of its own, of raw returns.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import nan
 from typing import get_args
@@ -119,15 +119,8 @@ def leaderboard(
         sections.insert(0, _section(OVERALL, [task for task in scored if task in shared], complete, boot))
     results = [_result(*key, found, boot) for key, found in groups.items()]
     results.sort(key=lambda result: (tasks.index(result.task), -result.score.value, result.agent))
-    notes = [*notes, *_unranked(sections)]
     board = Board(tuple(sections), tuple(results), (*notes, *_untrained(tasks)), level)
     return _marked(board, groups, frozenset(verified)) if verified else board
-
-
-def _unranked(sections: Sequence[Section]) -> Iterator[str]:
-    for section in sections:
-        if left := [short(task) for task in section.tasks if task not in section.ranked_on]:
-            yield f"{', '.join(left)} counts in no rank of {section.title}, for few agents ran it"
 
 
 def _marked(board: Board, groups: Groups, verified: frozenset[str]) -> Board:

@@ -116,6 +116,12 @@ class Section:
         return self.name.startswith(RAW)
 
     @property
+    def note(self) -> str:
+        """Which of its tasks count in no rank, in a phrase; "" where all do."""
+        left = [short(task) for task in self.tasks if task not in self.ranked_on]
+        return f"{', '.join(left)} counts in no rank here, for few agents ran it" if left else ""
+
+    @property
     def title(self) -> str:
         """``Robotics, offline``, or ``CartPole-v1, raw returns``."""
         if self.raw:

@@ -39,6 +39,8 @@ def print_leaderboard(
         for standing in section.standings:
             for flag in standing.flags:
                 console.print(Text(f"{standing.agent}: {flag}."))
+        if section.note:
+            console.print(Text(f"{section.note}."))
     console.print(_results(board))
     for note in board.notes:
         console.print(Text(f"Note: {note}."))
