@@ -19,6 +19,7 @@ from .. import MissingExtra, __version__, unknown
 from . import commands
 from .arguments import check, check_names, flags, spread_sets
 from .dataset_commands import Dataset
+from .exchange_commands import Export, Import
 from .leaderboard_commands import Leaderboard, Report
 from .list_command import List
 from .maps_command import Maps
@@ -256,6 +257,8 @@ COMMANDS: dict[str, type[Any]] = {
         Leaderboard,
         Report,
         Verify,
+        Export,
+        Import,
         Claim,
         Dataset,
         Maps,
