@@ -62,7 +62,7 @@ def export_rliable(runs: Sequence[FinishedRun], out: Path) -> list[Path]:
                 columns = [[run.normalised for run in found[task][: standing.runs]] for task in section.ranked_on]
                 scores[standing.agent] = np.array(columns, dtype=np.float64).T
         path = out / (re.sub(r"[^\w.-]+", "-", section.name) + ".npz")
-        np.savez(path, **scores)
+        np.savez(path, **scores)  # type: ignore[arg-type]  # of allow_pickle, whose name no agent has
         path.with_suffix(".json").write_text(json.dumps({"tasks": list(section.ranked_on)}, indent=1) + "\n")
         written += [path, path.with_suffix(".json")]
     return written

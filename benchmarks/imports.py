@@ -110,14 +110,17 @@ def _read(source: Source) -> list[Curve]:
     path = source.path
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
-    if path.suffix == ".npz":
-        return [_sb3(path)]
-    if "tfevents" in path.name:
-        return [_tensorboard(path, source.tag)]
-    if path.suffix == ".md":
-        return _zoo(path)
-    if path.suffix == ".csv":
-        return _csv(path, source.tag)
+    try:
+        if path.suffix == ".npz":
+            return [_sb3(path)]
+        if "tfevents" in path.name:
+            return [_tensorboard(path, source.tag)]
+        if path.suffix == ".md":
+            return _zoo(path)
+        if path.suffix == ".csv":
+            return _csv(path, source.tag)
+    except ValueError as error:
+        raise ValueError(str(error) if str(path) in str(error) else f"{path}: {error}") from error
     raise ValueError(f"{path} is no evaluations.npz, CSV, event file (tfevents) or benchmark.md")
 
 
