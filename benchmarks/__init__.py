@@ -5,8 +5,9 @@ The imports below are eager because the function ``race`` must win over the modu
 
 from .datasets import load_dataset, make_dataset
 from .evaluation import Evaluation, evaluate
+from .loading import load_runs
 from .race import RaceIncomplete, race
-from .runs import FinishedRun, Run, VersionWarning, load_runs
+from .runs import FinishedRun, Run, VersionWarning
 from .suites import Suite
 
 __all__ = [

@@ -48,7 +48,7 @@ def check(arguments: Sequence[str], command: type[Any], where: str) -> None:
     given: set[str] = set()
     for flag, value in _pairs(arguments, known, hints, where):
         if flag is None:
-            left = [place for place in places if place not in given]
+            left = [place for place in places if place not in given or _takes_many(hints[known[place].name])]
             if not left:
                 raise ValueError(f"{where} has no use for {value!r}; see {where} --help")
             flag = left[0]
@@ -57,6 +57,11 @@ def check(arguments: Sequence[str], command: type[Any], where: str) -> None:
     needed = [flag for flag, field in known.items() if field.default is field.default_factory is MISSING]
     if missing := [flag.upper() if flag in places else f"--{flag}" for flag in needed if flag not in given]:
         raise ValueError(f"Missing from {where}: {', '.join(missing)}; see {where} --help")
+
+
+def _takes_many(hint: Any) -> bool:
+    """Whether an argument may stand several times."""
+    return get_origin(get_args(hint)[0]) is tuple
 
 
 def check_names(arguments: Sequence[str], known: Sequence[str], where: str) -> None:

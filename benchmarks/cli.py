@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import tyro
 from gymnasium.error import DependencyNotInstalled
@@ -19,13 +19,19 @@ from .. import MissingExtra, __version__, unknown
 from . import commands
 from .arguments import check, check_names, flags, spread_sets
 from .dataset_commands import Dataset
+from .exchange_commands import Export, Import
+from .leaderboard_commands import Leaderboard, Report
 from .list_command import List
 from .maps_command import Maps
 from .options import Whole, evaluation_size
 from .pretrain import Pretrain
 from .race import RaceIncomplete
-from .runs import RESUMED, FinishedRun, Run, is_finished
+from .runs import RESUMED, Run, is_finished, read_run
 from .tune_command import Tune
+from .verify_command import Verify
+
+if TYPE_CHECKING:
+    from .evaluation import Evaluation
 
 MISTAKES = (KeyError, ValueError, TypeError, OSError, RuntimeError, MissingExtra, DependencyNotInstalled)
 """What the library raises, in one sentence, for things a user can set right."""
@@ -129,7 +135,20 @@ class Evaluate:
         policy = commands.find_policy(self.agent, self.env, trust=self.trust)
         found = policy.evaluate(self.episodes)
         commands.print_evaluation(found.scores, found.successes, policy.env_id, policy.task)
-        return 0
+        return self._compared(found)
+
+    def _compared(self, found: "Evaluation") -> int:
+        """Prints a run's new evaluation beside the stored one, if they are of the same problems; 1 if they differ."""
+        from .comparing import compare
+
+        if not Path(self.agent).is_dir():
+            return 0
+        stored = read_run(self.agent)
+        if self.env not in (None, stored.run.env_id) or len(found.scores) != len(stored.scores):
+            return 0
+        comparison = compare(found, stored)
+        print(f"stored: {comparison.said}")
+        return int(not comparison.agrees)
 
 
 @dataclass
@@ -210,69 +229,6 @@ class Race:
 
 
 @dataclass
-class Leaderboard:
-    """Prints who won, with intervals, and writes the page that shows it."""
-
-    runs: tyro.conf.Positional[Path]
-    """folder of run folders"""
-    out: Path = Path("site")
-    """folder of the page"""
-
-    def run(self) -> int:
-        """Shows the finished runs that may be pooled."""
-        from .leaderboard import print_leaderboard, write_page
-
-        kept = _reported(self.runs)
-        print_leaderboard(kept)
-        print(f"wrote {write_page(kept, self.out)}")
-        return 0
-
-
-@dataclass
-class Report:
-    """Writes what a suite's race found: tables with intervals and odds, and learning curves, as a Markdown page."""
-
-    suite: tyro.conf.Positional[str]
-    """name of a suite that has comparisons, such as control-v1"""
-    runs: Path = Path("runs")
-    """folder of run folders"""
-    out: Path = Path("report")
-    """folder of the page and its figures"""
-
-    def run(self) -> int:
-        """Reads the finished runs, writes the page, and says which runs of the suite are still missing."""
-        from .leaderboard.report import missing, write_report
-        from .suites import find
-
-        suite = find(self.suite)
-        kept = _reported(self.runs)
-        for task, count in missing(suite, kept).items():
-            print(f"not finished: {count} runs of {task}", file=sys.stderr)
-        print(f"wrote {write_report(suite, kept, self.out, command=f'tiltyard race {suite.name} --out {self.runs}')}")
-        return 0
-
-
-def _reported(folder: Path) -> list[FinishedRun]:
-    """The finished runs under ``folder``, but for those that must not be pooled, which are told."""
-    from .evaluation import is_tuning
-    from .runs import VersionWarning, load_runs, one_version
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", VersionWarning)
-        runs = load_runs(folder)
-    reported = [run for run in runs if not is_tuning(run.run.seed)]
-    kept, others = one_version(reported)
-    for run in others:
-        told = ", ".join(f"{name} {version}" for name, version in run.versions.items())
-        print(f"left out, of other versions: {run.folder} ({told})", file=sys.stderr)
-    if len(reported) < len(runs):
-        print(f"left out: {len(runs) - len(reported)} tuning runs (seeds from 10000 on)", file=sys.stderr)
-    if not kept:
-        raise ValueError(f"{folder} holds no finished run to show: run tiltyard race smoke --out {folder}")
-    return kept
-
-
-@dataclass
 class Claim:
     """Runs the smallest honest experiment that could refute a paper's claim, and stores its verdict."""
 
@@ -300,6 +256,9 @@ COMMANDS: dict[str, type[Any]] = {
         Tune,
         Leaderboard,
         Report,
+        Verify,
+        Export,
+        Import,
         Claim,
         Dataset,
         Maps,

@@ -37,6 +37,8 @@ Content = tuple[str, tuple[str, ...], Rows]
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 RESULTS = DOCS / "results"
+LOST = "**The raw data of this page are lost:**"
+"""At the top of a race's page without its runs."""
 
 
 def envs(of: Iterable[Env] = ENVS) -> Content:
@@ -153,8 +155,17 @@ def results() -> Content:
         if command is None:
             raise ValueError(f"{page} has no line that begins with Command: `, as every page of results needs")
         shown = link(summaries.get(heading, heading), str(page.relative_to(DOCS)))
-        rows.append((name, shown, code(command.split("`")[1])))
-    return "Results", ("page", "what was measured", "command"), rows
+        rows.append((name, shown, raw_data(page), code(command.split("`")[1])))
+    return "Results", ("page", "what was measured", "raw data", "command"), rows
+
+
+def raw_data(page: Path) -> str:
+    """What lies beside a page of results, from which its numbers come: folders of runs, files of JSON, or nothing."""
+    runs = list(page.parent.glob("runs/*/final.json"))
+    files = [code(path.name) for path in sorted(page.parent.glob("*.json"))]
+    if runs:
+        return f"{len(runs)} runs"
+    return ", ".join(files) if files else "lost" if LOST in page.read_text(encoding="utf-8") else "on the page"
 
 
 TABLES: dict[str, Callable[[], Content]] = {

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ..envs.catalogue import ROWS
 from .charts import Estimate, canvas, colour, intervals
 from .leaderboard import Section, leaderboard
-from .runs import load_runs
+from .loading import load_runs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

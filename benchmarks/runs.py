@@ -21,7 +21,7 @@ import re
 import shlex
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -52,7 +52,8 @@ RESUMED = "resumed_at"
 MOST_EPISODES, MOST_BYTES = 1_000_000, 1 << 20
 """Of one evaluation, and of ``run.json``, in a folder that is still read."""
 _PARAMS = {"dataset": str, "offline_steps": int, "env_kwargs": dict, SAMPLED: bool, RESUMED: int, PRESET: str}
-_NAME = re.compile(r".+-s\d+-[0-9a-f]{8}")
+NAME = re.compile(r".+-s\d+-[0-9a-f]{8}")
+"""What folders of runs are called like."""
 
 
 class VersionWarning(UserWarning):
@@ -263,7 +264,7 @@ def parse_value(text: str) -> Any:
 def is_finished(folder: Path) -> bool:
     """Whether ``folder`` holds a whole run that passes every check of :func:`read_run`, under whatever versions."""
     try:
-        _read(folder)
+        read_finished(folder)
     except (FileNotFoundError, ValueError):
         return False
     return True
@@ -275,19 +276,20 @@ def read_run(folder: str | Path) -> FinishedRun:
     The folder's name must be that of the run in ``run.json`` (whose digest it holds), ``final.json`` must agree with
     the last evaluation in ``evaluations.npz``, and every value must have its type, its size and a finite value. That
     finds what disks, copies and hands damage; it does not find a folder whose files were all changed consistently,
-    which takes evaluating the checkpoint again.
+    which takes evaluating the checkpoint again (:mod:`.verify`).
 
     Raises:
         FileNotFoundError: no finished run lies there.
         ValueError: what lies there is damaged, or of an environment or agent this version does not have.
     """
-    finished = _read(Path(folder))
+    finished = read_finished(Path(folder))
     if changed := provenance.differences(finished.versions):
         warnings.warn(f"{folder} was run with {', '.join(changed)}: its numbers may differ", VersionWarning, 2)
     return finished
 
 
-def _read(folder: Path) -> FinishedRun:
+def read_finished(folder: Path) -> FinishedRun:
+    """:func:`read_run`, whatever versions the run was written under."""
     if not all(os.path.exists(folder / name) for name in (RUN, FINAL, CURVE)):  # False also where nobody may look
         raise FileNotFoundError(f"{folder} holds no finished run (a finished run has {RUN}, {FINAL} and {CURVE})")
     try:
@@ -302,7 +304,7 @@ def _checked(folder: Path) -> FinishedRun:
     record = read_record(folder / RUN, MOST_BYTES)
     run = _stored_run(part(record, "run", dict))
     name = folder.absolute().name
-    if run.name != (name if _NAME.fullmatch(name) else folder.resolve().name):  # ".", and links called otherwise
+    if run.name != (name if NAME.fullmatch(name) else folder.resolve().name):  # ".", and links called otherwise
         raise ValueError(f"its {RUN} is of another run, {run.name}")
     final = read_record(folder / FINAL, MOST_BYTES + 64 * run.eval_episodes)
     scores, successes = episodes_of(final, run.eval_episodes)
@@ -346,42 +348,6 @@ def _check_steps(run: Run, trained: int, points: Points) -> None:
     last, updates = points.timesteps[-1], run.params.get("offline_steps", 0)
     if trained < run.budget or last != (trained if run.budget else updates):
         raise ValueError(f"it was evaluated last after {last} steps, and trained for {trained} of {run.length}")
-
-
-def load_runs(root: str | Path) -> list[FinishedRun]:
-    """Every finished run under ``root``, by name; partial folders do not count, damaged ones are named in a warning.
-
-    What is neither named like a run nor holds a ``run.json`` is passed over.
-
-    A folder written under other versions is returned as well, and said so (:class:`VersionWarning`); use
-    :func:`one_version` before pooling.
-
-    Raises:
-        FileNotFoundError: no such folder.
-    """
-    root = Path(root)
-    if not root.is_dir():
-        raise FileNotFoundError(f"there is no folder {root}: give the folder of a race (its --out)")
-    runs = []
-    for folder in sorted(root.iterdir()):
-        if folder.suffix != ".partial" and (_NAME.fullmatch(folder.name) or os.path.lexists(folder / RUN)):
-            try:
-                runs.append(read_run(folder))
-            except (FileNotFoundError, ValueError) as error:
-                warnings.warn(f"left out: {error}", UserWarning, 2)
-    return runs
-
-
-def one_version(runs: Iterable[FinishedRun]) -> tuple[list[FinishedRun], list[FinishedRun]]:
-    """Splits ``runs`` into those that may be pooled (of one set of versions) and those to leave out.
-
-    The set kept is that of the versions installed now; where no run has those, that of the most runs.
-    """
-    groups: dict[tuple[str, ...], list[FinishedRun]] = {}
-    for run in runs:
-        groups.setdefault(tuple(provenance.differences(run.versions)), []).append(run)
-    kept = groups.get(()) or max(groups.values(), key=len, default=[])
-    return kept, [run for group in groups.values() if group is not kept for run in group]
 
 
 def _record(run: Run) -> dict[str, Any]:

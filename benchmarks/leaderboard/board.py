@@ -5,9 +5,9 @@ when they ran every task of every domain. Fewer than three runs get their score 
 A task whose random and expert scores are not known has a section of its own, of raw returns.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from math import isnan, nan
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import nan
 from typing import get_args
 from zlib import crc32
 
@@ -18,13 +18,13 @@ from ...envs.seeding import generator
 from .. import statistics
 from ..runs import FinishedRun
 from ..statistics import MIN_RUNS, Band, Floats, Interval, Scores
+from .admission import changed_tree, core, unknown_agent
 from .groups import Groups, env_of, group, short
+from .rows import OVERALL, RAW, Board, Metric, Result, Section, Standing
+
+__all__ = ["OVERALL", "RAW", "Board", "Metric", "Result", "Section", "Standing", "leaderboard"]
 
 DOMAINS: tuple[Domain, ...] = get_args(Domain)
-OVERALL = "all domains"
-RAW = "raw returns of "
-_TITLES = {"text": "Text", "gui": "GUI", "driving": "Driving", "robotics": "Robotics", "other": "Other"}
-_TITLES[OVERALL] = "All domains"
 _TRACKS = {"online": "", "offline": ", offline", "offline to online": ", offline to online"}
 METRICS: dict[str, statistics.Statistic] = {
     "iqm": statistics.iqm,
@@ -33,126 +33,6 @@ METRICS: dict[str, statistics.Statistic] = {
     "optimality_gap": statistics.optimality_gap,
 }
 THRESHOLDS = 201
-
-
-@dataclass(frozen=True)
-class Metric:
-    """A number and its interval; ``None`` below three runs, and where every resample gives the same number.
-
-    NaN, shown as "-", is a number that nobody knows: a success rate where the environment does not tell.
-    An interval without width would claim certainty; it only says that the runs at hand do not differ.
-    """
-
-    value: float
-    interval: Interval | None
-
-    def __format__(self, spec: str) -> str:
-        if isnan(self.value):
-            return "-"
-        return format(self.interval, spec) if self.interval else format(self.value, spec or ".3f")
-
-    def __str__(self) -> str:
-        return format(self, "")
-
-
-@dataclass(frozen=True)
-class Result:
-    """One agent on one task.
-
-    Attributes:
-        task: as :attr:`Run.task` has it.
-        agent: name, as :func:`.groups.group` gives it.
-        runs: by seed.
-        score: mean raw return over runs.
-        success: share of successful evaluation episodes.
-        steps: environment steps of the evaluations, ``[points]``.
-        curve: mean normalised return at these steps.
-        curve_band: its pointwise interval, where there are runs enough.
-        flags: why no interval is given, in words.
-    """
-
-    task: str
-    agent: str
-    runs: tuple[FinishedRun, ...]
-    score: Metric
-    success: Metric
-    steps: Floats
-    curve: Floats
-    curve_band: Band | None
-    flags: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Standing:
-    """One agent in one section.
-
-    Attributes:
-        agent: name.
-        rank: 1 is best; ``None`` for an agent that lacks some of the section's tasks.
-        runs: runs of each task that enter the row.
-        tasks: those the agent ran.
-        metrics: normalised ``iqm``, ``mean``, ``median`` and ``optimality_gap``.
-        next_agent: the next ranked row, or "".
-        beats_next: probability that a run of this agent outscores one of the next row, on a task of the section; its
-            interval is missing where every run beats every other.
-        profile: share of runs above each of the section's thresholds; ``None`` without an interval.
-        flags: what a reader must know, in words.
-    """
-
-    agent: str
-    rank: int | None
-    runs: int
-    tasks: tuple[str, ...]
-    metrics: dict[str, Metric]
-    next_agent: str
-    beats_next: Metric | None
-    profile: Band | None
-    flags: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Section:
-    """A domain (or all of them): its tasks and its agents, best first, then those that lack tasks.
-
-    Attributes:
-        name: a domain, with its track where that is not online, or :data:`OVERALL`, or :data:`RAW` and a task.
-        tasks: as :attr:`Run.task` has them.
-        standings: rows.
-        thresholds: normalised scores at which the profiles were taken.
-    """
-
-    name: str
-    tasks: tuple[str, ...]
-    standings: tuple[Standing, ...]
-    thresholds: Floats
-
-    @property
-    def raw(self) -> bool:
-        """Whether its scores are raw returns of one task, for there is nothing to normalise them by."""
-        return self.name.startswith(RAW)
-
-    @property
-    def title(self) -> str:
-        """``Robotics, offline``, or ``CartPole-v1, raw returns``."""
-        if self.raw:
-            return f"{short(self.tasks[0])}, raw returns"
-        domain, comma, track = self.name.partition(",")
-        return _TITLES[domain] + comma + track
-
-
-@dataclass(frozen=True)
-class Board:
-    """The whole leaderboard: sections by domain, per-task results, and sentences on what was left out or kept apart."""
-
-    sections: tuple[Section, ...]
-    results: tuple[Result, ...]
-    notes: tuple[str, ...]
-    level: float
-
-    @property
-    def runs(self) -> tuple[FinishedRun, ...]:
-        """Every run that counts."""
-        return tuple(run for result in self.results for run in result.runs)
 
 
 @dataclass(frozen=True)
@@ -206,6 +86,7 @@ def leaderboard(
     resamples: int = 2000,
     level: float = 0.95,
     across: bool = False,
+    verified: Collection[str] = (),
 ) -> Board:
     """Ranks the agents of ``runs``.
 
@@ -215,6 +96,7 @@ def leaderboard(
         resamples: bootstrap resamples of each interval.
         level: of the intervals.
         across: set all runs of an environment side by side, whatever data they learn from; see :func:`.groups.place`.
+        verified: names of runs that were verified (:mod:`..verified`).
 
     Raises:
         ValueError: no run at all.
@@ -230,13 +112,29 @@ def leaderboard(
         rooms.setdefault(_room(task, tracks[task]), []).append(task)
     sections = [_section(name, mine, groups, boot) for name, mine in rooms.items() if mine]
     scored = [task for task in tasks if env_of(task).scored]
-    everywhere = [agent for agent in _agents(groups, scored) if all((task, agent) in groups for task in scored)]
+    shared = [task for section in sections if not section.raw for task in section.ranked_on]
+    everywhere = [agent for agent in _agents(groups, scored) if all((task, agent) in groups for task in shared)]
     if sum(not section.raw for section in sections) > 1 and everywhere:
-        complete = {key: found for key, found in groups.items() if key[1] in everywhere}
-        sections.insert(0, _section(OVERALL, scored, complete, boot))
+        complete = {key: found for key, found in groups.items() if key[1] in everywhere and key[0] in shared}
+        sections.insert(0, _section(OVERALL, [task for task in scored if task in shared], complete, boot))
     results = [_result(*key, found, boot) for key, found in groups.items()]
     results.sort(key=lambda result: (tasks.index(result.task), -result.score.value, result.agent))
-    return Board(tuple(sections), tuple(results), (*notes, *_untrained(tasks)), level)
+    board = Board(tuple(sections), tuple(results), (*notes, *_untrained(tasks)), level)
+    return _marked(board, groups, frozenset(verified)) if verified else board
+
+
+def _marked(board: Board, groups: Groups, verified: frozenset[str]) -> Board:
+    """``board`` with its verified rows marked."""
+
+    def proven(agent: str, tasks: Sequence[str]) -> bool:
+        return all(run.run.name in verified for task in tasks for run in groups[task, agent])
+
+    sections = tuple(
+        replace(one, standings=tuple(replace(row, verified=proven(row.agent, row.tasks)) for row in one.standings))
+        for one in board.sections
+    )
+    results = tuple(replace(row, verified=proven(row.agent, [row.task])) for row in board.results)
+    return replace(board, sections=sections, results=results)
 
 
 def _untrained(tasks: Sequence[str]) -> tuple[str, ...]:
@@ -259,8 +157,12 @@ def _agents(groups: Groups, tasks: Sequence[str]) -> list[str]:
 
 
 def _section(name: str, tasks: Sequence[str], groups: Groups, boot: _Bootstrap) -> Section:
-    scores = {agent: _matrix(agent, tasks, groups) for agent in _agents(groups, tasks)}
-    ranked = [agent for agent in scores if scores[agent].tasks == tuple(tasks)]
+    ran = {agent: [task for task in tasks if (task, agent) in groups] for agent in _agents(groups, tasks)}
+    shared = core(ran, {agent: sum(len(groups[task, agent]) for task in mine) for agent, mine in ran.items()})
+    ranked_on = [task for task in tasks if task in shared]
+    complete = {agent for agent, mine in ran.items() if shared <= set(mine)}
+    scores = {agent: _matrix(agent, ranked_on if agent in complete else tasks, groups) for agent in ran}
+    ranked = [agent for agent in scores if agent in complete]
     ranked.sort(key=lambda agent: -statistics.iqm(scores[agent]))
     thresholds = _thresholds([mine.values for mine in scores.values()])
     standings = []
@@ -278,10 +180,14 @@ def _section(name: str, tasks: Sequence[str], groups: Groups, boot: _Bootstrap) 
                 next_agent=rival,
                 beats_next=boot.improvement(mine, scores[rival], *names, rival) if rival else None,
                 profile=boot.profile(mine, thresholds, *names, "profile"),
-                flags=(*_gaps(agent, tasks, mine, groups), *_doubts(mine.values)),
+                flags=(
+                    *_gaps(agent, ranked_on, mine, groups),
+                    *_doubts(mine.values),
+                    *_marks([run for task in mine.tasks for run in groups[task, agent]]),
+                ),
             )
         )
-    return Section(name, tuple(tasks), tuple(standings), thresholds)
+    return Section(name, tuple(tasks), tuple(standings), thresholds, tuple(ranked_on))
 
 
 def _metrics(values: Floats, names: tuple[str, str], boot: _Bootstrap) -> dict[str, Metric]:
@@ -324,6 +230,12 @@ def _doubts(values: Floats) -> list[str]:
     return []
 
 
+def _marks(runs: Sequence[FinishedRun]) -> list[str]:
+    """Whose code is not known: that of agents of no catalogue, and of runs from a changed tree."""
+    said = dict.fromkeys(unknown_agent(run.run) for run in runs)
+    return [one for one in (*said, changed_tree(runs)) if one]
+
+
 def _result(task: str, agent: str, runs: tuple[FinishedRun, ...], boot: _Bootstrap) -> Result:
     scores = np.array([[float(np.mean(run.scores))] for run in runs])
     told = all(run.successes for run in runs)
@@ -338,7 +250,7 @@ def _result(task: str, agent: str, runs: tuple[FinishedRun, ...], boot: _Bootstr
         steps=steps,
         curve=values.mean(axis=0),
         curve_band=boot.curve_band(values, task, agent, "curve"),
-        flags=tuple(_doubts(scores)),
+        flags=(*_doubts(scores), *_marks(runs)),
     )
 
 

@@ -1,14 +1,14 @@
 """Which finished runs may be averaged: same agent, settings, task, budget and versions; everything else gets a name."""
 
-import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ...envs.catalogue import Row, find
 from ..provenance import differences
 from ..records import printable
 from ..runs import DATA, FinishedRun, Run
+from .admission import one_of, usable
 
 Groups = dict[tuple[str, str], tuple[FinishedRun, ...]]
 """Runs that differ by seed alone, by (task, name of the agent), seeds ascending; see :func:`place`."""
@@ -59,20 +59,19 @@ def group(runs: Iterable[FinishedRun], *, across: bool = False) -> tuple[Groups,
     runs have, the budget where one task was run with several, the versions where they are not those of most runs.
     Settings that all runs of an agent share are told once, in a sentence.
     """
-    kept, notes = _usable(sorted(runs, key=lambda run: (run.run.task, run.run.agent, run.run.seed, str(run.folder))))
+    kept, notes = usable(sorted(runs, key=lambda run: (run.run.task, run.run.agent, run.run.seed, str(run.folder))))
     shared = _shared_settings(kept)
     names = _names(kept, shared)
-    groups: dict[tuple[str, str], dict[int, FinishedRun]] = defaultdict(dict)
+    found: dict[tuple[str, str], list[FinishedRun]] = defaultdict(list)
     for run, name in zip(kept, names, strict=True):
         task, data = place(run.run, across=across)
-        first = groups[task, name + data].setdefault(run.run.seed, run)
-        if first is not run:
-            notes.append(
-                f"seed {run.run.seed} of {name} on {short(run.run.task)} was found twice; only {first.folder.name} "
-                f"counts, {run.folder.name} does not"
-            )
+        found[task, name + data].append(run)
+    groups: Groups = {}
+    for key, mine in found.items():
+        groups[key], said = _once(key[1], mine)
+        notes += said
     notes += _settings_notes(kept, shared) + _version_notes(kept) + _commit_notes(kept)
-    return {key: tuple(found[seed] for seed in sorted(found)) for key, found in groups.items()}, notes
+    return {key: mine for key, mine in groups.items() if mine}, notes
 
 
 def short(task: str) -> str:
@@ -86,15 +85,27 @@ def env_of(task: str) -> Row:
     return find(task.partition(" ")[0])
 
 
-def _usable(runs: list[FinishedRun]) -> tuple[list[FinishedRun], list[str]]:
-    kept, notes = [], []
+def _once(name: str, runs: Sequence[FinishedRun]) -> tuple[tuple[FinishedRun, ...], list[str]]:
+    """One run a seed, seeds ascending, and a sentence on each seed that was found more than once."""
+    by_seed: dict[int, list[FinishedRun]] = defaultdict(list)
     for run in runs:
-        if run.scores and math.isfinite(run.normalised):
-            kept.append(run)
-        else:
-            of = f"seed {run.run.seed} of {run.run.agent} on {short(run.run.env_id)}"
-            notes.append(f"{of} has no finite score and was left out")
-    return kept, notes
+        by_seed[run.run.seed].append(run)
+    kept, notes = [], []
+    for seed in sorted(by_seed):
+        same = by_seed[seed]
+        chosen = same[0] if len(same) == 1 else one_of(same, [run for run in runs if run.run.seed != seed])
+        if chosen is not None:
+            kept.append(chosen)
+        if len(same) > 1:
+            of = f"seed {seed} of {name} on {short(same[0].run.task)} was found {_times(len(same))}"
+            others = ", ".join(run.folder.name for run in same if run is not chosen)
+            counts = f"only {chosen.folder.name} counts, {others} does not" if chosen else f"none of {others} counts"
+            notes.append(f"{of}; {counts}")
+    return tuple(kept), notes
+
+
+def _times(count: int) -> str:
+    return "twice" if count == 2 else f"{count} times"
 
 
 def _names(runs: list[FinishedRun], shared: Mapping[str, frozenset[str]]) -> list[str]:

@@ -7,7 +7,7 @@ picture, its text shrinks there to a third, or else a long name leaves the axis 
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,18 +22,25 @@ from .figures import Colours, curves_svg, profile_svg
 from .groups import env_of, identity, short
 
 
-def write_page(runs: Iterable[FinishedRun], out: str | Path, *, rng: np.random.Generator | None = None) -> Path:
+def write_page(
+    runs: Iterable[FinishedRun],
+    out: str | Path,
+    *,
+    rng: np.random.Generator | None = None,
+    verified: Collection[str] = (),
+) -> Path:
     """Writes the page and returns its path.
 
     Args:
         runs: finished runs.
         out: an ``.html`` file, or a folder that gets an ``index.html``; made where missing.
         rng: decides the bootstrap; by default the same one each time, so that the same runs make the same page.
+        verified: names of runs that were verified; their rows get a mark.
 
     Raises:
         ValueError: no finished run.
     """
-    board = leaderboard(runs, rng=rng or np.random.default_rng(0))
+    board = leaderboard(runs, rng=rng or np.random.default_rng(0), verified=verified)
     path = Path(out) if Path(out).suffix == ".html" else Path(out) / "index.html"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(render(board), encoding="utf-8")

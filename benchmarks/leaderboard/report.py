@@ -24,6 +24,7 @@ from ..statistics import (
     score_matrix,
 )
 from ..suites import Comparison, Suite
+from .admission import changed_tree
 from .board import Board, Result, Section, leaderboard
 from .figures import draw_curves, draw_ranking, episodes_at
 from .groups import place, short
@@ -221,7 +222,9 @@ def _overall(found: _Found, family: _Family) -> tuple[list[list[str]], list[tupl
     for standing in found.section.standings:
         judged = _judged(found, family, standing.agent, found.section.tasks)
         scores = [f"{standing.metrics[name]:.3f}" for name in ("iqm", "mean")]
-        rows.append(_plain([standing.agent, *scores, *judged, str(standing.runs)]))
+        mine = [run for one in found.board.results if one.agent == standing.agent for run in one.runs]
+        count = ", ".join([str(standing.runs), changed_tree(mine)]).removesuffix(", ")
+        rows.append(_plain([standing.agent, *scores, *judged, count]))
         if standing.agent != found.comparison.reference:
             told.setdefault(judged[-1], []).append(standing.agent)
     return rows, sorted(told.items())

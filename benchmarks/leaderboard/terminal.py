@@ -1,6 +1,6 @@
 """The leaderboard in a terminal."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Literal
 
 import numpy as np
@@ -13,9 +13,16 @@ from ..runs import FinishedRun
 from .board import Board, Metric, Section, Standing, leaderboard
 from .groups import short
 
+VERIFIED = " ✓"
+"""After the name of an agent each of whose runs was verified."""
+
 
 def print_leaderboard(
-    runs: Iterable[FinishedRun], *, rng: np.random.Generator | None = None, console: Console | None = None
+    runs: Iterable[FinishedRun],
+    *,
+    rng: np.random.Generator | None = None,
+    console: Console | None = None,
+    verified: Collection[str] = (),
 ) -> Board:
     """Prints one table a domain and one of all tasks, and returns the board they show.
 
@@ -23,17 +30,22 @@ def print_leaderboard(
         runs: finished runs.
         rng: decides the bootstrap; by default the same one each time, so that the same runs print the same intervals.
         console: where to print.
+        verified: names of runs that were verified; their rows get a mark.
     """
-    board = leaderboard(runs, rng=rng or np.random.default_rng(0))
+    board = leaderboard(runs, rng=rng or np.random.default_rng(0), verified=verified)
     console = console or Console()
     for section in board.sections:
         console.print(_section(section, board.level))
         for standing in section.standings:
             for flag in standing.flags:
                 console.print(Text(f"{standing.agent}: {flag}."))
+        if section.note:
+            console.print(Text(f"{section.note}."))
     console.print(_results(board))
     for note in board.notes:
         console.print(Text(f"Note: {note}."))
+    if verified:
+        console.print(f"{VERIFIED.strip()}: each run's checkpoint was played again and scored what is stored.")
     console.print(
         "Normalised scores: 0 is a random policy, 1 the scripted expert. Brackets: "
         f"{board.level:.0%} stratified bootstrap intervals over runs.",
@@ -65,7 +77,7 @@ def _standing(standing: Standing) -> list[str]:
     metrics = standing.metrics
     return [
         str(standing.rank or "-"),
-        standing.agent,
+        standing.agent + VERIFIED * standing.verified,
         f"{metrics['iqm']:.3f}",
         *(format(Metric(metrics[name].value, None), ".2f") for name in ("mean", "optimality_gap")),
         f"{standing.beats_next:.0%}" if standing.beats_next else "",
@@ -77,6 +89,13 @@ def _results(board: Board) -> Table:
     table = _table("Every task", "task", "agent", ">mean return", ">success", ">steps", ">runs")
     for result in board.results:
         budget, count = result.runs[0].run.length.removesuffix(" steps"), str(len(result.runs))
-        cells = short(result.task), result.agent, f"{result.score:,.2f}", f"{result.success:.0%}", budget, count
+        cells = (
+            short(result.task),
+            result.agent + VERIFIED * result.verified,
+            f"{result.score:,.2f}",
+            f"{result.success:.0%}",
+            budget,
+            count,
+        )
         table.add_row(*map(Text, cells))
     return table

@@ -13,10 +13,12 @@ def test_pages_of_results_are_listed_with_their_commands(tmp_path, monkeypatch):
     ):
         (tmp_path / "results" / name).mkdir(parents=True)
         (tmp_path / "results" / name / "README.md").write_text(text)
+    (tmp_path / "results" / "smoke" / "runs" / "one").mkdir(parents=True)
+    (tmp_path / "results" / "smoke" / "runs" / "one" / "final.json").touch()
     summary = next(suite.summary for suite in docs.SUITES if suite.name == "smoke")
     assert docs.results()[2] == [
-        ("odd", "[Odd ones](results/odd/README.md)", "`odd`"),
-        ("smoke", f"[{summary}](results/smoke/README.md)", "`make race`"),
+        ("odd", "[Odd ones](results/odd/README.md)", "on the page", "`odd`"),
+        ("smoke", f"[{summary}](results/smoke/README.md)", "1 runs", "`make race`"),
     ]
     (tmp_path / "results" / "odd" / "README.md").write_text("# Odd ones\n\nno command")
     with pytest.raises(ValueError, match="has no line that begins with Command"):

@@ -17,8 +17,8 @@ from tiltyard.benchmarks import FinishedRun, Run, evaluate
 from tiltyard.benchmarks.cli import main
 from tiltyard.benchmarks.evaluation import check_held_out, evaluation_env, success_of, view_of
 from tiltyard.benchmarks.leaderboard import print_leaderboard, write_page
+from tiltyard.benchmarks.loading import load_runs
 from tiltyard.benchmarks.play import play
-from tiltyard.benchmarks.runs import load_runs
 from tiltyard.wrappers import sb3_env
 
 SHORT = {"n_steps": 8, "batch_size": 8, "n_epochs": 1}

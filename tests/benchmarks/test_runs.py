@@ -19,7 +19,8 @@ from tiltyard.benchmarks.evaluation import (
     play_episodes,
     wilson,
 )
-from tiltyard.benchmarks.runs import is_finished, one_version, read_run
+from tiltyard.benchmarks.loading import one_version
+from tiltyard.benchmarks.runs import is_finished, read_run
 from tiltyard.envs.catalogue import find
 
 HOPPER = "tiltyard/Hopper-v5"

@@ -193,14 +193,14 @@ def test_an_agents_intervals_do_not_move_when_another_joins(make_run: MakeRun) -
 
 def test_curves_are_normalised_and_meet_at_common_steps(make_run: MakeRun) -> None:
     runs = [make_run(HIGHWAY, "ppo", seed, 0.5) for seed in range(3)]
-    points = [((10, 1.0), (30, 3.0)), ((10, 1.0), (20, 1.0), (40, 3.0)), ((0, 0.0), (30, 3.0))]
+    points = [((10, 0.1), (30, 0.3)), ((10, 0.1), (20, 0.1), (40, 0.3)), ((0, 0.0), (30, 0.3))]
     runs = [
         dataclasses.replace(run, curve=tuple((step, score, 0.0) for step, score in curve))
         for run, curve in zip(runs, points, strict=True)
     ]
     (result,) = board_of(runs).results
     assert result.steps.tolist() == [10, 20, 30]
-    assert result.curve[1] == pytest.approx(find(HIGHWAY).normalise((2.0 + 1.0 + 2.0) / 3))
+    assert result.curve[1] == pytest.approx(find(HIGHWAY).normalise((0.2 + 0.1 + 0.2) / 3))
     assert result.curve_band is not None
     assert (result.curve_band.low <= result.curve).all()
 

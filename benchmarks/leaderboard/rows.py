@@ -1,0 +1,145 @@
+"""What a board consists of: sections of ranked agents, results of an agent on a task, numbers with their intervals."""
+
+from dataclasses import dataclass
+from math import isnan
+
+from ..runs import FinishedRun
+from ..statistics import Band, Floats, Interval
+from .groups import short
+
+OVERALL = "all domains"
+RAW = "raw returns of "
+_TITLES = {"text": "Text", "gui": "GUI", "driving": "Driving", "robotics": "Robotics", "other": "Other"}
+_TITLES[OVERALL] = "All domains"
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number and its interval; ``None`` below three runs, and where every resample gives the same number.
+
+    NaN, shown as "-", is a number that nobody knows: a success rate where the environment does not tell.
+    An interval without width would claim certainty; it only says that the runs at hand do not differ.
+    """
+
+    value: float
+    interval: Interval | None
+
+    def __format__(self, spec: str) -> str:
+        if isnan(self.value):
+            return "-"
+        return format(self.interval, spec) if self.interval else format(self.value, spec or ".3f")
+
+    def __str__(self) -> str:
+        return format(self, "")
+
+
+@dataclass(frozen=True)
+class Result:
+    """One agent on one task.
+
+    Attributes:
+        task: as :attr:`Run.task` has it.
+        agent: name, as :func:`.groups.group` gives it.
+        runs: by seed.
+        score: mean raw return over runs.
+        success: share of successful evaluation episodes.
+        steps: environment steps of the evaluations, ``[points]``.
+        curve: mean normalised return at these steps.
+        curve_band: its pointwise interval, where there are runs enough.
+        flags: what a reader must know, in words.
+        verified: whether each of its runs was.
+    """
+
+    task: str
+    agent: str
+    runs: tuple[FinishedRun, ...]
+    score: Metric
+    success: Metric
+    steps: Floats
+    curve: Floats
+    curve_band: Band | None
+    flags: tuple[str, ...]
+    verified: bool = False
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One agent in one section.
+
+    Attributes:
+        agent: name.
+        rank: 1 is best; ``None`` for an agent that lacks some of the section's tasks.
+        runs: runs of each task that enter the row.
+        tasks: those the agent ran.
+        metrics: normalised ``iqm``, ``mean``, ``median`` and ``optimality_gap``.
+        next_agent: the next ranked row, or "".
+        beats_next: probability that a run of this agent outscores one of the next row, on a task of the section; its
+            interval is missing where every run beats every other.
+        profile: share of runs above each of the section's thresholds; ``None`` without an interval.
+        flags: what a reader must know, in words.
+        verified: whether each of its runs was.
+    """
+
+    agent: str
+    rank: int | None
+    runs: int
+    tasks: tuple[str, ...]
+    metrics: dict[str, Metric]
+    next_agent: str
+    beats_next: Metric | None
+    profile: Band | None
+    flags: tuple[str, ...]
+    verified: bool = False
+
+
+@dataclass(frozen=True)
+class Section:
+    """A domain (or all of them): its tasks and its agents, best first, then those that lack tasks.
+
+    Attributes:
+        name: a domain, with its track where that is not online, or :data:`OVERALL`, or :data:`RAW` and a task.
+        tasks: as :attr:`Run.task` has them.
+        standings: rows.
+        thresholds: normalised scores at which the profiles were taken.
+        ranked_on: those of the tasks that ranks are of (:func:`.admission.core`).
+    """
+
+    name: str
+    tasks: tuple[str, ...]
+    standings: tuple[Standing, ...]
+    thresholds: Floats
+    ranked_on: tuple[str, ...] = ()
+
+    @property
+    def raw(self) -> bool:
+        """Whether its scores are raw returns of one task, for there is nothing to normalise them by."""
+        return self.name.startswith(RAW)
+
+    @property
+    def note(self) -> str:
+        """Which of its tasks count in no rank, in a phrase; "" where all do."""
+        left = [short(task) for task in self.tasks if task not in self.ranked_on]
+        return f"{', '.join(left)} counts in no rank here, for few agents ran it" if left else ""
+
+    @property
+    def title(self) -> str:
+        """``Robotics, offline``, or ``CartPole-v1, raw returns``."""
+        if self.raw:
+            return f"{short(self.tasks[0])}, raw returns"
+        domain, comma, track = self.name.partition(",")
+        return _TITLES[domain] + comma + track
+
+
+@dataclass(frozen=True)
+class Board:
+    """The whole leaderboard: sections by domain, per-task results, and sentences on what was left out or kept apart."""
+
+    sections: tuple[Section, ...]
+    results: tuple[Result, ...]
+    notes: tuple[str, ...]
+    level: float
+
+    @property
+    def runs(self) -> tuple[FinishedRun, ...]:
+        """Every run that counts."""
+        return tuple(run for result in self.results for run in result.runs)

@@ -1,0 +1,64 @@
+"""Pages of ``docs/results`` from their raw data: made anew in memory, and held against what is there, byte for byte.
+
+A suite with comparisons has a page that is wholly made (:mod:`.leaderboard.report`). Of any other suite the page is
+written by hand around its tables, which stand between two marks: :data:`START` and :data:`END`.
+"""
+
+from collections.abc import Mapping, Sequence
+from io import StringIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from rich.console import Console
+
+from .leaderboard import print_leaderboard
+from .leaderboard.report import write_report
+from .runs import FinishedRun
+from .suites import Suite
+
+START, END = "<!-- tiltyard:board -->", "<!-- /tiltyard:board -->"
+PAGE = "README.md"
+WIDTH = 80
+"""Columns of tables in a page."""
+
+
+def rebuilt(suite: Suite, runs: Sequence[FinishedRun], folder: Path) -> dict[str, bytes]:
+    """Content of the page and its pictures by file name.
+
+    Args:
+        suite: whose race it shows.
+        runs: the raw data.
+        folder: where the page is, if its words are written by hand.
+
+    Raises:
+        ValueError: a suite without comparisons whose page has no marks, or no run.
+    """
+    if suite.comparisons:
+        with TemporaryDirectory() as made:
+            write_report(suite, runs, made, command=f"tiltyard race {suite.name} --out runs/{suite.name}")
+            return {path.name: path.read_bytes() for path in sorted(Path(made).iterdir())}
+    text = (folder / PAGE).read_text(encoding="utf-8") if (folder / PAGE).is_file() else ""
+    before, opened, rest = text.partition(START)
+    _, closed, after = rest.partition(END)
+    if not opened or not closed:
+        raise ValueError(
+            f"suite {suite.name} has nothing to report: it has no comparison, and {folder / PAGE} has no marks "
+            f"{START} ... {END} for its tables"
+        )
+    return {PAGE: f"{before}{START}\n```\n{tables(runs)}```\n{END}{after}".encode()}
+
+
+def tables(runs: Sequence[FinishedRun]) -> str:
+    """What ``tiltyard leaderboard`` prints of ``runs``."""
+    out = StringIO()
+    print_leaderboard(runs, console=Console(file=out, width=WIDTH, color_system=None))
+    return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
+
+
+def differing(files: Mapping[str, bytes], folder: Path) -> list[str]:
+    """Names of those files that ``folder`` does not hold with this content."""
+    return [
+        name
+        for name, content in files.items()
+        if not (folder / name).is_file() or (folder / name).read_bytes() != content
+    ]
