@@ -234,12 +234,14 @@ class Claim:
 
     handle: tyro.conf.Positional[str]
     """of the paper, such as rliable (see docs/papers.md)"""
+    seeds: str | None = None
+    """fresh seeds to replicate the stored verdict with, such as 100-119; by default the claim's own, from 0 on"""
 
     def run(self) -> int:
         """Runs the experiment and prints the verdict."""
         from .claims.harness import run_claim
 
-        print(run_claim(self.handle))
+        print(run_claim(self.handle, seeds=commands.parse_seeds(self.seeds)))
         return 0
 
 

@@ -13,6 +13,7 @@ Paper: Deep Reinforcement Learning at the Edge of the Statistical Precipice (202
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import overload
 
 import numpy as np
@@ -30,13 +31,15 @@ _WORD = 1 << 64
 
 @dataclass(frozen=True)
 class Interval:
-    """A point estimate and the ends of its interval."""
+    """A point estimate and the ends of its interval, which are NaN where there is an estimate alone."""
 
     estimate: float
     low: float
     high: float
 
     def __format__(self, spec: str) -> str:
+        if not (isfinite(self.low) and isfinite(self.high)):
+            return f"{self.estimate:{spec or '.3f'}} [no interval]"
         return " ".join(
             [format(self.estimate, spec or ".3f"), f"[{self.low:{spec or '.3f'}}, {self.high:{spec or '.3f'}}]"]
         )

@@ -15,28 +15,42 @@ from ...agents.control.arsq_network import DECOMPOSITIONS
 from ..testbeds.bandit import BANDIT, IMITATION_WEIGHT, NETWORKS, SHARED
 from ..testbeds.control import Agent, Trained, last_score
 from ..testbeds.mixed_experts import HOPPER, HOPPER_SETTINGS, TASK
+from ..verdicts import Part
 from .claim import Comparison, Found, Premise
-from .effects import interval, summary
+from .effects import leads, part, summary
 
-STREAM, TASK_SEEDS = 2504, 4
+TASK_SEEDS = 4
+
+
+def parts(found: Found[Agent, Trained[float]]) -> dict[str, Part]:
+    """ARSQ's lead in the bandit, and beside it on the robot."""
+    hopper = on_hopper(found)
+    return {
+        "bandit": leads(found, last_score, ("independent",), margin=0.05)["over independent"],
+        TASK: part(hopper.minus(last_score)["independent"], margin=0.05, decides=False),
+    }
+
+
+def on_hopper(found: Found[Agent, Trained[float]]) -> Found[Agent, Trained[float]]:
+    """ARSQ and independent dimensions on the robot, on fewer seeds."""
+    some = dict.fromkeys((found.claim.ours, *found.claim.baselines), float("nan"))
+    return found.rerun(some, most=TASK_SEEDS, testbed=found.testbed.sized(HOPPER))
 
 
 def told(found: Found[Agent, Trained[float]]) -> dict[str, Any]:
     """Every condition's scores and what separates ARSQ from the others."""
     ends, others = found.each(last_score), [name for name in found.outcomes if name != found.claim.ours]
     return {
-        "from the data alone": summary(found.each(lambda run: run.scores[0]), 1, stream=STREAM),
-        "in the end": summary(ends, 2, stream=STREAM),
+        "from the data alone": summary(found.each(lambda run: run.scores[0])),
+        "in the end": summary(ends),
         "in the end, by seed": {name: [round(float(value), 3) for value in of] for name, of in ends.items()},
-        "auto-regressive minus": summary(found.minus(last_score, others), 3, stream=STREAM),
+        "auto-regressive minus": summary(found.minus(last_score, others)),
     }
 
 
 def details(found: Found[Agent, Trained[float]]) -> dict[str, Any]:
     """The bandit and Hopper."""
-    bandit, bed = found.testbed, found.testbed.sized(HOPPER)
-    some = dict.fromkeys((found.claim.ours, *found.claim.baselines), float("nan"))
-    hopper = found.rerun(some, most=TASK_SEEDS, testbed=bed)
+    bandit, bed, hopper = found.testbed, found.testbed.sized(HOPPER), on_hopper(found)
     return {
         "seeds": found.seeds,
         "bandit, reward": told(found),
@@ -59,7 +73,8 @@ CLAIM = Comparison(
     baselines=("independent",),
     seeds=10,
     premise=Premise("none measured: that independent dimensions mislead is arithmetic, and tested"),
-    estimate=lambda found: interval(found.minus(last_score)["independent"], 0, stream=STREAM),
+    parts=parts,
     details=details,
+    remark="On Hopper, from data of its expert with noise, ARSQ is worse than independent dimensions.",
 )
 measure = CLAIM.measure

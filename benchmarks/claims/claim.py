@@ -1,4 +1,4 @@
-"""A published claim as data: conditions on a testbed, the effect that decides, its premise and its margin."""
+"""A published claim as data: conditions on a testbed, the effects that decide with their margins, and its premise."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -6,8 +6,9 @@ from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 
-from ..statistics import Floats, Interval
+from ..statistics import Floats
 from ..testbeds.testbed import Testbed
+from ..verdicts import Part
 
 C = TypeVar("C")
 R = TypeVar("R")
@@ -18,29 +19,47 @@ GRID = (0.01, 0.03, 0.1, 0.3)
 TUNING = 1000
 """Seeds from here on choose learning rates; no result comes from them."""
 
+WIDEN = 2
+"""How often a grid is widened beyond the end where a best value lies."""
+
 FEWEST = 3
 """Seeds of an experiment in its smallest size: intervals need as many runs."""
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """What an experiment found: the effect with its interval, and whatever a reader needs to judge it (JSON)."""
+    """What an experiment found: the claim's effects by name, and whatever a reader needs to judge them (JSON)."""
 
-    effect: Interval
+    parts: Mapping[str, Part]
     details: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def means(self) -> dict[str, float]:
+        """The effects, by name, without what is known of their noise."""
+        return {name: part.sample.mean for name, part in self.parts.items()}
 
 
 @dataclass(frozen=True)
 class Premise:
-    """What must hold for the experiment to be able to find the effect; stated here, not judged yet.
+    """What must hold for the experiment to be able to find the effect; where it does not, nothing is decided.
 
     Attributes:
         sentence: the premise; or why there is none.
         shown: keys of the details, outermost first, that lead to the numbers that show it; none where nothing does.
+        holds: whether those numbers show it; None where it is left to the reader.
     """
 
     sentence: str
     shown: tuple[str, ...] = ()
+    holds: Callable[[Any], bool] | None = None
+
+    def missing(self, details: Mapping[str, Any]) -> str:
+        """Why the claim cannot be decided by an experiment with these details; empty where its premise holds."""
+        shown: Any = details
+        for key in self.shown:
+            shown = shown[key]
+        absent = self.holds is not None and not self.holds(shown)
+        return f"its premise does not hold here ({self.sentence})" if absent else ""
 
 
 @dataclass(frozen=True)
@@ -49,7 +68,8 @@ class Tuning:
 
     Attributes:
         score: of a run.
-        grid: learning rates, the same for every condition.
+        grid: learning rates, the same for every condition; widened by the same factor for all where the best of one
+            lies at an end.
         seeds: tuning seeds, the same for every condition.
         alike: the one condition that is tuned, whose rate all others get too.
         variants: other forms of each condition, equally many, that are tried at every rate.
@@ -68,7 +88,7 @@ class Tuning:
 
 @dataclass(frozen=True)
 class Outcome(Generic[C, R]):
-    """What a condition did: a run a seed, from seed 0 on, at the learning rate that suits it (NaN without tuning)."""
+    """What a condition did: a run a seed, at the learning rate that suits it (NaN without tuning)."""
 
     condition: C
     rate: float
@@ -88,12 +108,16 @@ class Found(Generic[C, R]):
         testbed: they ran on.
         outcomes: by condition.
         tried: scores of tuning, by condition, learning rate and variant, one a seed.
+        seed_list: the runs' seeds.
+        reruns: what :meth:`rerun` has run.
     """
 
     claim: "Comparison"
     testbed: Any
     outcomes: Mapping[str, Outcome[C, R]]
     tried: Mapping[tuple[str, float, int], list[float]]
+    seed_list: Sequence[int] = ()
+    reruns: dict[str, "Found[C, R]"] = field(default_factory=dict, compare=False, repr=False)
 
     def __getitem__(self, name: str) -> Outcome[C, R]:
         return self.outcomes[name]
@@ -102,6 +126,17 @@ class Found(Generic[C, R]):
     def seeds(self) -> int:
         """Runs of each condition."""
         return len(next(iter(self.outcomes.values())).runs)
+
+    @property
+    def grid(self) -> list[float]:
+        """Learning rates that every condition tried, in ascending order."""
+        return sorted({rate for _, rate, _ in self.tried})
+
+    @property
+    def at_edge(self) -> list[str]:
+        """Conditions whose learning rate is the least or the largest that was tried."""
+        ends = (self.grid[0], self.grid[-1]) if self.grid else ()
+        return [name for name, outcome in self.outcomes.items() if outcome.rate in ends]
 
     @property
     def rates(self) -> dict[str, float]:
@@ -117,23 +152,6 @@ class Found(Generic[C, R]):
         ours = self[self.claim.ours].each(value)
         return {name: ours - self[name].each(value) for name in others or self.claim.baselines}
 
-    def leads(self, value: Callable[[R], Any], over: Iterable[str] = ()) -> dict[str, Floats]:
-        """The same, named ``over`` each."""
-        return {f"over {name}": lead for name, lead in self.minus(value, over).items()}
-
-    def over_best(self, value: Callable[[R], Any]) -> Floats:
-        """By how much the claim's condition exceeds the baseline of the highest mean, ``[seeds]``."""
-        best = self.best_baseline(value)
-        return self.minus(value, (best,))[best]
-
-    def best(self, value: Callable[[R], float], names: Iterable[str]) -> str:
-        """The condition of the highest mean."""
-        return max(names, key=lambda name: float(self[name].each(value).mean()))
-
-    def best_baseline(self, value: Callable[[R], float]) -> str:
-        """The baseline of the highest mean."""
-        return self.best(value, self.claim.baselines)
-
     def count(self, holds: Callable[[R], bool]) -> dict[str, int]:
         """Runs of each condition of which something holds."""
         return {name: sum(map(holds, outcome.runs)) for name, outcome in self.outcomes.items()}
@@ -141,11 +159,14 @@ class Found(Generic[C, R]):
     def rerun(self, rates: Mapping[str, float], *, most: int, testbed: Any = None) -> "Found[C, R]":
         """Some conditions once more, on at most ``most`` seeds, at other learning rates or on another testbed."""
         bed: Testbed = testbed or self.testbed
-        some = range(min(self.seeds, most))
+        some = self.seed_list[:most]
+        if (key := repr((rates, some, bed))) in self.reruns:
+            return self.reruns[key]
         conditions = {name: self[name].condition for name in rates}
         runs = {name: [bed.run(conditions[name], rate, seed) for seed in some] for name, rate in rates.items()}
         outcomes = {name: Outcome(conditions[name], rate, runs[name]) for name, rate in rates.items()}
-        return Found(self.claim, bed, outcomes, {})
+        self.reruns[key] = Found(self.claim, bed, outcomes, {}, some)
+        return self.reruns[key]
 
     def on_tuning_seeds(self, names: Iterable[str]) -> dict[str, list[R]]:
         """Some conditions at their learning rates on the seeds of tuning, for what else a claim may choose there."""
@@ -162,20 +183,20 @@ class Found(Generic[C, R]):
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """What a paper says, and the number that will decide.
+    """What a paper says, and what will decide.
 
     Attributes:
         handle: of the paper table.
         sentence: the claim in one sentence, with the place in the paper that makes it.
-        effect: what the measured number is, and which values support the claim.
-        margin: the claim is supported above this value.
+        effect: what the measured numbers are, and which values support the claim.
+        remark: what a reader of the verdict must know besides: where the experiment is weak.
         withdrawn: why verdicts of this experiment do not count; empty while they do.
     """
 
     handle: str
     sentence: str
     effect: str
-    margin: float = 0.0
+    remark: str = ""
     withdrawn: str = ""
 
 
@@ -191,7 +212,7 @@ class Comparison(Claim):
         seeds: runs of each condition.
         tuning: of learning rates; None where conditions have published or equal ones.
         premise: what must hold for the effect to be found.
-        estimate: the effect with its interval.
+        parts: the effects, by name; each has its own verdict (:mod:`..verdicts`).
         details: whatever a reader needs to judge it (JSON).
     """
 
@@ -201,45 +222,87 @@ class Comparison(Claim):
     baselines: tuple[str, ...]
     seeds: int
     premise: Premise
-    estimate: Callable[[Any], Interval]
+    parts: Callable[[Any], Mapping[str, Part]]
     details: Callable[[Any], dict[str, Any]]
     tuning: Tuning | None = None
 
-    def compare(self, *, seeds: int, testbed: Any = None) -> Found[Any, Any]:
-        """Tunes every condition and runs it on seeds 0, 1, ..., on the claim's testbed or another."""
+    def compare(self, *, seeds: int | Sequence[int], testbed: Any = None) -> Found[Any, Any]:
+        """Tunes every condition and runs it on seeds 0, 1, ... (or those given), on the claim's testbed or another.
+
+        Raises:
+            ValueError: a seed that is for tuning.
+        """
+        chosen_seeds = range(seeds) if isinstance(seeds, int) else tuple(seeds)
+        if tuned := [seed for seed in chosen_seeds if seed >= TUNING]:
+            raise ValueError(f"seed {tuned[0]} is for tuning, which takes those from {TUNING} on: report others")
         bed: Testbed = testbed or self.testbed
         tried: dict[tuple[str, float, int], list[float]] = {}
         outcomes: dict[str, Outcome[Any, Any]] = {}
         chosen = {name: (condition, float("nan")) for name, condition in self.conditions.items()}
         if self.tuning is not None:
-            chosen = self._tune(self.tuning, bed, min(seeds, self.tuning.seeds), tried)
+            chosen = self._tune(self.tuning, bed, min(len(chosen_seeds), self.tuning.seeds), tried)
         for name, (condition, rate) in chosen.items():
-            outcomes[name] = Outcome(condition, rate, [bed.run(condition, rate, seed) for seed in range(seeds)])
-        return Found(self, bed, outcomes, tried)
+            outcomes[name] = Outcome(condition, rate, [bed.run(condition, rate, seed) for seed in chosen_seeds])
+        return Found(self, bed, outcomes, tried, chosen_seeds)
 
     def _tune(
         self, tuning: Tuning, bed: Testbed, seeds: int, tried: dict[tuple[str, float, int], list[float]]
     ) -> dict[str, tuple[Any, float]]:
-        chosen: dict[str, tuple[Any, float]] = {}
-        for name in [tuning.alike] if tuning.alike else self.conditions:
-            forms = tuning.variants.get(name, (self.conditions[name],))
-            for rate in tuning.grid:
-                for i, form in enumerate(forms):
+        """The best form and rate of each in one grid for all, widened while the best of one lies at its end."""
+        names = [tuning.alike] if tuning.alike else list(self.conditions)
+        grid, new = sorted(tuning.grid), sorted(tuning.grid)
+        for _ in range(WIDEN + 1):
+            for name, rate in ((name, rate) for name in names for rate in new):
+                for i, form in enumerate(self._forms(name)):
                     runs = (bed.run(form, rate, seed) for seed in range(TUNING, TUNING + seeds))
                     tried[name, rate, i] = [tuning.score(run) for run in runs]
-            _, rate, i = max((key for key in tried if key[0] == name), key=lambda key: sum(tried[key]))
-            chosen[name] = forms[i], rate
+            best = {name: _best(name, tried) for name in names}
+            new = _beyond(grid, {rate for _, rate, _ in best.values()})
+            grid = sorted([*grid, *new])
+            if not new:
+                break
+        chosen = {name: (self._forms(name)[i], rate) for name, (_, rate, i) in best.items()}
         if tuning.alike:
             rate = chosen[tuning.alike][1]
             return {name: (condition, rate) for name, condition in self.conditions.items()}
         return chosen
 
-    def measure(self, *, seeds: int | None = None) -> Measurement:
-        """Runs the experiment with ``seeds`` seeds (the claim's own number by default)."""
+    def _forms(self, name: str) -> Sequence[Any]:
+        assert self.tuning is not None
+        return self.tuning.variants.get(name, (self.conditions[name],))
+
+    def measure(self, *, seeds: int | Sequence[int] | None = None) -> Measurement:
+        """Runs the experiment with ``seeds`` seeds (the claim's own number by default), or on those given."""
         found = self.compare(seeds=self.seeds if seeds is None else seeds)
-        return Measurement(self.estimate(found), self.details(found))
+        details = dict(self.details(found))
+        if self.tuning is not None:
+            forms = len(self._forms(self.tuning.alike or self.ours))
+            details["tuning"] = {
+                "grid": found.grid,
+                "trials of each condition": len(found.grid) * forms * min(found.seeds, self.tuning.seeds),
+                "chosen": found.rates,
+                "at an end of the grid": found.at_edge,
+            }
+        return Measurement(self.parts(found), details)
 
     def smallest(self) -> Self:
         """The same claim in the least size that still measures everything: its number says nothing."""
         tuning = self.tuning and self.tuning.smallest()
         return replace(self, testbed=self.testbed.smallest(), tuning=tuning, seeds=FEWEST)
+
+
+def _best(name: str, tried: Mapping[tuple[str, float, int], list[float]]) -> tuple[str, float, int]:
+    """What a condition scored most with in tuning; of equals the first tried."""
+    return max((key for key in tried if key[0] == name), key=lambda key: sum(tried[key]))
+
+
+def _beyond(grid: Sequence[float], rates: Iterable[float]) -> list[float]:
+    """One value beyond each end of a sorted grid at which one of ``rates`` lies, as far off as its neighbour; or none.
+
+    A grid of one or two values is no search, and is left alone.
+    """
+    if len(grid) < 3:
+        return []
+    low = [grid[0] ** 2 / grid[1]] if grid[0] in rates else []
+    high = [grid[-1] ** 2 / grid[-2]] if grid[-1] in rates else []
+    return [float(f"{value:.4g}") for value in low + high]

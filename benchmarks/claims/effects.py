@@ -2,16 +2,19 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from itertools import count, repeat
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..statistics import Interval, bootstrap_interval, mean
+from ..statistics import Interval
 from ..testbeds.control import Trained
 from ..testbeds.course import Course
+from ..verdicts import Part, Sample, student_interval
 from .claim import GRID, Found, Tuning
+
+SUCCESS = 0.02
+"""Two points of success: a difference this small counts as none."""
 
 
 def held_out_success(grid: Sequence[float] = GRID, seeds: int = 3) -> Tuning:
@@ -19,46 +22,56 @@ def held_out_success(grid: Sequence[float] = GRID, seeds: int = 3) -> Tuning:
     return Tuning(mean_held_out, grid, seeds)
 
 
-def interval(values: npt.ArrayLike, index: int = 0, *, stream: int = 2025) -> Interval:
-    """Mean of one value a seed, ``[seeds]`` or ``[seeds, tasks]``, with its bootstrap interval.
+def interval(values: npt.ArrayLike) -> Interval:
+    """Mean of one value a seed, ``[seeds]`` or ``[seeds, tasks]`` (averaged over tasks), with Student's t interval."""
+    array = np.asarray(values, float)
+    return student_interval(array.reshape(len(array), -1).mean(axis=1))
+
+
+def summary(values: Mapping[str, npt.ArrayLike]) -> dict[str, dict[str, float]]:
+    """:func:`interval` of each as JSON."""
+    return {name: asdict(interval(of)) for name, of in values.items()}
+
+
+def part(values: npt.ArrayLike, **how: Any) -> Part:
+    """An effect with one value a seed, ``[seeds]``; ``how`` are fields of :class:`..verdicts.Part`."""
+    array = np.asarray(values, np.float64)
+    return Part(Sample.of(array), tuple(float(value) for value in array), **how)
+
+
+def leads(
+    found: Found[Any, Any],
+    value: Callable[[Any], Any],
+    over: Iterable[str] = (),
+    *,
+    top: float = 1.0,
+    margin: float | None = SUCCESS,
+    **how: Any,
+) -> dict[str, Part]:
+    """By how much the claim's condition exceeds each baseline (or each of ``over``): a part each, paired by seed.
 
     Args:
-        values: to be averaged.
-        index: tells several intervals of a claim apart.
-        stream: of random numbers, the claim's own.
+        found: all outcomes.
+        value: of a run.
+        over: other conditions.
+        top: the largest value that a run can have, which bounds the lead; infinite where there is none.
+        margin: a lead this small counts as none.
+        how: other fields of :class:`..verdicts.Part`.
     """
-    array = np.asarray(values, float)
-    rows = array.reshape(len(array), -1)
-    return bootstrap_interval(rows, mean, rng=np.random.default_rng([stream, index]))
-
-
-def geometric_interval(values: npt.ArrayLike, index: int = 0, *, stream: int = 2025) -> Interval:
-    """Geometric mean of one positive value a seed, ``[seeds]``, with its bootstrap interval; see :func:`interval`."""
-    logs = interval(np.log(values), index, stream=stream)
-    return Interval(*(float(np.exp(end)) for end in (logs.estimate, logs.low, logs.high)))
-
-
-def summary(
-    values: Mapping[str, npt.ArrayLike], index: int | None = None, *, stream: int = 2025
-) -> dict[str, dict[str, float]]:
-    """:func:`interval` of each as JSON, numbered from 0 on or all with one ``index``."""
-    numbers: Iterable[int] = count() if index is None else repeat(index)
     return {
-        name: asdict(interval(of, i, stream=stream)) for i, (name, of) in zip(numbers, values.items(), strict=False)
+        f"over {name}": part(lead, highest=top - float(found[name].each(value).mean()), margin=margin, **how)
+        for name, lead in found.minus(value, over).items()
     }
 
 
-def weakest(parts: Mapping[str, npt.ArrayLike]) -> Interval:
-    """Of a claim in several parts, the least supported: the least estimate, low end and high end of the parts' own.
+def course_leads(found: Found[Any, Course]) -> dict[str, Part]:
+    """:func:`leads` in held-out success, mean over training."""
+    return leads(found, mean_held_out)
 
-    It is above 0 only where every part's interval is, and at or below 0 as soon as one's is. (The interval of the
-    least mean itself would be too low: the least of several noisy numbers is lower than what is least.)
 
-    Args:
-        parts: one value a seed of each.
-    """
-    intervals = [interval(values, index) for index, values in enumerate(parts.values())]
-    return Interval(*(min(getattr(one, end) for one in intervals) for end in ("estimate", "low", "high")))
+def lowest_at_most(share: float) -> Callable[[Any], bool]:
+    """Of a premise: whether the least of the numbers shown is at most ``share``."""
+    return lambda shown: min(shown.values()) <= share
 
 
 def mean_held_out(course: Course) -> float:
@@ -71,22 +84,16 @@ def end(course: Course) -> float:
     return course.end
 
 
-def least_lead(found: Found[Any, Course]) -> Interval:
-    """Held-out success, mean over training, minus that of the best baseline: the weakest of the leads."""
-    return weakest(found.leads(mean_held_out))
-
-
 def tree_report(found: Found[Any, Course]) -> dict[str, Any]:
     """:func:`report` with the learning rates that were tried."""
-    assert found.claim.tuning is not None
-    return {"learning rates tried": found.claim.tuning.grid, **report(found)}
+    return {"learning rates tried": found.grid, **report(found)}
 
 
 def rates_told(found: Found[Any, Any]) -> dict[str, Any]:
     """Learning rates that were tried, on how many seeds, and those that were chosen."""
     tuning = found.claim.tuning
     assert tuning is not None
-    return {"grid": list(tuning.grid), "tuning seeds": min(found.seeds, tuning.seeds), "chosen": found.rates}
+    return {"grid": found.grid, "tuning seeds": min(found.seeds, tuning.seeds), "chosen": found.rates}
 
 
 def tried_told(found: Found[Any, Any]) -> dict[str, dict[str, float]]:

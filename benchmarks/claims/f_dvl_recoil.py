@@ -17,10 +17,11 @@ import numpy as np
 
 from ..statistics import Floats
 from ..testbeds.offline_mixture import OfflineMixture, Swept, best_value, f_dvl, slopes
+from ..verdicts import Part
 from .claim import Comparison, Found, Premise
-from .effects import interval, summary
+from .effects import interval, part, summary
 
-STREAM, BY_SETTING = 2302, "normalised return by setting and task"
+BY_SETTING = "normalised return by setting and task"
 F_DVL = {"chi-square": f_dvl("chi-square", 0.6, 0.75, 0.9), "total-variation": f_dvl("total-variation", 0.6, 0.75, 0.9)}
 XQL = {"kl": f_dvl("kl", 0.5, 2.0, 8.0)}
 
@@ -31,23 +32,31 @@ def lead(scores: dict[str, Floats]) -> Floats:
     return np.asarray((means["chi-square"] + means["total-variation"]) / 2 - means["kl"])
 
 
+def parts(found: Found[Swept, list[list[float]]]) -> dict[str, Part]:
+    """The lead on each task."""
+    ahead = lead(found.each(lambda run: run))
+    return {task: part(ahead[:, i], margin=0.05) for i, task in enumerate(found.testbed.tasks)}
+
+
+def unstable(by_setting: dict[str, dict[str, float]]) -> bool:
+    """Whether on some task the worst setting earns less than half of the best."""
+    rows = list(by_setting.values())
+    return any(min(row[task] for row in rows) < max(row[task] for row in rows) / 2 for task in rows[0])
+
+
 def details(found: Found[Swept, list[list[float]]]) -> dict[str, Any]:
     """Every setting, the losses' slopes, and imitation."""
     scores, bed = found.each(lambda run: run), found.testbed
     ours = np.concatenate([scores[name] for name in F_DVL], axis=2)
-    imitations = [bed.imitation(seed) for seed in range(found.seeds)]
+    imitations = [bed.imitation(seed) for seed in found.seed_list]
     return {
         "seeds": found.seeds,
         "updates": bed.updates,
-        "normalised return, mean over settings": summary({n: s.mean(axis=2) for n, s in scores.items()}, stream=STREAM),
+        "normalised return, mean over settings": summary({n: s.mean(axis=2) for n, s in scores.items()}),
         BY_SETTING: {name: found[name].condition.by_value(bed.tasks, of) for name, of in scores.items()},
-        "best setting of f-DVL minus best of XQL": asdict(
-            interval(best_value(ours) - best_value(scores["kl"]), 5, stream=STREAM)
-        ),
+        "best setting of f-DVL minus best of XQL": asdict(interval(best_value(ours) - best_value(scores["kl"]))),
         "slope of the loss at errors of 1, 10 and 30": slopes(),
-        f"imitation on {bed.tasks[0]}": summary(
-            {name: [one[name] for one in imitations] for name in imitations[0]}, 10, stream=STREAM
-        ),
+        f"imitation on {bed.tasks[0]}": summary({name: [one[name] for one in imitations] for name in imitations[0]}),
     }
 
 
@@ -62,8 +71,9 @@ CLAIM = Comparison(
     ours="chi-square",
     baselines=("kl",),
     seeds=5,
-    premise=Premise("XQL learns the tasks at some setting, so that it has something to lose", (BY_SETTING, "kl")),
-    estimate=lambda found: interval(lead(found.each(lambda run: run)), 9, stream=STREAM),
+    premise=Premise("XQL breaks down: some setting earns less than half of its best", (BY_SETTING, "kl"), unstable),
+    parts=parts,
     details=details,
+    remark="XQL is steady here over a 16-fold range of its temperature: there is no instability to remove.",
 )
 measure = CLAIM.measure

@@ -5,10 +5,10 @@ training run of SAC in reality: so little that learning from them alone does not
 same networks, rates and batches: H2O, on the data and the simulator; CQL on the data alone, as many updates as the
 others take steps; SAC in the simulator alone; and SAC in the simulator, half of each batch from the data.
 
-Scores are in reality, from the same test starts, the mean of three evaluations at the end. The effect takes that
-baseline which is best on average, which favours the baselines. ``details`` also tell whether what H2O takes for the
-dynamics gap follows the true one: rank correlations, over transitions that the simulator made, of u(s, a) and of
--log P_real/P_sim(s'|s, a) with the distance between the simulator's next state and reality's.
+Scores are in reality, from the same test starts, the mean of three evaluations at the end. Each baseline is a part of
+the claim; returns are at most 0, and 50 count as none. ``details`` also tell whether what H2O takes for the dynamics
+gap follows the true one: rank correlations, over transitions that the simulator made, of u(s, a) and of -log
+P_real/P_sim(s'|s, a) with the distance between the simulator's next state and reality's.
 """
 
 from dataclasses import asdict
@@ -19,9 +19,9 @@ import numpy as np
 from ..testbeds.control import Agent, Trained, mean_score
 from ..testbeds.pendulum_gap import NETWORKS, REAL_GRAVITY, REALITY_GAP, SHARED, SIMULATED_GRAVITY
 from .claim import Comparison, Found, Premise
-from .effects import interval, summary
+from .effects import interval, leads, summary
 
-STREAM, GAP = 2206, "rank correlation with the true gap"
+GAP = "rank correlation with the true gap"
 H2O = Agent("h2o", {"discriminator_width": 64, "next_state_scale": 0.03}, preloaded=True)
 BASELINES = {
     "CQL on the data": Agent("cql", {"n_actions": 4, "actor_learning_rate": 1e-3}, offline=True),
@@ -34,15 +34,14 @@ def details(found: Found[Agent, Trained[float]]) -> dict[str, Any]:
     """Returns, gaps and data."""
     scores, bed = found.each(mean_score), found.testbed
     gaps = [run.at_end for run in found["H2O"].runs]
-    behaviour = [float(np.mean(bed.data(seed).episode_returns)) for seed in range(found.seeds)]
+    behaviour = [float(np.mean(bed.data(seed).episode_returns)) for seed in found.seed_list]
     return {
         "seeds": found.seeds,
-        "best baseline": found.best_baseline(mean_score),
-        "return in reality": summary(scores, 1, stream=STREAM),
+        "return in reality": summary(scores),
         "return in reality, by seed": {name: [round(float(one), 1) for one in of] for name, of in scores.items()},
-        "H2O minus each": summary(found.minus(mean_score), 2, stream=STREAM),
+        "H2O minus each": summary(found.minus(mean_score)),
         "mean return of the data": round(float(np.mean(behaviour)), 1),
-        GAP: {kind: asdict(interval([gap[kind] for gap in gaps], 3, stream=STREAM)) for kind in gaps[0]},
+        GAP: {kind: asdict(interval([gap[kind] for gap in gaps])) for kind in gaps[0]},
         "gravity": {"real": REAL_GRAVITY, "simulated": SIMULATED_GRAVITY},
         "real transitions": len(bed.data(0)),
         "steps": bed.moments[-1],
@@ -55,16 +54,16 @@ CLAIM = Comparison(
     handle="h2o",
     sentence="From limited real data and an imperfect simulator, H2O learns policies that earn more in reality than "
     "offline learning from the data, online learning in the simulator, or both mixed (Niu et al. 2022, table 1)",
-    effect="return in reality of H2O minus that of the best of CQL on the data, SAC in the simulator, and naive mixing",
+    effect="return in reality of H2O minus that of CQL on the data, SAC in the simulator, and naive mixing",
     testbed=REALITY_GAP,
     conditions={"H2O": H2O, **BASELINES},
     ours="H2O",
     baselines=tuple(BASELINES),
     seeds=8,
     premise=Premise("What H2O takes for the dynamics gap follows the true one", (GAP,)),
-    estimate=lambda found: interval(found.over_best(mean_score), 0, stream=STREAM),
+    parts=lambda found: leads(found, mean_score, top=0.0, margin=50.0),
     details=details,
-    withdrawn="the t interval of the same eight differences is [-11, 204] and includes 0; a percentile bootstrap of so "
-    "few seeds is too narrow",
+    remark="H2O is ahead of SAC in the simulator; over offline learning and naive mixing, rivals that the claim "
+    "names, eight seeds decide nothing.",
 )
 measure = CLAIM.measure

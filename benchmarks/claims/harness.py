@@ -1,94 +1,30 @@
 """Published claims, put to the smallest honest experiment that could refute them.
 
 A claim is a file ``benchmarks/claims/<handle with _>.py`` with a :class:`.claim.Claim` named ``CLAIM`` and its
-``measure(*, seeds=None) -> Measurement``. :func:`run_claim` measures, judges by one rule (:func:`judge`) that the
-claim's author cannot bend, and stores the verdict with its command. Nulls are stored like anything else. A verdict is
-never taken back in silence: where an experiment turns out not to show what it was to show, its claim says why in
-:attr:`.claim.Claim.withdrawn`, and what was measured stays.
+``measure(*, seeds=None) -> Measurement``. :func:`run_claim` registers what is about to run, measures, judges by one
+rule (:mod:`..verdicts`) that the claim's author cannot bend, and stores the verdict with its command. Nulls are stored
+like anything else. A verdict is never taken back in silence: records keep every verdict that stood before, and where an
+experiment turns out not to show what it was to show, its claim says why in :attr:`.claim.Claim.withdrawn`.
 """
 
-import json
-import math
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 from ... import unknown
 from .. import provenance
-from ..statistics import Interval
 from ..threads import one_thread
-from .claim import Claim, Measurement
+from ..verdicts import RULE, Judgement, Part, judge, overall
+from .claim import Claim, Comparison, Measurement
+from .record import RESULTS, Verdict, definition, kept, register, spelled, store, stored
 
-Judgement = Literal["reproduced", "not reproduced at this scale", "inconclusive"]
-RESULTS = Path("docs/results/claims")
-"""Where verdicts are stored, from the root of the repository."""
+__all__ = ["RESULTS", "Verdict", "claims", "judged", "load", "run_claim", "store", "stored"]
 
-_NOT_CLAIMS = {"__init__", "claim", "effects", "harness", "papers"}
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """A judged measurement, as stored.
-
-    Attributes:
-        handle: of the paper table.
-        judgement: see :func:`judge`.
-        sentence: the claim.
-        effect: what the number is.
-        threshold: supported above.
-        interval: of the effect.
-        command: the command line that repeats the experiment.
-        versions: of what was installed.
-        commit: of Tiltyard's checkout, ``""`` for an installed wheel.
-        hardware: processor, cores, memory.
-        seconds: the experiment took.
-        details: of the measurement.
-        withdrawn: why the judgement does not count, see :class:`.claim.Claim`; empty while it does.
-    """
-
-    handle: str
-    judgement: Judgement
-    sentence: str
-    effect: str
-    threshold: float
-    interval: Interval
-    command: str
-    versions: dict[str, str]
-    commit: str
-    hardware: str
-    seconds: float
-    details: dict[str, Any]
-    withdrawn: str = ""
-
-    @property
-    def standing(self) -> str:
-        """The judgement as it counts now: itself, or ``withdrawn``."""
-        return "withdrawn" if self.withdrawn else self.judgement
-
-    def __str__(self) -> str:
-        lines = [
-            f"{self.handle}: {self.standing}",
-            *([f"  withdrawn {self.withdrawn} (before: {self.judgement})"] if self.withdrawn else []),
-            f"  claim     {self.sentence}",
-            f"  measured  {self.effect}: {self.interval:.2f} (supported above {self.threshold:g})",
-            f"  command   {self.command} ({self.seconds:.0f} s)",
-        ]
-        return "\n".join(lines)
-
-
-def judge(effect: Interval, threshold: float) -> Judgement:
-    """``reproduced`` with the whole interval above the threshold, ``not reproduced at this scale`` with none of it.
-
-    Anything else, an interval that is not finite included, is ``inconclusive``.
-    """
-    if not all(map(math.isfinite, (effect.estimate, effect.low, effect.high))):
-        return "inconclusive"
-    if effect.low > threshold:
-        return "reproduced"
-    return "not reproduced at this scale" if effect.high <= threshold else "inconclusive"
+_NOT_CLAIMS = {"__init__", "claim", "effects", "harness", "papers", "record"}
 
 
 def claims() -> tuple[str, ...]:
@@ -112,74 +48,103 @@ def load(handle: str) -> tuple[Claim, Callable[..., Measurement]]:
     return claim, module.measure
 
 
-def run_claim(handle: str, *, seeds: int | None = None, folder: str | Path | None = None) -> Verdict:
+def judged(claim: Claim, parts: Mapping[str, Part], details: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a :class:`.record.Verdict` that the rule decides: verdict, its reason, and parts.
+
+    The premise comes first: where it does not hold, or a part that decides is out of reach, the claim is undecided.
+    """
+    found = judge(parts)
+    reason = claim.premise.missing(details) if isinstance(claim, Comparison) else ""
+    reason = reason or next((one.reason for one in found.values() if one.decides and one.reason), "")
+    judgement: Judgement = "undecided" if reason else overall(found)
+    return {"judgement": judgement, "reason": reason, "parts": tuple(found.values()), "rule": RULE}
+
+
+def run_claim(handle: str, *, seeds: int | Sequence[int] | None = None, folder: str | Path | None = None) -> Verdict:
     """Runs a claim's experiment and judges it.
 
     Args:
         handle: of the paper table, such as ``"rliable"``.
-        seeds: repetitions of the experiment; by default the claim's own number. Another number is for trying things
-            out: its verdict is returned but stored only where ``folder`` is given.
-        folder: where ``<handle>.json`` is stored; :data:`RESULTS` by default.
+        seeds: by default the claim's own number, from 0 on, whose verdict takes the place of the stored one. Given one
+            by one they replicate: their verdict is added to the stored record. A number is for trying things out: its
+            verdict is returned but stored only where ``folder`` is given.
+        folder: where ``<handle>.json`` is stored; :data:`.record.RESULTS` by default.
 
     Raises:
         KeyError: no such claim.
+        ValueError: seeds to replicate with that are for tuning, or that the stored verdict has had; or no such verdict.
     """
     claim, measure = load(handle)
+    home, trial = Path(folder or RESULTS), isinstance(seeds, int) and folder is None
+    before = None if trial else _before(home, handle)
+    if seeds is not None and not isinstance(seeds, int):
+        _check_fresh(handle, seeds, before)
+    chosen = _seeds(claim, seeds)
+    digest = _definition(handle)
+    if not trial:
+        register(handle, digest, chosen, provenance.commit(), home)
     start = time.perf_counter()
     with one_thread():
         found = measure(seeds=seeds)
+    given = "" if seeds is None or isinstance(seeds, int) else f" --seeds {spelled(seeds)}"
     verdict = Verdict(
         handle=handle,
-        judgement=judge(found.effect, claim.margin),
+        **judged(claim, found.parts, found.details),
         sentence=claim.sentence,
         effect=claim.effect,
-        threshold=claim.margin,
-        interval=found.effect,
-        command=f"tiltyard claim {handle}",
+        remark=claim.remark,
+        date=datetime.now(UTC).date().isoformat(),
+        seeds=spelled(chosen),
+        definition=digest,
+        command=f"tiltyard claim {handle}{given}",
         versions=provenance.versions(),
         commit=provenance.commit(),
         hardware=provenance.hardware(),
         seconds=round(time.perf_counter() - start, 1),
-        details={**found.details, **({} if seeds is None else {"seeds": seeds})},
+        details=dict(found.details),
         withdrawn=claim.withdrawn,
     )
-    if seeds is None or folder is not None:
-        store(verdict, folder or RESULTS)
+    if not trial:
+        _keep(verdict, before, home, replicated=bool(given))
     return verdict
 
 
-def store(verdict: Verdict, folder: str | Path = RESULTS) -> Path:
-    """Writes ``<handle>.json`` whole or not at all, and returns its path."""
-    path = Path(folder) / f"{verdict.handle}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    whole = path.with_suffix(".partial")
-    whole.write_text(json.dumps(asdict(verdict), indent=1, default=_plain) + "\n", encoding="utf-8")
-    whole.replace(path)
-    return path
+def _keep(verdict: Verdict, before: Verdict | None, folder: Path, *, replicated: bool) -> None:
+    """Stores a verdict in the place of that before, which joins the history; or a replication's beside it."""
+    if before is not None and replicated:
+        verdict = replace(before, replications=(*before.replications, kept(verdict)))
+    elif before is not None:
+        verdict = replace(verdict, history=(*before.history, kept(before)), replications=before.replications)
+    store(verdict, folder)
 
 
-def stored(folder: str | Path = RESULTS) -> dict[str, Verdict]:
-    """The verdicts in a folder, by handle.
-
-    Raises:
-        ValueError: a file that is not a verdict (named).
-    """
-    return {verdict.handle: verdict for verdict in map(_read, sorted(Path(folder).glob("*.json")))}
+def _before(folder: Path, handle: str) -> Verdict | None:
+    return stored(folder).get(handle)
 
 
-def _read(path: Path) -> Verdict:
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-        verdict = Verdict(**{**record, "interval": Interval(**record["interval"])})
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path} holds no verdict ({error}): delete it and run the claim again") from error
-    if verdict.handle != path.stem or verdict.judgement not in get_args(Judgement):
-        raise ValueError(f"{path} holds no verdict of {path.stem!r}: delete it and run the claim again")
-    return verdict
+def _seeds(claim: Claim, seeds: int | Sequence[int] | None) -> Sequence[int]:
+    if seeds is None:
+        seeds = claim.seeds if isinstance(claim, Comparison) else 0
+    return range(seeds) if isinstance(seeds, int) else seeds
 
 
-def _plain(value: Any) -> Any:
-    """NumPy's scalars and arrays as JSON's."""
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    raise TypeError(f"details of a measurement must be what JSON can hold, got {type(value).__name__}")
+def _definition(handle: str) -> str:
+    return definition(Path(__file__).with_name(f"{handle.replace('-', '_')}.py"))
+
+
+def _check_fresh(handle: str, seeds: Sequence[int], before: Verdict | None) -> None:
+    """Refuses to replicate nothing, or on seeds that a verdict has had."""
+    if before is None:
+        raise ValueError(f"there is no verdict to replicate: run tiltyard claim {handle} first")
+    had = {seed for one in (kept(before), *before.replications) for seed in _listed(one["seeds"])}
+    if again := sorted(had & set(seeds)):
+        raise ValueError(
+            f"seed {again[0]} has had a verdict on {handle}: a replication takes fresh seeds, such as "
+            f"{max(had) + 1}-{max(had) + len(seeds)}"
+        )
+
+
+def _listed(text: str) -> list[int]:
+    from ..commands import parse_seeds
+
+    return parse_seeds(text) or []

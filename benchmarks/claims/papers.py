@@ -1,21 +1,26 @@
 """The table of papers this library grows by, and what has become of each here: ``docs/papers.md``.
 
-``python -m tiltyard.benchmarks.claims.papers`` rewrites the document, ``--check`` only says whether it is current.
+``python -m tiltyard.benchmarks.claims.papers`` rewrites the document and the page of verdicts on claims
+(``docs/results/claims/README.md``), ``--check`` only says whether they are current.
 """
 
+import math
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...papers import REFERENCE, Paper, papers
 from ..index import parts
-from ..pages import render
+from ..pages import cell, render
+from ..statistics import Interval
+from ..verdicts import Judged, told
 from .harness import RESULTS, Verdict, claims, stored
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / "docs" / "papers.md"
+VERDICTS = ROOT / RESULTS / "README.md"
 
 
 def built() -> dict[str, tuple[str, ...]]:
@@ -58,18 +63,73 @@ def document(verdicts: dict[str, Verdict]) -> str:
     )
 
 
+def verdicts_page(verdicts: dict[str, Verdict]) -> str:
+    """The Markdown of ``docs/results/claims/README.md``."""
+    found = [verdicts[handle] for handle in sorted(verdicts)]
+    counted = Counter(one.standing for one in found)
+    return render(
+        "claims.md.jinja",
+        summary=", ".join(f"{count} {judgement}" for judgement, count in sorted(counted.items())) + ".",
+        verdicts=[_verdict_row(one) for one in found],
+        parts=[_part_row(verdict, one) for verdict in found for one in verdict.parts],
+        replications=[
+            [one.handle, again["seeds"], again["date"], again["judgement"], _parts_told(again)]
+            for one in found
+            for again in one.replications
+        ],
+    )
+
+
+def _verdict_row(verdict: Verdict) -> list[str]:
+    """A claim: what it was under the rule before, and is now."""
+    other = [one for one in verdict.history if one["rule"] != verdict.rule]
+    before = ""
+    if other:
+        withdrawn = ", withdrawn" if other[-1]["withdrawn"] else ""
+        before = f"{other[-1]['judgement']}{withdrawn} ({_parts_told(other[-1])})"
+    why = " ".join(filter(None, (verdict.withdrawn, f"{verdict.reason}." if verdict.reason else "", verdict.remark)))
+    return [cell(text) for text in (verdict.handle, before, f"**{verdict.standing}**", why)]
+
+
+def _parts_told(entry: Mapping[str, Any]) -> str:
+    """The intervals of an entry of a history."""
+    told_of = []
+    for one in entry["parts"]:
+        ends = [math.nan if value is None else value for value in one["interval"].values()]
+        told_of.append(f"{one['name']} {told(Interval(*ends))}".strip())
+    return "; ".join(told_of)
+
+
+def _part_row(verdict: Verdict, one: Judged) -> list[str]:
+    wanted = f"{one.wanted} {one.threshold:g}" if one.decides else f"({one.wanted} {one.threshold:g})"
+    return [
+        verdict.handle,
+        cell(one.name or "effect"),
+        told(one.interval),
+        wanted,
+        "" if one.margin is None else f"{one.margin:.3g}",
+        "" if math.isnan(one.p) else f"{one.p:.2g}",
+        "" if math.isnan(one.detectable) else f"{one.detectable:.2g}",
+        one.judgement,
+        str(one.runs),
+        one.source,
+    ]
+
+
 def main(arguments: Sequence[str]) -> int:
-    """Writes the document, or with ``--check`` says whether it is current; returns the exit code."""
-    wanted = document(stored(ROOT / RESULTS))
-    if "--check" in arguments:
-        current = DOCUMENT.read_text(encoding="utf-8") if DOCUMENT.exists() else ""
-        if current != wanted:
-            print(f"{DOCUMENT.relative_to(ROOT)} is out of date: run python -m tiltyard.benchmarks.claims.papers")
-            return 1
-        return 0
-    DOCUMENT.parent.mkdir(parents=True, exist_ok=True)
-    DOCUMENT.write_text(wanted, encoding="utf-8")
-    print(f"wrote {DOCUMENT.relative_to(ROOT)}")
+    """Writes the documents, or with ``--check`` says whether they are current; returns the exit code."""
+    verdicts = stored(ROOT / RESULTS)
+    pages = {DOCUMENT: document(verdicts), VERDICTS: verdicts_page(verdicts)}
+    for path, wanted in pages.items():
+        if "--check" in arguments:
+            current = path.read_text(encoding="utf-8") if path.exists() else ""
+            if current != wanted:
+                print(f"{path.relative_to(ROOT)} is out of date: run python -m tiltyard.benchmarks.claims.papers")
+                return 1
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(wanted, encoding="utf-8")
+        print(f"wrote {path.relative_to(ROOT)}")
     return 0
 
 

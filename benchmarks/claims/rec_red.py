@@ -5,20 +5,20 @@ takes fresh ones, so that nothing but the writer's age differs. The conditions a
 as in its row (REC-OneSide-NoIS, bounds 0.2, no importance weights); ``neither``, REINFORCE with the group's mean as
 baseline; ``clip and weights``, GRPO's loss but for the standard deviation; ``wide clip``, bounds 0.6 and 2, with which
 the authors learn faster. Each has the learning rate that did best at its staleness: a method is not safe if a smaller
-step would have done. The effect is the smaller, at 20 steps, of the lead of ``clip`` over ``neither`` and of its lead
-over ``clip and weights`` plus 2 points, which it may fall behind.
+step would have done. The claim has two parts, at 20 steps: ``clip`` leads over ``neither``, and is no less than ``clip
+and weights``, behind which it may fall by 2 points.
 """
 
 from typing import Any
 
-from ..statistics import Floats
 from ..testbeds.answer_tree import AnswerTree, TreeMethod
 from ..testbeds.course import Course
 from ..testbeds.tree_loops import stale
+from ..verdicts import Part
 from .claim import Comparison, Found, Premise
-from .effects import held_out_success, mean_held_out, summary, tree_report, weakest
+from .effects import held_out_success, leads, mean_held_out, summary, tree_report
 
-MAIN, STEPS = "every 20 steps", 80
+MAIN, STEPS, HARM = "every 20 steps", 80, "at the largest learning rate"
 METHODS: dict[str, dict[str, Any]] = {
     "clip": {},
     "neither": {"clip": "none"},
@@ -27,24 +27,25 @@ METHODS: dict[str, dict[str, Any]] = {
 }
 
 
-def parts(found: Found[TreeMethod, Course]) -> dict[str, Floats]:
-    """What must be above 0 for the claim to hold."""
-    plain, weighted = found.leads(mean_held_out).values()
-    return {"clip minus neither": plain, "clip minus clip and weights, plus 0.02": weighted + 0.02}
+def parts(found: Found[TreeMethod, Course]) -> dict[str, Part]:
+    """More than without a clip, and no less than with weights."""
+    without, weighted = found.claim.baselines
+    no_less = leads(found, mean_held_out, (weighted,), wanted="no less")
+    return {**leads(found, mean_held_out, (without,)), **no_less}
 
 
 def details(found: Found[TreeMethod, Course]) -> dict[str, Any]:
     """Leads, the writer that is never renewed, and both main conditions at one large learning rate."""
     each, others = found.each(mean_held_out), [name for name in METHODS if name != "clip"]
-    largest = found.claim.tuning.grid[-1] if found.claim.tuning else 0.0
+    largest = found.grid[-1]
     fast = found.rerun({f"{name}, {MAIN}": largest for name in ("clip", "neither")}, most=6)
     short = {name: name.partition(",")[0] for name in fast.outcomes}
     return {
-        "parts": summary(parts(found)),
         f"clip minus each, {MAIN}": summary({n: each[f"clip, {MAIN}"] - each[f"{n}, {MAIN}"] for n in others}),
         "clip minus neither, never": summary({"": each["clip, never"] - each["neither, never"]})[""],
         "worlds that lost success": found.count(lambda course: course.loses_success),
-        f"at the largest learning rate, {largest}": {
+        HARM: {
+            "rate": largest,
             "success at the end": summary({short[n]: of for n, of in fast.each(lambda course: course.end).items()}),
             "worlds that lost success": {short[n]: k for n, k in fast.count(lambda c: c.loses_success).items()},
         },
@@ -56,7 +57,7 @@ CLAIM = Comparison(
     handle="rec-red",
     sentence="Off-policy, clipping is what keeps group-relative REINFORCE stable, and importance weights are not "
     "needed (Yao et al. 2025, section 4)",
-    effect="the smaller of: held-out success with a clip minus without, and minus with importance weights plus 0.02",
+    effect="held-out success with a clip minus without, and minus with importance weights (no less than 0.02 below)",
     testbed=AnswerTree(iterations=STEPS),
     conditions={f"{name}, {MAIN}": TreeMethod("rec-red", how, iteration=stale(20)) for name, how in METHODS.items()}
     | {f"{name}, never": TreeMethod("rec-red", METHODS[name], iteration=stale(STEPS)) for name in ("clip", "neither")},
@@ -65,10 +66,13 @@ CLAIM = Comparison(
     seeds=12,
     tuning=held_out_success(grid=(0.03, 0.1, 0.3), seeds=2),
     premise=Premise(
-        "Staleness harms: at a large rate, tasks lose success without the clip",
-        (f"at the largest learning rate, {0.3}",),
+        "Staleness harms: at a large rate, at least 2 of 6 tasks lose success without the clip",
+        (HARM, "worlds that lost success", "neither"),
+        lambda tasks: tasks >= 2,
     ),
-    estimate=lambda found: weakest(parts(found)),
+    parts=parts,
     details=details,
+    remark="Without a clip 1 of 6 tasks lost success, at the largest rate alone; in the first measurement several "
+    "chosen rates were the largest that were tried.",
 )
 measure = CLAIM.measure

@@ -16,9 +16,8 @@ import numpy as np
 from ..statistics import Floats
 from ..testbeds.interval_width import NORMAL, STATISTICS, IntervalWidth, Widths
 from .claim import Comparison, Found, Premise
-from .effects import geometric_interval
+from .effects import interval, part
 
-STREAM = 2021
 VARIATIONS: dict[str, dict[str, Any]] = {
     "4 tasks": {"tasks": 4},
     "10 tasks": {"tasks": 10},
@@ -38,13 +37,16 @@ def details(found: Found[str, Widths]) -> dict[str, Any]:
     """Ratios of suites and of variations."""
     main, bed = ratios(found), found.testbed
     beds = {name: replace(bed, stream=i, **how) for i, (name, how) in enumerate(VARIATIONS.items(), 1)}
-    others = {name: ratios(found.claim.compare(seeds=found.seeds, testbed=other)) for name, other in beds.items()}
+    others = {name: ratios(found.claim.compare(seeds=found.seed_list, testbed=other)) for name, other in beds.items()}
     return {
         "suites": found.seeds,
         "share of suites with a ratio above 1": float((main > 1).mean()),
         "smallest and largest ratio of a suite": [round(float(main.min()), 2), round(float(main.max()), 2)],
         "runs of the median": bed.reference,
-        "variations": {name: asdict(geometric_interval(of, stream=STREAM)) for name, of in others.items()},
+        "variations": {
+            name: [round(float(np.exp(end)), 3) for end in asdict(interval(np.log(of))).values()]
+            for name, of in others.items()
+        },
         "model": "task ranges of figure A.14 (DER, Atari 100k); noise normal, skewed, heavy-tailed or bimodal by task",
     }
 
@@ -60,8 +62,7 @@ CLAIM = Comparison(
     baselines=("median",),
     seeds=40,
     premise=Premise("Runs differ as much as published: with less noise the median gains", ("variations",)),
-    estimate=lambda found: geometric_interval(ratios(found), stream=STREAM),
+    parts=lambda found: {"": part(np.log(ratios(found)), log=True, margin=float(np.log(1.1)))},
     details=details,
-    margin=1.0,
 )
 measure = CLAIM.measure

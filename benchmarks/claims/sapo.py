@@ -14,7 +14,7 @@ from ..testbeds.course import Course
 from ..testbeds.testbed import Method, method
 from ..testbeds.tree_diagnostics import others_gradient
 from .claim import Comparison, Found, Premise
-from .effects import held_out_success, least_lead, mean_held_out, summary, tree_report
+from .effects import course_leads, held_out_success, mean_held_out, summary, tree_report
 
 FASTER = 3.0
 
@@ -23,12 +23,11 @@ def details(found: Found[Method, Course]) -> dict[str, Any]:
     """Leads, collapses, and what one token far off the old policy does to the gradient of the other three."""
     faster = found.faster(FASTER, most=8)
     return {
-        "lead of SAPO": summary(found.leads(mean_held_out)),
         **tree_report(found),
         "worlds that collapse": found.count(lambda course: course.collapses),
         "at three times the learning rate": {
             "seeds": faster.seeds,
-            "lead of SAPO": summary(faster.leads(mean_held_out)),
+            "lead of SAPO over": summary(faster.minus(mean_held_out)),
             "worlds that collapse": faster.count(lambda course: course.collapses),
         },
         "gradient of three tokens once the fourth is twice as likely": {
@@ -41,7 +40,7 @@ CLAIM = Comparison(
     handle="sapo",
     sentence="A soft gate on token ratios trains more stably and to higher success than GRPO's and GSPO's clips at "
     "equal budget (Gao et al. 2025, abstract)",
-    effect="held-out success, mean over training, of SAPO minus that of the best of GRPO and GSPO with either bounds",
+    effect="held-out success, mean over training, of SAPO minus that of GRPO and of GSPO with either bounds",
     testbed=AnswerTree(iterations=30, epochs=4, batch_size=32),
     conditions={
         "sapo": method("sapo"),
@@ -54,10 +53,13 @@ CLAIM = Comparison(
     seeds=16,
     tuning=held_out_success(),
     premise=Premise(
-        "Staleness harms: with clips, training at three times the rate collapses in some tasks",
+        "Staleness harms: with a clip, training at three times the rate collapses in at least 2 of 8 tasks",
         ("at three times the learning rate", "worlds that collapse"),
+        lambda tasks: max(tasks.values()) >= 2,
     ),
-    estimate=least_lead,
+    parts=course_leads,
     details=details,
+    remark="With clips 1 task of 8 collapses at three times the rate: there is little instability for a soft gate to "
+    "cure.",
 )
 measure = CLAIM.measure

@@ -7,7 +7,8 @@ its steps: ObGD replaced by plain gradient descent with the same traces, network
 the best of 1e-2, 1e-3, 3e-4 and 1e-4 in a trial with two other seeds on CartPole and InvertedPendulum.
 
 Scored is the mean return of the episodes that end in the last quarter of training, exploration included, as a stream
-learner is judged while it acts. The effect compares stream-x with whichever of the two others has the higher IQM.
+learner is judged while it acts. Every task is a part, against each of the two others: an IQM over four tasks would
+leave the best and the worst out.
 """
 
 from dataclasses import asdict
@@ -15,28 +16,32 @@ from typing import Any
 
 import numpy as np
 
-from ..statistics import Floats, Interval, Statistic, bootstrap_interval, iqm
+from ..statistics import Floats, bootstrap_interval, iqm
 from ..testbeds import stream
+from ..verdicts import Part
 from .claim import Comparison, Found, Premise
+from .effects import part
 
-STREAM, BY_TASK = 2410, "mean normalised return by task"
-
-
-def lead(scores: Floats) -> float:
-    """IQM of the first block of columns minus the larger IQM of the other two."""
-    ours, *others = np.split(scores, 3, axis=1)
-    return iqm(ours) - max(map(iqm, others))
+BY_TASK = "mean normalised return by task"
 
 
-def resampled(scores: Floats, statistic: Statistic, index: int) -> Interval:
-    """A statistic of ``[seeds, tasks]`` with its bootstrap interval."""
-    return bootstrap_interval(scores, statistic, rng=np.random.default_rng([STREAM, index]))
+def parts(found: Found[stream.Learner, list[float]]) -> dict[str, Part]:
+    """Leads on every task; its expert's return, 1, is the most that is counted on."""
+    ours, bed = np.array(found["stream-x"].runs), found.testbed
+    made: dict[str, Floats] = {}
+    for name in found.claim.baselines:
+        theirs = np.array(found[name].runs)
+        made |= {f"{task}, over {name}": (ours - theirs)[:, i] for i, task in enumerate(bed.by_task(ours[0]))}
+    return {name: part(lead, margin=0.05) for name, lead in made.items()}
 
 
 def details(found: Found[stream.Learner, list[float]]) -> dict[str, Any]:
     """Scores by task, and the memory that stream-x gains."""
     scores, bed = found.each(lambda run: run), found.testbed
-    over_tasks = {name: asdict(resampled(of, iqm, i)) for i, (name, of) in enumerate(scores.items())}
+    over_tasks = {
+        name: asdict(bootstrap_interval(of, iqm, rng=np.random.default_rng([2410, i]), resamples=20_000))
+        for i, (name, of) in enumerate(scores.items())
+    }
     return {
         "seeds": found.seeds,
         "steps": bed.steps,
@@ -52,7 +57,7 @@ CLAIM = Comparison(
     handle="stream-x",
     sentence="With one set of hyperparameters stream-x learns from single samples, without replay or batches, where "
     "other methods so restricted fail (Elsayed, Vasan and Mahmood 2024, abstract)",
-    effect="IQM of stream-x's normalised return minus that of the better of batch-1 A2C and stream-x without ObGD",
+    effect="stream-x's normalised return minus that of batch-1 A2C, and minus that without ObGD, on each task",
     testbed=stream.Streams(tasks=stream.TASKS),
     conditions={
         "stream-x": stream.stream_ac,
@@ -63,7 +68,9 @@ CLAIM = Comparison(
     baselines=("A2C, batch 1", "stream-x without ObGD"),
     seeds=5,
     premise=Premise("At least one condition learns the tasks in so few steps", (BY_TASK,)),
-    estimate=lambda found: resampled(np.hstack(list(found.each(lambda run: run).values())), lead, 9),
+    parts=parts,
     details=details,
+    remark="A2C with single samples learns Acrobot (0.675 against 0.035), and no condition learns Hopper in so few "
+    "steps.",
 )
 measure = CLAIM.measure

@@ -18,35 +18,44 @@ import numpy as np
 from ...agents.control.trajectory_weighting import positive_sided_variance
 from ..testbeds.control import Agent, Trained, last_score
 from ..testbeds.pendulum import NETWORKS, SHARED, SwingUps, offline, references
+from ..verdicts import Part
 from .claim import Comparison, Found, Premise
-from .effects import interval, summary
+from .effects import interval, leads, part, summary
 
-STREAM, SPREAD, ALONE = 2306, "positive-sided variance of returns", "swing-up alone"
+SPREAD, ALONE = "positive-sided variance of returns", "swing-up alone"
 UNIFORM, WEIGHTED, BY_RETURN = "uniform", "advantage-weighting", "return-weighting"
+
+
+def control(found: Found[Agent, Trained[float]]) -> Found[Agent, Trained[float]]:
+    """Both samplers where all trajectories are the swing-up's."""
+    mixed: SwingUps = found.testbed.data.__self__
+    alone = offline(replace(mixed, good=mixed.trajectories), found.testbed.moments[-1])
+    return found.rerun(dict.fromkeys((UNIFORM, WEIGHTED), float("nan")), most=found.seeds, testbed=alone)
+
+
+def parts(found: Found[Agent, Trained[float]]) -> dict[str, Part]:
+    """The lead, and beside it the negative control."""
+    alone = part(control(found).minus(last_score)[UNIFORM], margin=0.05, decides=False)
+    return {**leads(found, last_score, top=np.inf, margin=0.05), "negative control: swing-up alone": alone}
 
 
 def details(found: Found[Agent, Trained[float]]) -> dict[str, Any]:
     """Scores, the negative control, and what the datasets are."""
     mixed: SwingUps = found.testbed.data.__self__
     alone, updates = replace(mixed, good=mixed.trajectories), found.testbed.moments[-1]
-    rates = dict.fromkeys((UNIFORM, WEIGHTED), float("nan"))
-    control = found.rerun(rates, most=found.seeds, testbed=offline(alone, updates))
     spreads = {
-        kind: [positive_sided_variance(data.dataset(seed).episode_returns) for seed in range(found.seeds)]
+        kind: [positive_sided_variance(data.dataset(seed).episode_returns) for seed in found.seed_list]
         for kind, data in {"mixed": mixed, ALONE: alone}.items()
     }
-    beds = {"mixed": found, ALONE: control}
+    beds = {"mixed": found, ALONE: control(found)}
     scores = {f"{kind}, {by}": of for kind, bed in beds.items() for by, of in bed.each(last_score).items()}
     by_return = scores[f"mixed, {BY_RETURN}"] - scores[f"mixed, {UNIFORM}"]
     random, expert = references(mixed.episodes, mixed.steps)
     return {
         "seeds": found.seeds,
         "updates": updates,
-        "normalised return": summary(scores, 1, stream=STREAM),
-        "return weighting minus uniform, mixed": asdict(interval(by_return, 2, stream=STREAM)),
-        "negative control: advantage weighting minus uniform, swing-up alone": asdict(
-            interval(control.minus(last_score)[UNIFORM], 3, stream=STREAM)
-        ),
+        "normalised return": summary(scores),
+        "return weighting minus uniform, mixed": asdict(interval(by_return)),
         SPREAD: {kind: round(float(np.mean(of)), 1) for kind, of in spreads.items()},
         "mean return": {"random": round(random, 1), "swing-up": round(expert, 1)},
         "settings of all": {key: value for key, value in SHARED.items() if key != "buffer_size"} | NETWORKS,
@@ -63,8 +72,14 @@ CLAIM = Comparison(
     ours=WEIGHTED,
     baselines=(UNIFORM,),
     seeds=10,
-    premise=Premise("Returns spread where trajectories are mixed, and hardly where they are not", (SPREAD,)),
-    estimate=lambda found: interval(found.minus(last_score)[UNIFORM], 0, stream=STREAM),
+    premise=Premise(
+        "Returns spread where trajectories are mixed, and hardly where they are not",
+        (SPREAD,),
+        lambda of: of["mixed"] > 2 * of[ALONE],
+    ),
+    parts=parts,
     details=details,
+    remark="Where all trajectories are good, and there is nothing to prefer, advantage weighting gains a little too: "
+    "about a twentieth of the lead.",
 )
 measure = CLAIM.measure

@@ -1,11 +1,14 @@
 """Other things to repeat on the answer tree than sampling and improving on-policy: stale, offline, prioritised."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from ...agents.language.context import Context
+from ...agents.language.providers.base import Provider
 from ...agents.language.rollouts import Rollouts
 from ..statistics import Floats
 from .answer_tree import TreeMethod
@@ -72,6 +75,20 @@ def uncertain(learner: Learner) -> Tensor:
 def prioritised(learner: Learner) -> Callable[[], Rollouts]:
     """Iterations on the problems of :func:`uncertain`."""
     return lambda: learner.iterate(uncertain(learner))
+
+
+class OneNumber(Provider):
+    """One half in place of a tracker's estimates."""
+
+    def supply(self, rollouts: Rollouts, context: Context) -> Rollouts:
+        """With the same ``baseline`` for all."""
+        return replace(rollouts, baseline=torch.full_like(rollouts.reward, 0.5))
+
+
+def untracked(learner: Learner) -> Callable[[], Rollouts]:
+    """Iterations of a learner that has no tracker but :class:`OneNumber`."""
+    learner.providers["tracker"] = OneNumber()
+    return learner.iterate
 
 
 def topr(baseline: float = 0.0, negative_weight: float = 1.0, **parts: Method) -> TreeMethod:

@@ -41,12 +41,13 @@ def test_both_teachers_draw_from_the_same_space() -> None:
     assert bed.lesson(alp_gmm, SPACES["unlearnable"], 0) == taught
 
 
-def test_the_effect_is_of_the_space_where_it_helps_least() -> None:
+def test_every_space_is_a_part() -> None:
     gains = (30.0, 12.0, 20.0)
     outcomes: Any = {
         name: Outcome(None, 0.0, [[Lesson(5.0 + gain * helped + seed, 15.0) for gain in gains] for seed in range(3)])
         for name, helped in (("ALP-GMM", True), ("uniform", False))
     }
     found = Found(CLAIM, CLAIM.testbed, outcomes, {})
-    effect = CLAIM.estimate(found)
-    assert effect.estimate == effect.low == effect.high == 12.0
+    parts = CLAIM.parts(found)
+    assert {name: part.sample.mean for name, part in parts.items()} == dict(zip(SPACES, gains, strict=True))
+    assert all(part.highest == 100 - 6.0 for part in parts.values())  # uniform draws master 5, 6 and 7

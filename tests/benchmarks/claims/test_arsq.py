@@ -34,7 +34,8 @@ def test_the_effect_is_what_conditioning_earns_more() -> None:
     found = CLAIM.smallest().measure()
     bandit, hopper = found.details["bandit, reward"], found.details[f"{TASK}, normalised return"]
     ends = {name: one["estimate"] for name, one in bandit["in the end"].items()}
-    assert found.effect.estimate == pytest.approx(ends["auto-regressive"] - ends["independent"])
+    assert found.means["bandit"] == pytest.approx(ends["auto-regressive"] - ends["independent"])
+    assert [part.decides for part in found.parts.values()] == [True, False]
     assert bandit["auto-regressive minus"].keys() == {"additive", "independent"}
     assert hopper["auto-regressive minus"].keys() == {"independent"}
     assert hopper["seeds"] == 3

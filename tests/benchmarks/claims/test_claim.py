@@ -9,8 +9,9 @@ import pytest
 
 from tiltyard.benchmarks.claims import effects
 from tiltyard.benchmarks.claims.claim import Comparison, Premise, Tuning
-from tiltyard.benchmarks.claims.effects import interval, weakest
+from tiltyard.benchmarks.claims.effects import leads
 
+GRID = (0.001, 0.01, 0.03, 0.1, 0.3)
 RAN: list[tuple[str, float, int]] = []
 
 
@@ -39,8 +40,8 @@ def claim(**changes: Any) -> Comparison:
         baselines=("fast",),
         seeds=4,
         premise=Premise("none: it is arithmetic"),
-        tuning=Tuning(lambda run: run, seeds=4),
-        estimate=lambda found: interval(found.leads(lambda run: run)["over fast"]),
+        tuning=Tuning(lambda run: run, GRID, 4),
+        parts=lambda found: leads(found, lambda run: run, top=9.0),
         details=lambda found: {"rates": found.rates},
     )
     return replace(made, **changes)
@@ -51,28 +52,66 @@ def test_each_condition_gets_the_rate_that_suits_it_on_seeds_of_their_own() -> N
     found = claim().compare(seeds=4)
     assert found.rates == {"slow": 0.01, "fast": 0.1}
     assert found["fast"].each(lambda run: run).tolist() == pytest.approx([0.99, 1.99, 2.99, 3.99])
-    assert [seed for _, _, seed in RAN] == [1000, 1001, 1002, 1003] * 8 + [0, 1, 2, 3] * 2
+    assert [seed for _, _, seed in RAN] == [1000, 1001, 1002, 1003] * 10 + [0, 1, 2, 3] * 2
 
 
 def test_the_effect_pairs_conditions_by_seed() -> None:
     measured = claim().measure()
-    assert (measured.effect.low, measured.effect.estimate) == pytest.approx((0.01, 0.01))
-    assert measured.details == {"rates": {"slow": 0.01, "fast": 0.1}}
+    effect = measured.parts["over fast"]
+    assert effect.values == pytest.approx([0.01] * 4)
+    assert effect.highest == pytest.approx(9 - 2.49)
+    assert measured.details["rates"] == {"slow": 0.01, "fast": 0.1}
+
+
+def test_the_record_says_what_tuning_cost_and_whether_a_rate_is_at_an_end() -> None:
+    tuned = claim().measure().details["tuning"]
+    assert tuned["grid"] == list(GRID)
+    assert tuned["trials of each condition"] == 5 * 4
+    assert tuned["at an end of the grid"] == []
+    assert claim(tuning=Tuning(lambda run: run, (0.01, 0.3), 4)).compare(seeds=3).at_edge == ["slow", "fast"]
+
+
+def test_a_grid_is_widened_for_all_while_the_best_of_one_is_at_its_end() -> None:
+    # "fast" is best at 0.09: from (0.001, 0.003, 0.01) the grid grows to 0.03333 and 0.1111, twice, for both.
+    tuning = Tuning(lambda run: run, (0.001, 0.003, 0.01), 3)
+    found = claim(tuning=tuning).compare(seeds=3)
+    assert found.grid == pytest.approx([0.001, 0.003, 0.01, 0.03333, 0.1111], rel=1e-3)
+    assert found.rates == pytest.approx({"slow": 0.01, "fast": 0.1111}, rel=1e-3)
+    assert found.at_edge == ["fast"]  # twice is enough: it is said
+    assert {name: len([key for key in found.tried if key[0] == name]) for name in found.outcomes} == {
+        "slow": 5,
+        "fast": 5,
+    }
+
+
+def test_runs_may_have_other_seeds_but_none_of_tuning() -> None:
+    found = claim().compare(seeds=(7, 9, 11))
+    assert found["fast"].each(lambda run: run).tolist() == pytest.approx([7.99, 9.99, 11.99])
+    assert found.faster(2.0, most=2).seed_list == (7, 9)
+    with pytest.raises(ValueError, match="seed 1000 is for tuning"):
+        claim().compare(seeds=(7, 1000))
+
+
+def test_a_premise_that_fails_says_so() -> None:
+    premise = Premise("The baseline learns", ("a", "b"), lambda score: score > 0.5)
+    assert premise.missing({"a": {"b": 0.6}}) == ""
+    assert premise.missing({"a": {"b": 0.4}}) == "its premise does not hold here (The baseline learns)"
+    assert Premise("none").missing({}) == ""
 
 
 def test_one_condition_may_be_tuned_for_all() -> None:
     RAN.clear()
-    found = claim(tuning=Tuning(lambda run: run, seeds=1, alike="slow")).compare(seeds=3)
+    found = claim(tuning=Tuning(lambda run: run, GRID, 1, "slow")).compare(seeds=3)
     assert found.rates == {"slow": 0.01, "fast": 0.01}
     assert {condition for condition, _, seed in RAN if seed >= 1000} == {"slow"}
 
 
 def test_variants_are_tried_at_every_rate() -> None:
     bed = Line({"slow": 0.5, "fast": 0.09, "slower": 0.03})
-    tuning = Tuning(lambda run: run, seeds=1, variants={"slow": ("slow", "slower"), "fast": ("fast", "fast")})
+    tuning = Tuning(lambda run: run, GRID, 1, variants={"slow": ("slow", "slower"), "fast": ("fast", "fast")})
     found = claim(testbed=bed, tuning=tuning).compare(seeds=3)
     assert (found["slow"].condition, found["slow"].rate) == ("slower", 0.03)
-    assert len(found.tried) == 2 * 2 * 4
+    assert len(found.tried) == 2 * 2 * 5
 
 
 def test_without_tuning_there_is_no_rate() -> None:
@@ -84,28 +123,12 @@ def test_conditions_are_run_once_more_at_other_rates() -> None:
     found = claim().compare(seeds=4)
     faster = found.faster(2.0, most=3)
     assert (faster.seeds, faster.rates) == (3, {"slow": 0.02, "fast": 0.2})
-    assert found.best_baseline(lambda run: run) == "fast"
     assert found.count(lambda run: run > 1.5) == {"slow": 3, "fast": 3}
 
 
-def test_the_weakest_part_decides() -> None:
-    assert weakest({"a": [1.0, 1.0, 1.0], "b": [0.5, 0.5, 0.5]}).estimate == 0.5
-    parts = weakest({"a": [1.0, 1.1, 0.9, 1.0], "b": [0.1, -0.3, 0.2, 0.1]})
-    assert parts.low < 0 < parts.high < 0.3
-
-
-def test_parts_that_may_all_hold_are_not_refuted_together() -> None:
-    values = np.random.default_rng(0).normal(size=(20, 8))
-    values -= values.mean(0)  # eight parts of which nothing is known
-    parts = weakest({str(i): column for i, column in enumerate(values.T)})
-    assert parts.low < 0 < parts.high
-
-
-def test_summaries_number_their_intervals() -> None:
-    values = np.random.default_rng(1).normal(size=8)
-    told = effects.summary({"a": values, "b": values})
-    assert told["a"]["estimate"] == told["b"]["estimate"]
-    assert told["a"]["low"] != told["b"]["low"]  # another stream of resamples
-    alike = effects.summary({"a": values, "b": values}, 3, stream=7)
-    assert alike["a"] == alike["b"]
-    assert alike["a"]["low"] == interval(values, 3, stream=7).low
+def test_summaries_are_students() -> None:
+    told = effects.summary({"a": [1.0, 2.0, 3.0], "b": [1.0, 1.0, 1.0]})
+    assert told["a"]["high"] == pytest.approx(2 + 4.3027 / np.sqrt(3), abs=1e-4)
+    assert np.isnan(told["b"]["low"])
+    tasks = effects.interval([[0.0, 2.0], [1.0, 3.0], [2.0, 4.0]])  # means over tasks 1, 2 and 3
+    assert (tasks.estimate, tasks.high) == pytest.approx((2.0, told["a"]["high"]))

@@ -10,12 +10,12 @@ from tiltyard.benchmarks.claims import harness
 from tiltyard.benchmarks.claims.claim import Claim, Comparison
 
 FOLDER = Path(harness.__file__).parent
-LINES = 70
+LINES = 80
 
 LONGER = {  # claims above LINES, with the reason
     "kimi-k1-5": "which weight decides is the claim's own rule, and it has three parts",
     "pure": "four reward models are compared, and one learning rate for all",
-    "rec-red": "the same is told at two stalenesses and at one learning rate for all",
+    "trajectory-weighting": "the negative control is a part of its own, with another dataset",
     "w-reinforce-nsr": "pass@k for nine k, on two kinds of tasks",
 }
 COMPARISONS = {handle: claim for handle in harness.claims() if isinstance(claim := harness.load(handle)[0], Comparison)}
@@ -36,7 +36,6 @@ def test_a_claim_says_what_it_claims_and_measures(handle: str) -> None:
     assert isinstance(claim, Claim)
     assert claim.sentence
     assert claim.effect
-    assert math.isfinite(claim.margin)
     assert callable(measure)
 
 
@@ -78,8 +77,13 @@ def test_a_claim_runs_in_its_smallest_size(handle: str, tmp_path: Path, monkeypa
     monkeypatch.chdir(tmp_path)  # where a race keeps its runs
     claim = COMPARISONS[handle].smallest()
     found = claim.measure()
-    assert math.isfinite(found.effect.estimate)
-    assert found.effect.low <= found.effect.estimate <= found.effect.high
+    assert found.parts
+    assert any(part.decides for part in found.parts.values())
+    for part in found.parts.values():
+        assert len(part.values) == 3
+        assert math.isfinite(part.sample.mean)
+        assert part.sample.mean <= part.highest + 1e-9
+    harness.judged(claim, found.parts, found.details)
     shown: Any = found.details
     for key in claim.premise.shown:
         shown = shown[key]

@@ -50,10 +50,18 @@ def test_bias_of_a_known_value_is_found(agent_class: Any) -> None:
     assert found.percent == pytest.approx(20.0)
 
 
-def test_the_effect_is_a_mean_over_tasks() -> None:
+def test_every_task_is_a_part() -> None:
     found = CLAIM.smallest().measure()
     bias = found.details["bias in percent"]
-    gap = np.mean(
-        [bias[f"SAC, {task}"]["estimate"] - bias[f"DSAC-T, {task}"]["estimate"] for task in OVER_ESTIMATION.tasks]
-    )
-    assert found.effect.estimate == pytest.approx(gap)
+    gaps = {
+        task: bias[f"SAC, {task}"]["estimate"] - bias[f"DSAC-T, {task}"]["estimate"] for task in OVER_ESTIMATION.tasks
+    }
+    assert found.means == pytest.approx(gaps)
+
+
+def test_the_premise_is_that_sac_over_estimates() -> None:
+    def biases(low: float) -> dict[str, dict[str, float]]:
+        return {"SAC, a": {"low": -9.0}, "SAC, b": {"low": low}, "DSAC-T, a": {"low": 3.0}}
+
+    assert CLAIM.premise.missing({"bias in percent": biases(-1.0)})
+    assert not CLAIM.premise.missing({"bias in percent": biases(1.0)})

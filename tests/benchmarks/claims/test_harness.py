@@ -1,33 +1,20 @@
 import json
-import math
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tiltyard.benchmarks.claims import harness
+from tiltyard.benchmarks.claims import harness, record
 from tiltyard.benchmarks.claims.claim import Claim, Measurement
-from tiltyard.benchmarks.claims.harness import judge, run_claim
-from tiltyard.benchmarks.statistics import Interval
+from tiltyard.benchmarks.claims.effects import part
+from tiltyard.benchmarks.claims.harness import run_claim
 from tiltyard.papers import find
 
-
-@pytest.mark.parametrize(
-    ("low", "high", "expected"),
-    [
-        (0.1, 0.5, "reproduced"),
-        (0.0, 0.5, "inconclusive"),  # an interval that touches the threshold is not above it
-        (-0.2, 0.5, "inconclusive"),
-        (-0.2, 0.0, "not reproduced at this scale"),
-        (-0.5, -0.2, "not reproduced at this scale"),
-        (math.nan, 0.5, "inconclusive"),
-        (0.1, math.inf, "inconclusive"),
-    ],
-)
-def test_judgement_by_hand(low: float, high: float, expected: str) -> None:
-    assert judge(Interval(0.2, low, high), 0.0) == expected
-    assert judge(Interval(1.2, low + 1, high + 1), 1.0) == expected
+ROOT = Path(harness.__file__).resolve().parents[2]
+OLD_RULE = "percentile bootstrap of 2,000 resamples; of several parts the least; until 2026-11-22"
 
 
 @pytest.fixture
@@ -38,8 +25,8 @@ def a_claim(monkeypatch: pytest.MonkeyPatch) -> type:
         CLAIM = Claim(handle="made-up", sentence="Two is more than one.", effect="two minus one")
 
         @staticmethod
-        def measure(*, seeds: int | None = None) -> Measurement:
-            return Measurement(Interval(1.0, 0.5, 1.5), {"array": np.arange(3), "float": np.float32(0.5)})
+        def measure(*, seeds: int | Sequence[int] | None = None) -> Measurement:
+            return Measurement({"": part([0.9, 1.0, 1.1])}, {"array": np.arange(3), "float": np.float32(0.5)})
 
     monkeypatch.setattr(harness, "claims", lambda: ("made-up", "rliable"))
     monkeypatch.setitem(sys.modules, "tiltyard.benchmarks.claims.made_up", Module)  # type: ignore[arg-type]
@@ -48,40 +35,129 @@ def a_claim(monkeypatch: pytest.MonkeyPatch) -> type:
 
 def test_a_verdict_is_stored_and_read_back_with_its_command(a_claim: type, tmp_path: Path) -> None:
     verdict = run_claim("made-up", folder=tmp_path)
-    record = json.loads((tmp_path / "made-up.json").read_text())
-    assert record["judgement"] == "reproduced"
-    assert record["interval"] == {"estimate": 1.0, "low": 0.5, "high": 1.5}
-    assert record["command"] == "tiltyard claim made-up"
-    assert record["details"] == {"array": [0, 1, 2], "float": 0.5}
-    assert {"tiltyard", "mujoco", "torch", "numba"} <= set(record["versions"])
+    kept = json.loads((tmp_path / "made-up.json").read_text())
+    assert kept["judgement"] == "supported"
+    assert kept["parts"][0]["values"] == [0.9, 1.0, 1.1]
+    assert kept["command"] == "tiltyard claim made-up"
+    assert kept["details"] == {"array": [0, 1, 2], "float": 0.5}
+    assert {"tiltyard", "mujoco", "torch", "numba"} <= set(kept["versions"])
     read = harness.stored(tmp_path)["made-up"]
-    assert (read.interval, read.versions, read.seconds) == (verdict.interval, verdict.versions, verdict.seconds)
-    assert "made-up: reproduced" in str(read)
-    assert "1.00 [0.50, 1.50]" in str(read)
-    assert [path.name for path in tmp_path.iterdir()] == ["made-up.json"]
+    assert (read.parts, read.versions, read.seconds) == (verdict.parts, verdict.versions, verdict.seconds)
+    assert "made-up: supported" in str(read)
+    assert "effect: 1.00 [0.75, 1.25], supported" in str(read)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["made-up.json", "registered.tsv"]
+
+
+def test_numbers_that_json_does_not_have_are_read_back(a_claim: type, tmp_path: Path) -> None:
+    a_claim.measure = staticmethod(lambda *, seeds=None: Measurement({"": part([1.0] * 3)}, {"x": float("nan")}))  # type: ignore[attr-defined]
+    run_claim("made-up", folder=tmp_path)
+    text = (tmp_path / "made-up.json").read_text()
+    assert "NaN" not in text
+    read = harness.stored(tmp_path)["made-up"]
+    assert read.judgement == "undecided"
+    assert "all 3 runs have the value 1" in read.reason
+    assert np.isnan(read.parts[0].interval.low)
 
 
 def test_a_withdrawn_claim_stays_withdrawn_however_often_it_is_run(a_claim: type, tmp_path: Path) -> None:
     a_claim.CLAIM = Claim(handle="made-up", sentence="s", effect="e", withdrawn="it shows nothing")  # type: ignore[attr-defined]
     verdict = run_claim("made-up", folder=tmp_path)
     read = harness.stored(tmp_path)["made-up"]
-    assert (read.judgement, read.standing, read.withdrawn) == ("reproduced", "withdrawn", "it shows nothing")
-    assert read.interval == verdict.interval  # what was measured is kept
-    assert "made-up: withdrawn\n  withdrawn it shows nothing (before: reproduced)" in str(read)
+    assert (read.judgement, read.standing, read.withdrawn) == ("supported", "withdrawn", "it shows nothing")
+    assert read.parts == verdict.parts  # what was measured is kept
+    assert "made-up: withdrawn\n  withdrawn it shows nothing (before: supported)" in str(read)
 
 
-def test_stored_verdicts_are_withdrawn_where_their_claims_are() -> None:
-    stored = harness.stored(Path(harness.__file__).resolve().parents[2] / harness.RESULTS)
-    said = {handle: harness.load(handle)[0].withdrawn for handle in stored}
-    assert {handle: verdict.withdrawn for handle, verdict in stored.items()} == said
-    assert {handle for handle, why in said.items() if why} == {"archer", "h2o", "hl-gauss", "spo"}
+def test_a_verdict_joins_the_history_of_the_next_which_only_grows(a_claim: type, tmp_path: Path) -> None:
+    first = run_claim("made-up", folder=tmp_path)
+    a_claim.measure = staticmethod(lambda *, seeds=None: Measurement({"": part([-0.9, -1.0, -1.1])}))  # type: ignore[attr-defined]
+    second = run_claim("made-up", folder=tmp_path)
+    read = harness.stored(tmp_path)["made-up"]
+    assert (first.judgement, read.judgement) == ("supported", "contradicted")
+    (before,) = read.history
+    assert (before["judgement"], before["date"], before["commit"]) == ("supported", first.date, first.commit)
+    assert before["parts"][0]["values"] == [0.9, 1.0, 1.1]
+    with pytest.raises(ValueError, match="the history of .* may only grow"):
+        harness.store(second, tmp_path)
+    with pytest.raises(ValueError, match="the history of .* may only grow"):
+        harness.store(replace(read, history=({**before, "judgement": "undecided"},)), tmp_path)
+    assert harness.stored(tmp_path)["made-up"] == read
+
+
+def test_the_definition_is_registered_before_the_first_seed_runs(a_claim: type, tmp_path: Path) -> None:
+    def broken(*, seeds: int | Sequence[int] | None = None) -> Measurement:
+        lines = (tmp_path / "registered.tsv").read_text().splitlines()
+        assert lines[0].split("\t") == ["when", "claim", "definition", "seeds", "commit"]
+        assert lines[1].split("\t")[1] == "made-up"
+        raise RuntimeError("stopped in the middle")
+
+    a_claim.measure = staticmethod(broken)  # type: ignore[attr-defined]
+    with pytest.raises(RuntimeError, match="in the middle"):
+        run_claim("made-up", folder=tmp_path)
+    with pytest.raises(RuntimeError, match="in the middle"):
+        run_claim("made-up", folder=tmp_path)
+    assert len((tmp_path / "registered.tsv").read_text().splitlines()) == 3
+
+
+def test_the_definition_changes_with_the_claim_and_its_testbed(tmp_path: Path) -> None:
+    source = ROOT / "benchmarks/claims/spo.py"
+    digest = record.definition(source)
+    copy = tmp_path / "spo.py"
+    copy.write_text(source.read_text())
+    assert record.definition(copy) == digest
+    copy.write_text(source.read_text().replace("skill=1.5", "skill=1.6"))
+    assert record.definition(copy) != digest
+    copy.write_text(source.read_text().replace("from ..testbeds.tree_loops import", "from ..elsewhere import"))
+    assert record.definition(copy) != digest  # the testbeds are part of it
+
+
+def test_fresh_seeds_replicate_beside_the_verdict(a_claim: type, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no verdict to replicate: run tiltyard claim made-up first"):
+        run_claim("made-up", seeds=(100, 101, 102), folder=tmp_path)
+    stands = replace(run_claim("made-up", folder=tmp_path), seeds="0-9")
+    record.store(stands, tmp_path)
+    replication = run_claim("made-up", seeds=(100, 101, 102), folder=tmp_path)
+    assert replication.command == "tiltyard claim made-up --seeds 100-102"
+    read = harness.stored(tmp_path)["made-up"]
+    assert (read.seeds, read.history, len(read.replications)) == ("0-9", (), 1)
+    assert read.replications[0]["seeds"] == "100-102"
+    for had in (9, 101):
+        with pytest.raises(ValueError, match=f"seed {had} has had a verdict on made-up.* such as 103-105"):
+            run_claim("made-up", seeds=(had, 200, 300), folder=tmp_path)
+
+
+def test_seeds_are_spelled_as_the_command_line_takes_them() -> None:
+    assert record.spelled([0, 1, 2, 7, 9, 10]) == "0-2,7,9-10"
+    assert record.spelled([]) == ""
+
+
+def test_stored_verdicts_are_of_todays_rule_and_keep_those_before() -> None:
+    stored = harness.stored(ROOT / harness.RESULTS)
+    assert set(stored) == set(harness.claims())
+    assert {handle: verdict.withdrawn for handle, verdict in stored.items()} == {
+        handle: harness.load(handle)[0].withdrawn for handle in stored
+    }
+    assert all(verdict.history[0]["rule"] == OLD_RULE for verdict in stored.values())
+    assert sum(len(verdict.history) for verdict in stored.values()) >= 27 + 2  # DSAC-T's and NGRPO's first ones too
+    said = {handle: [one["judgement"] for one in verdict.history] for handle, verdict in stored.items()}
+    assert said["dsac-t"][:2] == ["not reproduced at this scale", "inconclusive"]
+
+
+def test_every_stored_part_is_judged_as_the_rule_judges_it_now() -> None:
+    for handle, verdict in harness.stored(ROOT / harness.RESULTS).items():
+        for one in verdict.parts:
+            if one.values and one.interval.estimate == pytest.approx(np.mean(one.values), rel=1e-6):
+                again = part(one.values).sample.interval()
+                assert (one.interval.low, one.interval.high) == pytest.approx((again.low, again.high)), handle
+            assert one.source
+            assert one.runs >= 3
 
 
 def test_results_go_to_docs_unless_told_otherwise(
     a_claim: type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    run_claim("made-up", seeds=2)
+    run_claim("made-up", seeds=3)
     assert not list(tmp_path.iterdir())  # another number of seeds has no command to repeat it
     run_claim("made-up")
     assert (tmp_path / "docs/results/claims/made-up.json").exists()

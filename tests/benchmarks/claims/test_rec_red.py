@@ -45,9 +45,8 @@ def test_completions_are_as_old_as_is_said(age: str, renewed: int, monkeypatch: 
     assert course.completions.tolist() == [0, 640, 1280, 1920]
 
 
-def test_the_smaller_part_decides() -> None:
+def test_both_leads_are_parts() -> None:
     found = CLAIM.smallest().measure()
     each = {name: one["estimate"] for name, one in found.details[f"clip minus each, {MAIN}"].items()}
-    parts = [part["estimate"] for part in found.details["parts"].values()]
-    assert parts == pytest.approx([each["neither"], each["clip and weights"] + 0.02])
-    assert found.effect.estimate == min(parts)
+    assert list(found.means.values()) == pytest.approx([each["neither"], each["clip and weights"]])
+    assert [part.wanted for part in found.parts.values()] == ["above", "no less"]

@@ -29,10 +29,11 @@ def test_the_first_gradient_step_is_reinforce() -> None:
     torch.testing.assert_close(ours, 2 * reinforce, rtol=1e-4, atol=1e-7)
 
 
-def test_the_smaller_of_two_leads_decides() -> None:
+def test_leads_over_both_baselines_are_parts() -> None:
     found = CLAIM.smallest().measure()
     ends = found.details["held-out success at the end"]
-    best = max(ends[name]["estimate"] for name in CLAIM.baselines)
-    parts = list(found.details["parts"].values())
-    assert parts[0]["estimate"] == pytest.approx(ends["rover"]["estimate"] - best)
-    assert found.effect.estimate == min(part["estimate"] for part in parts)
+    assert len(found.parts) == 4
+    for name in CLAIM.baselines:
+        lead = ends["rover"]["estimate"] - ends[name]["estimate"]
+        assert found.means[f"success, over {name}"] == pytest.approx(lead)
+        assert found.parts[f"success, over {name}"].highest == pytest.approx(1 - ends[name]["estimate"])

@@ -7,7 +7,8 @@ import torch as th
 from gymnasium.spaces import Box, Discrete
 
 from tiltyard.agents.control.stream_x import StreamAC
-from tiltyard.benchmarks.claims.stream_x import CLAIM, lead
+from tiltyard.benchmarks.claims.claim import Found, Outcome
+from tiltyard.benchmarks.claims.stream_x import CLAIM
 from tiltyard.benchmarks.testbeds import stream
 from tiltyard.benchmarks.testbeds.stream import TASKS, Streams, kilobytes_gained
 
@@ -34,11 +35,15 @@ def test_scores_are_normalised_by_hand() -> None:
     assert Streams(tasks=TASKS).normalised("InvertedPendulum-v5", 950.0) == 1
 
 
-def test_the_lead_is_over_the_better_of_the_others() -> None:
-    # Four runs of two tasks for each of three agents: IQMs 0.8, 0.5 and 0.1.
-    scores = np.hstack([np.full((4, 2), value) for value in (0.8, 0.5, 0.1)])
-    assert lead(scores) == pytest.approx(0.3)
-    assert lead(scores[:, [0, 1, 4, 5, 2, 3]]) == pytest.approx(0.3)
+def test_every_task_is_a_part_against_both_others() -> None:
+    bed = Streams(tasks=TASKS)
+    scores = {"stream-x": 0.8, "A2C, batch 1": 0.5, "stream-x without ObGD": 0.1}
+    runs = {name: [[score + 0.01 * i for i in range(len(TASKS))]] * 3 for name, score in scores.items()}
+    outcomes: Any = {name: Outcome(None, 0.0, of) for name, of in runs.items()}
+    parts = CLAIM.parts(Found(CLAIM, bed, outcomes, {}))
+    assert len(parts) == 2 * len(TASKS)
+    assert parts["Acrobot-v1, over A2C, batch 1"].sample.mean == pytest.approx(0.3)
+    assert parts["Acrobot-v1, over stream-x without ObGD"].sample.mean == pytest.approx(0.7)
 
 
 def test_only_the_last_quarter_counts(monkeypatch: pytest.MonkeyPatch) -> None:

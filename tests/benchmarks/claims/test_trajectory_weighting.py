@@ -39,5 +39,5 @@ def test_the_effect_is_of_mixed_trajectories() -> None:
     returns = found.details["normalised return"]
     assert len(returns) == 5
     gap = returns["mixed, advantage-weighting"]["estimate"] - returns["mixed, uniform"]["estimate"]
-    assert found.effect.estimate == pytest.approx(gap)
+    assert found.means["over uniform"] == pytest.approx(gap)
     assert found.details["positive-sided variance of returns"].keys() == {"mixed", "swing-up alone"}

@@ -18,7 +18,7 @@ def test_gains_and_parts_by_hand() -> None:
     found = Found(CLAIM, BED, outcomes, {})
     up = claim.gains(found, "nsr")
     assert (up[1].tolist(), up[2].tolist()) == ([0.25], [0.1875])
-    each = claim.parts(found)
+    each = claim.effects(found)
     assert len(each) == 9 + 2
     assert each["PSR minus base at k = 1"].item() == pytest.approx(-0.005)
     assert each["base minus PSR at k = 256"].item() == pytest.approx(0.995**256 - 0.99**256)  # 0.277 - 0.076

@@ -62,4 +62,4 @@ def test_the_effect_is_discernment_by_the_alpha_that_earned_most() -> None:
     ends, ours = found.details["at the end"], found.details["DeGRPO's arm"]
     assert ends.keys() == CLAIM.conditions.keys()
     apart = {name: ends[name]["thinks, hard"]["estimate"] - ends[name]["thinks, easy"]["estimate"] for name in ends}
-    assert found.effect.estimate == pytest.approx(apart[ours] - apart["grpo"])
+    assert found.means[""] == pytest.approx(apart[ours] - apart["grpo"])

@@ -61,11 +61,10 @@ def test_outcomes_can_be_learnt_from() -> None:
     assert run[-1, 0] > run[0, 0]
 
 
-def test_the_smaller_part_decides() -> None:
+def test_both_parts_are_told() -> None:
     found = CLAIM.smallest().measure()
-    parts, main = found.details["parts"], found.details["filler is no fault"]
-    assert found.effect.estimate == min(part["estimate"] for part in parts.values())
+    main, soon = found.details["filler is no fault"], found.details["success at 30%"]
     ends = {name: end["estimate"] for name, end in main["success at the end"].items()}
     assert ends.keys() == CLAIM.conditions.keys()
-    gap = parts["min-form minus sum-form at the end"]["estimate"]
-    assert gap == pytest.approx(ends["min-form"] - ends["sum-form"])
+    wanted = [ends["min-form"] - ends["sum-form"], soon["min-form"]["estimate"] - ends["outcome"]]
+    assert list(found.means.values()) == pytest.approx(wanted)

@@ -57,7 +57,9 @@ def test_each_game_is_told_by_itself() -> None:
         for name, rise in {"archer": 2.0, "ppo": 1.0, "grpo": 0.5}.items()
     }
     found = Found(CLAIM, CLAIM.testbed, outcomes, {})
-    assert CLAIM.estimate(found).estimate == pytest.approx((np.log10(800 / 200) + 0) / 2)
+    effect = CLAIM.parts(found)[""]
+    assert effect.sample.mean == pytest.approx((np.log10(800 / 200) + 0) / 2)
+    assert effect.highest == pytest.approx(np.log10(800 / max(EPISODES[0], 1)))
     told = CLAIM.details(found)
     assert list(told) == ["a", "b"]
     assert told["a"]["episodes to the goal"] == {"archer": 200, "ppo": 800, "grpo": None}

@@ -1,0 +1,188 @@
+"""How often each rule that prints a verdict is wrong, and how often it finds what is there.
+
+    python benchmarks/studies/verdict_rules.py [--repeats 20000] [--out docs/results/verdict-rules]
+
+Scores are normal, lognormal (of normal logarithms with deviation 1) or bimodal (one of two modes four deviations
+apart). Error rates are of two conditions that are alike; power is at an effect of 1.5 standard deviations. The rules
+before 2026-11-23 stand beside today's: their code is here and nowhere else.
+"""
+
+import argparse
+from collections.abc import Callable, Iterator
+from itertools import combinations
+from math import comb, sqrt
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import t
+
+from tiltyard.benchmarks.pages import render
+from tiltyard.benchmarks.permutation import LEAST
+from tiltyard.benchmarks.provenance import commit, hardware, versions
+from tiltyard.benchmarks.statistics import Floats
+from tiltyard.benchmarks.verdicts import ALPHA
+
+DRAWS: dict[str, Callable[[np.random.Generator, tuple[int, ...]], Floats]] = {
+    "normal": lambda rng, shape: rng.normal(size=shape),
+    "lognormal": lambda rng, shape: rng.lognormal(0.0, 1.0, shape) / sqrt((np.e - 1) * np.e),
+    "bimodal": lambda rng, shape: (4 * rng.integers(0, 2, shape) + rng.normal(size=shape)) / sqrt(5.0),
+}
+"""Scores of deviation 1."""
+RUNS = (3, 5, 10, 20)
+PARTS, EFFECT = 11, 1.5
+CHUNK = 4_000_000
+MOST_WAYS, SAMPLED_WAYS = 20_000, 4_000
+
+
+def alike(shape: str, repeats: int, runs: int, rng: np.random.Generator, shift: float = 0.0) -> tuple[Floats, Floats]:
+    """Scores of two conditions, ``[repeats, runs]`` each, the first's higher by ``shift`` deviations."""
+    return DRAWS[shape](rng, (repeats, runs)) + shift, DRAWS[shape](rng, (repeats, runs))
+
+
+def student(differences: Floats, threshold: float = 0.0) -> Floats:
+    """One-sided p-values of "the mean is at most the threshold", of ``[..., runs]``, as :mod:`..verdicts` has them."""
+    runs = differences.shape[-1]
+    error = differences.std(-1, ddof=1) / sqrt(runs)
+    return np.asarray(t.sf((differences.mean(-1) - threshold) / error, runs - 1))
+
+
+def claimed(differences: Floats) -> tuple[float, float]:
+    """Shares of claims of one part that are supported and contradicted today."""
+    above = student(differences)
+    return float((2 * above <= ALPHA).mean()), float((2 * (1 - above) <= ALPHA).mean())
+
+
+def in_parts(differences: Floats) -> tuple[float, float]:
+    """Shares of claims of several parts, ``[repeats, parts, runs]``, with a part supported, and with one contradicted.
+
+    The least p-value of all parts is the first that Holm's method looks at, and decides whether any is significant.
+    """
+    above, parts = student(differences), differences.shape[1]
+    first = [2 * parts * side.min(1) <= ALPHA for side in (above, 1 - above)]
+    return float(first[0].mean()), float(first[1].mean())
+
+
+def equivalent(differences: Floats, margin: float) -> float:
+    """Share of claims of one part that are called equivalent (and neither supported nor contradicted) today."""
+    above = student(differences)
+    within = np.maximum(student(differences, -margin), 1 - student(differences, margin))
+    return float(((within <= ALPHA) & (2 * np.minimum(above, 1 - above) > ALPHA)).mean())
+
+
+def divisions(runs: int, rng: np.random.Generator) -> Floats:
+    """Ways to choose one side's runs, 1 where chosen, ``[ways, 2 runs]``: all, or of too many 4,000 random ones."""
+    ways = comb(2 * runs, runs)
+    if ways <= MOST_WAYS:
+        chosen = np.array(list(combinations(range(2 * runs), runs)))
+    else:
+        chosen = np.argsort(rng.random((SAMPLED_WAYS, 2 * runs)), 1)[:, :runs]
+        chosen[0] = np.arange(runs)  # as observed
+    taken = np.zeros((len(chosen), 2 * runs))
+    np.put_along_axis(taken, chosen, 1.0, 1)
+    return taken
+
+
+def raced(a: Floats, b: Floats, rng: np.random.Generator) -> float:
+    """Share of tasks on which a race calls agents different today: permutation tests of the means."""
+    runs = a.shape[1]
+    if runs < LEAST:
+        return 0.0
+    both, taken = np.concatenate([a, b], 1), divisions(runs, rng)
+    observed = np.abs(2 * a.sum(1) - both.sum(1))
+    size = max(1, CHUNK // len(taken))
+    p = [
+        (np.abs(2 * rows @ taken.T - rows.sum(1, keepdims=True)) >= seen[:, None] - 1e-9).mean(1)
+        for rows, seen in ((both[i : i + size], observed[i : i + size]) for i in range(0, len(both), size))
+    ]
+    return float((np.concatenate(p) <= ALPHA).mean())
+
+
+def attainable(runs: int) -> float:
+    """The largest level up to 5% that an exact permutation test can have: whole ways of all, in pairs."""
+    ways = comb(2 * runs, runs)
+    return 2 * int(ALPHA * ways / 2) / ways if runs >= LEAST else 0.0
+
+
+def claimed_before(differences: Floats, rng: np.random.Generator, resamples: int = 2000) -> tuple[float, float]:
+    """The same shares by the percentile bootstrap's 95% interval."""
+    low, high = percentiles(differences, rng, resamples)
+    return float((low > 0).mean()), float((high <= 0).mean())
+
+
+def percentiles(values: Floats, rng: np.random.Generator, resamples: int) -> tuple[Floats, Floats]:
+    """Ends of percentile bootstrap intervals of means of ``[repeats, runs]``."""
+    runs = values.shape[1]
+    ends = []
+    size = max(1, CHUNK // (resamples * runs))
+    for i in range(0, len(values), size):
+        counts = rng.multinomial(runs, np.full(runs, 1 / runs), resamples)
+        ends.append(np.quantile(values[i : i + size] @ counts.T / runs, (0.025, 0.975), axis=1))
+    low, high = np.concatenate(ends, axis=1)
+    return low, high
+
+
+def least_before(differences: Floats, rng: np.random.Generator, resamples: int = 1000) -> float:
+    """Share of claims of several parts that were "not reproduced": the least high end of all parts at most 0."""
+    highs = [percentiles(differences[:, i], rng, resamples)[1] for i in range(differences.shape[1])]
+    return float((np.min(highs, axis=0) <= 0).mean())
+
+
+def raced_before(a: Floats, b: Floats, rng: np.random.Generator, resamples: int = 1000) -> float:
+    """Share of tasks by the bootstrap interval of the probability of improvement that leaves out one half."""
+    wins = (a[:, :, None] > b[:, None, :]) + 0.5 * (a[:, :, None] == b[:, None, :])
+    runs, called = a.shape[1], []
+    for one in wins:
+        ours, theirs = (rng.multinomial(runs, np.full(runs, 1 / runs), resamples) for _ in range(2))
+        low, high = np.quantile(((ours @ one) * theirs).sum(1) / runs**2, (0.025, 0.975))
+        called.append(low > 0.5 or high < 0.5)
+    return float(np.mean(called))
+
+
+def rows(repeats: int, rng: np.random.Generator) -> Iterator[list[str]]:
+    """A row for each shape of scores and number of runs."""
+    for shape in DRAWS:
+        for runs in RUNS:
+            a, b = alike(shape, repeats, runs, rng)
+            c, d = alike(shape, repeats, runs, rng, EFFECT)
+            parts = DRAWS[shape](rng, (repeats // 4, PARTS, runs)) - DRAWS[shape](rng, (repeats // 4, PARTS, runs))
+            few = min(repeats, 2000)
+            yield [
+                shape,
+                str(runs),
+                f"{raced_before(a[:few], b[:few], rng):.1%}",
+                f"{raced(a, b, rng):.1%}",
+                f"{attainable(runs):.1%}",
+                f"{raced(c[:few], d[:few], rng):.0%}",
+                f"{claimed_before(a[:few] - b[:few], rng)[0]:.1%}",
+                "{:.1%} / {:.1%}".format(*claimed(a - b)),
+                f"{claimed(c - d)[0]:.0%}",
+                f"{least_before(parts[:500], rng):.1%}",
+                f"{in_parts(parts)[1]:.1%}",
+                f"{equivalent(a - b + 2.0, 2.0):.1%}",
+            ]
+
+
+def main() -> None:
+    """Simulates, prints the table and writes the page."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=20_000)
+    parser.add_argument("--out", type=Path, default=Path("docs/results/verdict-rules"))
+    arguments = parser.parse_args()
+    table = list(rows(arguments.repeats, np.random.default_rng(0)))
+    page = render(
+        "verdict_rules.md.jinja",
+        rows=table,
+        repeats=arguments.repeats,
+        parts=PARTS,
+        effect=EFFECT,
+        commit=commit(),
+        hardware=hardware(),
+        versions=versions(),
+    )
+    print(page)
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    (arguments.out / "README.md").write_text(page, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
