@@ -82,35 +82,37 @@ def condition_of(params: dict[str, Any]) -> str:
     return str(params.get("env_kwargs", {}).get("training_reward", "carl"))
 
 
-def play(job: tuple[str, str, str]) -> str:
-    """Scores one run (its folder, "", "") or a reference ("", environment, policy); returns its file's name."""
+def play(job: tuple[str, str, str, int]) -> str:
+    """Scores a run (folder, "", "", episodes) or a reference ("", environment, policy, episodes); returns its JSON."""
     import torch
 
     from tiltyard.benchmarks.commands import load_agent
     from tiltyard.benchmarks.runs import read_run
 
     torch.set_num_threads(1)
-    folder, env_id, agent = job
-    found: dict[str, Any] = {"env_id": env_id, "agent": agent, "reward": "", "seed": -1}
+    folder, env_id, agent, episodes = job
+    found: dict[str, Any] = {"env_id": env_id, "agent": agent, "reward": "", "seed": -1, "episodes": episodes}
     policy: Any = None
     if folder:
         run = read_run(Path(folder)).run
         policy, _ = load_agent(folder)
-        found = {"env_id": run.env_id, "agent": run.agent, "reward": condition_of(dict(run.params)), "seed": run.seed}
+        found |= {"env_id": run.env_id, "agent": run.agent, "reward": condition_of(dict(run.params)), "seed": run.seed}
     for split in SPLITS:
-        found[split] = drive(policy, found["env_id"], split, found["agent"], EPISODES)
+        found[split] = drive(policy, found["env_id"], split, found["agent"], episodes)
     return json.dumps(found, indent=1) + "\n"
 
 
-def score(root: Path, workers: int, out: Path) -> None:
+def score(root: Path, workers: int, out: Path, episodes: int = EPISODES) -> None:
     """Plays all runs under ``root`` that have no file in ``out`` yet."""
     from tiltyard.benchmarks.evaluation import is_tuning
     from tiltyard.benchmarks.runs import load_runs
 
     runs = [one for one in load_runs(root) if not is_tuning(one.run.seed)]
-    jobs = {one.run.name: (str(one.folder), "", "") for one in runs}
+    jobs = {one.run.name: (str(one.folder), "", "", episodes) for one in runs}
     scenes = sorted({one.run.env_id for one in runs})
-    jobs |= {f"{env_id.rpartition('/')[2]}-{name}": ("", env_id, name) for env_id in scenes for name in REFERENCES}
+    jobs |= {
+        f"{env_id.rpartition('/')[2]}-{name}": ("", env_id, name, episodes) for env_id in scenes for name in REFERENCES
+    }
     (out / "runs").mkdir(parents=True, exist_ok=True)
     todo = {name: job for name, job in jobs.items() if not (out / "runs" / f"{name}.json").exists()}
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
@@ -201,7 +203,8 @@ def report(out: Path) -> str:
     if not files:
         raise FileNotFoundError(f"there are no scores in {out / 'runs'}: run the score command first")
     rows, verdicts = tables(files)
-    page = render("driving.md.jinja", rows=rows, verdicts=verdicts, episodes=EPISODES, alpha=ALPHA)
+    episodes = ", ".join(map(str, sorted({one["episodes"] for one in files})))
+    page = render("driving.md.jinja", rows=rows, verdicts=verdicts, episodes=episodes, alpha=ALPHA)
     (out / "README.md").write_text(page)
     return page
 
@@ -213,12 +216,13 @@ def main() -> int:
     scoring = commands.add_parser("score", help="play the agents of a race")
     scoring.add_argument("root", type=Path, help="folder of the race's runs")
     scoring.add_argument("--workers", type=int, default=2, help="runs at a time")
+    scoring.add_argument("--episodes", type=int, default=EPISODES, help="of each split, at most 128")
     for one in (scoring, commands.add_parser("report", help="make the page")):
         one.add_argument("--out", type=Path, default=OUT, help="folder of scores and of the page")
     given = parser.parse_args()
     print(shlex.join(["python", *sys.argv]), file=sys.stderr)
     if given.command == "score":
-        score(given.root, given.workers, given.out)
+        score(given.root, given.workers, given.out, given.episodes)
     else:
         print(report(given.out))
     return 0

@@ -52,7 +52,7 @@ class _Scene:
 _SCENES = (
     _Scene("Intersection-v0", 700_000, 50_000),
     _Scene("Roundabout-v0", 700_000, 50_000),
-    _Scene("RaceTrack-v0", 1_500_000, 50_000),
+    _Scene("RaceTrack-v0", 800_000, 50_000),
     _Scene("Town-v0", 500_000, 50_000),
 )
 _IDS = tuple(scene.env_id for scene in _SCENES)

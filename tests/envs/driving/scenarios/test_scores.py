@@ -10,6 +10,7 @@ from tiltyard.envs.driving.metrics.leaderboard import COEFFICIENTS, MIN_SPEED, d
 from tiltyard.envs.driving.metrics.nuplan import at_fault as collisions
 from tiltyard.envs.driving.scenarios.driving import Driving
 from tiltyard.envs.driving.town import account
+from tiltyard.envs.driving.town.episode import FACTORS
 
 N = 4
 
@@ -110,3 +111,22 @@ def test_an_episode_ends_with_all_scores():
     assert info["scores"]["carla-2.1"] == pytest.approx(info["scores"]["driving_score"])
     assert {"carla-2.0", "nuplan-closed-loop", "imposed_braking.hardest"} <= info["scores"].keys()
     assert log.from_json(log.to_json()).driven == log.driven
+
+
+def test_the_test_split_pays_the_same_whatever_one_trains_with():
+    """And the training split the sum of the terms, where that is asked for."""
+    paid = {}
+    for split, training_reward in (("train", "carl"), ("train", "sum"), ("test", "carl"), ("test", "sum")):
+        batched = Driving(2, scene="racetrack", split=split, training_reward=training_reward)
+        batched.begin(np.arange(2), np.arange(2), np.zeros(2, np.int64))
+        for step in range(20):
+            reward, _ = batched.advance(batched.check(racing(batched, step)), np.ones(2, bool))
+        paid[split, training_reward] = reward
+        if (split, training_reward) == ("train", "sum"):
+            terms = batched.step_info()["reward_terms"]
+            short = sum(1.0 - terms[name] for name in FACTORS)
+            assert reward == pytest.approx(terms["route_completion"] - 0.005 * short + terms["penalty"])
+    assert (paid["test", "sum"] == paid["test", "carl"]).all()
+    assert (paid["train", "sum"] < paid["train", "carl"]).all()  # who races breaks limits
+    with pytest.raises(ValueError, match="unknown training_reward 'product'"):
+        Driving(1, training_reward="product")
