@@ -7,6 +7,7 @@ from ... import unknown
 from ...plugins import rows as plugin_rows
 from .control import CONTROL, SAC_PEER
 from .dialogues import ARCHER_SETTINGS, DIALOGUES
+from .driving import DRIVING
 from .files import read_suite
 from .gui import GUI, GUI_ABLATIONS, GUI_TUNED
 from .manipulation import MANIPULATION
@@ -18,6 +19,7 @@ __all__ = [
     "ARCHER_SETTINGS",
     "CONTROL",
     "DIALOGUES",
+    "DRIVING",
     "GUI",
     "GUI_ABLATIONS",
     "GUI_TUNED",
@@ -44,6 +46,7 @@ SUITES: tuple[Suite, ...] = (
     GUI,
     GUI_ABLATIONS,
     GUI_TUNED,
+    DRIVING,
     TEXT,
     DIALOGUES,
     ARCHER_SETTINGS,

@@ -82,19 +82,25 @@ def comfort_factor(lon: float, lat: float, lon_jerk: float, lat_jerk: float, yaw
 
 
 @compiled
-def comfort(world: World, ego: Vehicle) -> float:
-    """:func:`comfort_factor` of the policy step that just ended; remembers it for the next."""
-    lon = (ego.v - world.last_v) / STEP_DT
-    lat = ego.v * world.yaw_rate
+def comfort(episode: Any, v: float, yaw_rate: float) -> float:
+    """:func:`comfort_factor` of the policy step that just ended; the record remembers it for the next.
+
+    Args:
+        episode: a record with ``last_v, last_lon, last_lat, last_yaw`` of the step before.
+        v: m/s, now.
+        yaw_rate: rad/s, now.
+    """
+    lon = (v - episode.last_v) / STEP_DT
+    lat = v * yaw_rate
     factor = comfort_factor(
         lon,
         lat,
-        (lon - world.last_lon) / STEP_DT,
-        (lat - world.last_lat) / STEP_DT,
-        world.yaw_rate,
-        (world.yaw_rate - world.last_yaw) / STEP_DT,
+        (lon - episode.last_lon) / STEP_DT,
+        (lat - episode.last_lat) / STEP_DT,
+        yaw_rate,
+        (yaw_rate - episode.last_yaw) / STEP_DT,
     )
-    world.last_v, world.last_lon, world.last_lat, world.last_yaw = ego.v, lon, lat, world.yaw_rate
+    episode.last_v, episode.last_lon, episode.last_lat, episode.last_yaw = v, lon, lat, yaw_rate
     return factor
 
 
@@ -167,7 +173,7 @@ def judge(world: World, cars: Cars, order: Any, crashed: bool) -> None:
         if k >= 0:
             world.ttc = min(world.ttc, ttc_factor(gap, ego.v - cars[k].v))
             world.gap = min(world.gap, gap_factor(gap, ego.v))
-    world.comfort = comfort(world, ego)
+    world.comfort = comfort(world, ego.v, world.yaw_rate)
     world.lane = lane_factor(world, ego)
     world.pace = pace_factor(world, cars)
     world.infraction = hard_infraction(world, ego, crashed)

@@ -97,10 +97,11 @@ class World(Protocol):
     reward: float
 
 
-def _dtype(record: type[Any]) -> np.dtype[Any]:
+def record_dtype(record: type[Any]) -> np.dtype[Any]:
+    """The NumPy type of a record: an aligned field of 8 bytes for each annotated name."""
     kinds = {float: "f8", int: "i8"}
     return np.dtype([(name, kinds[kind]) for name, kind in get_type_hints(record).items()], align=True)
 
 
-VEHICLE = _dtype(Vehicle)
-WORLD = _dtype(World)
+VEHICLE = record_dtype(Vehicle)
+WORLD = record_dtype(World)

@@ -1,5 +1,6 @@
 """Maps by name: a file's path, ``package:map`` of an installed package, or ``generator:seed``."""
 
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -8,7 +9,11 @@ from . import catalogue, lanelet2, opendrive, sumo
 from .document import MapError, root_of
 from .graph import LaneGraph
 
-READERS = {"osm": lanelet2.read, "OpenDRIVE": opendrive.read, "net": sumo.read}
+READERS: Mapping[str, Callable[[Path], LaneGraph]] = {
+    "osm": lanelet2.read,
+    "OpenDRIVE": lambda path: opendrive.describe(path).graph(path),
+    "net": lambda path: sumo.describe(path).graph(path),
+}
 """By the root of the file."""
 SUFFIXES = {".osm": "osm", ".xodr": "OpenDRIVE", ".net.xml": "net"}
 PACKAGES = {"torchdrivesim": ("resources/maps", ".osm"), "sumo": ("tools", ".net.xml")}

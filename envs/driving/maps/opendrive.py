@@ -16,7 +16,7 @@ from .build import Lane
 from .description import F64, Description, ranks
 from .document import Element
 from .document import read as read_xml
-from .graph import CYCLING, DRIVING, SHOULDER, WALKING, LaneGraph
+from .graph import CYCLING, DRIVING, SHOULDER, WALKING
 from .reference_line import Cubics, ReferenceLine, cubics, reference_line
 
 KINDS = {
@@ -90,17 +90,12 @@ class Road:
         return np.stack([x - t * np.sin(heading), y + t * np.cos(heading)], axis=1)
 
 
-def read(path: Path) -> LaneGraph:
-    """The graph of a file.
+def describe(path: Path) -> Description:
+    """What is in a file.
 
     Raises:
         MapError: the file is broken; the sentence names the line.
     """
-    return describe(path).graph(path)
-
-
-def describe(path: Path) -> Description:
-    """What is in a file, see :func:`read`."""
     root = read_xml(path, "OpenDRIVE")
     roads: dict[str, Road] = {}
     for element in root.all("road"):

@@ -14,7 +14,7 @@ from .build import Crossing, Lane, Signal, StopLine
 from .description import F64, Description, cleaned, length_of, merged, ranks
 from .document import Element
 from .document import read as read_xml
-from .graph import AMBER, CYCLING, DRIVING, GIVE_WAY, GREEN, RED, SHOULDER, SIGNAL, STOP_SIGN, WALKING, LaneGraph
+from .graph import AMBER, CYCLING, DRIVING, GIVE_WAY, GREEN, RED, SHOULDER, SIGNAL, STOP_SIGN, WALKING
 
 COLOURS = {**dict.fromkeys("GgoO", GREEN), **dict.fromkeys("yY", AMBER), **dict.fromkeys("rRus", RED)}
 """By the letter of a link's state; of lights that are off or blink, the signs count."""
@@ -49,17 +49,12 @@ class Net:
     links: list[Link] = field(default_factory=list)
 
 
-def read(path: Path) -> LaneGraph:
-    """The graph of a file.
+def describe(path: Path) -> Description:
+    """What is in a file.
 
     Raises:
         MapError: the file is broken; the sentence names the line.
     """
-    return describe(path).graph(path)
-
-
-def describe(path: Path) -> Description:
-    """What is in a file, see :func:`read`."""
     root = read_xml(path, "net")
     net = Net()
     left_handed = root.get("lefthand") == "true"

@@ -23,8 +23,8 @@ import numpy.typing as npt
 
 from .geometry import corners, cross
 from .log import Event
+from .rules import STANDING, blame
 
-STANDING = 0.05  # m/s
 BEHIND = 150.0 * pi / 180.0  # angle from the heading
 REAR_AXLE = 1.461 / 5.176  # from the middle of the body back, in lengths: nuPlan's Pacifica
 
@@ -69,9 +69,9 @@ def at_fault_nuplan(event: Event) -> bool:
 
 def at_fault(event: Event) -> bool:
     """As nuPlan, and also where the ego was against a priority (unless hit from behind), or reversed into the other."""
-    if at_fault_nuplan(event):
-        return True
+    assert event.kind == "collision"
     assert event.ego_speed is not None
-    if event.side == "rear":
-        return event.ego_speed < -STANDING
-    return bool(event.against_priority)
+    assert event.other_speed is not None
+    other_speed = 0.0 if event.other == "static" else event.other_speed
+    front, rear, against = event.side == "front", event.side == "rear", bool(event.against_priority)
+    return blame(front, rear, event.ego_speed, other_speed, bool(event.one_lane), against)

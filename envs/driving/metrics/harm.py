@@ -18,26 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .log import EpisodeLog
+from .rules import COMFORTABLE, SAFE, courtesy, imposed_braking
 
-COMFORTABLE = 2.0  # m/s2 that may be imposed at no charge: the comfortable deceleration of IDM
-SAFE = 4.0  # m/s2: MOBIL's b_safe
-
-
-def imposed_braking(accel_with: float, accel_without: float) -> float:
-    """Braking that the ego imposes, m/s2, at least 0.
-
-    Plain arithmetic, so that a kernel may compile it.
-
-    Args:
-        accel_with: the follower's acceleration.
-        accel_without: the one that it would have were the ego not there.
-    """
-    return max(0.0, min(accel_without, 0.0) - accel_with)
-
-
-def courtesy(imposed: float) -> float:
-    """A factor of a reward: 1 up to 2 m/s2 of imposed braking, one half at 4, 0 from 6 on."""
-    return min(1.0, max(0.0, 1.0 - 0.5 * (imposed - COMFORTABLE) / (SAFE - COMFORTABLE)))
+__all__ = ["COMFORTABLE", "SAFE", "Harm", "courtesy", "harm", "imposed", "imposed_braking"]
 
 
 def imposed(log: EpisodeLog) -> npt.NDArray[np.float64]:

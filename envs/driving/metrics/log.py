@@ -126,7 +126,7 @@ _STATES = {
     "progress": "m along the route since its beginning, may fall back",
     "ahead": "m moved in this step in the direction of its lane; negative: against it; 0 where there is no lane",
     "outside": "m by which the farthest corner of its body is outside the drivable area; 0: all inside",
-    "follower_accel": "m/s2, of the follower whom it makes brake hardest; NaN: nobody follows",
+    "follower_accel": "m/s2, of the follower whom it makes brake hardest; NaN: there is no vehicle behind",
     "follower_without": "m/s2, the acceleration that this follower would have were the ego not there",
     "traffic_speed": "m/s, mean over the other vehicles; NaN: there are none",
 }

@@ -42,9 +42,8 @@ def time_to_collision(ego: npt.ArrayLike, others: npt.ArrayLike, *, lateral: boo
     rest = all_[relevant(one, all_, lateral=lateral)]
     moves = rest[:, 3:4] * np.stack([np.cos(rest[:, 2]), np.sin(rest[:, 2])], axis=1)
     own = one[3] * np.array([np.cos(one[2]), np.sin(one[2])])
-    box, boxes = one[[0, 1, 2, 4, 5]], rest[:, [0, 1, 2, 4, 5]]
-    for k in range(1, round(HORIZON / STEP)):
-        box[:2], boxes[:, :2] = one[:2] + k * STEP * own, rest[:, :2] + k * STEP * moves
-        if overlap(box, boxes).any():
-            return k * STEP
-    return float("inf")
+    times = STEP * np.arange(1, round(HORIZON / STEP))
+    boxes = np.tile(rest[:, [0, 1, 2, 4, 5]], (len(times), 1, 1))
+    boxes[:, :, :2] += times[:, None, None] * (moves - own)  # as seen from the ego
+    met = overlap(one[[0, 1, 2, 4, 5]], boxes.reshape(-1, 5)).reshape(len(times), -1).any(axis=1)
+    return float(times[np.argmax(met)]) if met.any() else float("inf")

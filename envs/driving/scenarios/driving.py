@@ -10,9 +10,11 @@ from .... import unknown
 from ...actions import OutOfBounds, bounded, check_mode, numbers
 from ...core import BatchedEnv, BatchedVectorEnv, Bools, Floats, Info, Ints, SingleEnv
 from ...seeding import check_split, problem_keys
-from ..town import observe, raster, session
-from ..town.episode import EPISODE, INFRACTIONS, OFFENCES, TERMS, WEIGHTS
+from ..metrics.log import EpisodeLog
+from ..town import account, observe, raster, session
+from ..town.episode import EPISODE, FACTORS, INFRACTIONS, OFFENCES, TERMS, WEIGHTS
 from ..town.frame import Dashboard, draw
+from ..town.recording import Recorder, tape
 from ..town.state import CONTROLS, MANOEUVRES, NONE, WAYPOINT, allocate
 from .library import Library, library
 from .scenes import SCENES
@@ -20,6 +22,7 @@ from .threads import Parts
 
 Action = Literal["box", "discrete", "waypoints"]
 Observation = Literal["vector", "bev"]
+Reward = Literal["carl", "sum"]
 CONTROLLERS = {"box": CONTROLS, "discrete": MANOEUVRES, "waypoints": WAYPOINT}
 MANOEUVRE_NAMES = ("keep", "left", "right", "faster", "slower")
 MAPS = 10
@@ -34,6 +37,19 @@ WANTED = {
 def _between(name: str, value: float | None, low: float, high: float) -> None:
     if value is not None and not low <= value <= high:  # so written that NaN is refused
         raise ValueError(f"{name} must be between {low:g} and {high:g}, got {value!r}")
+
+
+SHORTFALL = 0.005
+"""What the sum of terms takes away each step for a factor of 0."""
+
+
+def sum_of(episodes: Any) -> Floats:
+    """The reward's terms added up, ``[n]``: ``route_completion - 0.005 sum_f (1 - f) + penalty``, to train with.
+
+    A plain shaped sum to compare the product with; one factor of 0 all along a route of 40 s takes away all its worth.
+    """
+    short = sum(1.0 - episodes[name] for name in FACTORS)
+    return np.asarray(episodes["route_completion"] - SHORTFALL * short + episodes["penalty"])
 
 
 class Driving(BatchedEnv):
@@ -70,6 +86,9 @@ class Driving(BatchedEnv):
         noise: standard deviation of what is observed of others, as a share of distance and speed.
         occlusion: whether vehicles hide who is behind them.
         threads: threads that share the environments of a step; the result does not depend on it.
+        training_reward: "carl", or "sum": the same terms added up, :func:`sum_of`. The test split pays "carl" anyway,
+            so that scores compare.
+        record: whether every state is kept, for :meth:`log` and the scores that need it; slower.
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 5}
@@ -92,6 +111,8 @@ class Driving(BatchedEnv):
         noise: float = 0.0,
         occlusion: bool = False,
         threads: int = 1,
+        training_reward: Reward = "carl",
+        record: bool = False,
     ) -> None:
         super().__init__(num_envs, render_mode)
         self.split = check_split(split)
@@ -99,6 +120,7 @@ class Driving(BatchedEnv):
             ("scene", scene, tuple(SCENES)),
             ("action", action, tuple(CONTROLLERS)),
             ("observation", observation, ("vector", "bev")),
+            ("training_reward", training_reward, ("carl", "sum")),
         ):
             if value not in known:
                 raise ValueError(unknown(name, value, known))
@@ -112,6 +134,7 @@ class Driving(BatchedEnv):
         if action == "discrete" and invalid_action == "clip":
             raise ValueError('invalid_action="clip" needs action="box" or "waypoints": there is no nearest manoeuvre')
         self.scene, self.action, self.observation = scene, action, observation
+        self.training_reward = training_reward
         self.library: Library = library(scene, self.split, maps)
         self._options = session.Options(
             density=-1.0 if density is None else float(density),
@@ -124,6 +147,8 @@ class Driving(BatchedEnv):
         )
         self._parts = Parts(threads, self.world_count)
         self._allocate()
+        self._recorder = Recorder(self.batch, self.episodes, self.policies) if record else None
+        self._tape = self._recorder.tape if self._recorder else tape(0, 0, 0)
 
     @property
     def policies(self) -> int:
@@ -159,6 +184,11 @@ class Driving(BatchedEnv):
         session.begin_worlds(
             self.library.atlas, self.library.places, self.batch, self.episodes, indices, keys, self._options
         )
+        self._begin_logs(indices)
+
+    def _begin_logs(self, indices: Ints) -> None:
+        if self._recorder is not None:
+            self._recorder.begin(self.library.atlas, indices)
 
     def check(self, actions: Any) -> npt.NDArray[np.float32]:
         """Returns commands ``[n, 3]`` float32."""
@@ -178,8 +208,11 @@ class Driving(BatchedEnv):
     def advance(self, actions: npt.NDArray[np.float32], active: Bools) -> tuple[Floats, Bools]:
         """Steps the active environments, in threads if asked to."""
         arguments = (self.library.atlas, self.batch, self.episodes, self.weights, actions, active, self._options)
-        self._parts.run(session.step_worlds, *arguments)
-        return self.episodes["reward"].copy(), self._ended()
+        self._parts.run(session.step_worlds, *arguments, self._tape)
+        if self._recorder is not None:
+            self._recorder.keep(active)
+        summed = self.training_reward == "sum" and self.split == "train"
+        return sum_of(self.episodes) if summed else self.episodes["reward"].copy(), self._ended()
 
     def _ended(self) -> Bools:
         return np.asarray((self.episodes["infraction"] != 0) | (self.episodes["left"] <= 0.0))
@@ -221,15 +254,47 @@ class Driving(BatchedEnv):
             **columns,
         }
 
+    def _need_env_state(self) -> None:
+        if self._recorder is not None:
+            raise TypeError("what is recorded cannot be put back: snapshots need record=False")
+        super()._need_env_state()
+
     def step_info(self) -> Info:
-        """``success, infraction, offence, route_completion`` (so far)``, reward_terms``."""
+        """``success, infraction, offence, route_completion`` (so far)``, scores`` (likewise)``, reward_terms``.
+
+        ``scores`` are :data:`..town.account.SCORES`; with ``record=True`` they have also those of
+        :func:`..metrics.scores.summary` where an episode has just ended (elsewhere NaN).
+        """
         return {
             "success": self.episodes["success"] != 0,
             "infraction": np.array(INFRACTIONS)[self.episodes["infraction"]],
             "offence": np.array(OFFENCES)[self.episodes["offence"]],
             "route_completion": 1.0 - self.episodes["left"] / self.episodes["length"],
+            "scores": {**self._log_scores(), **account.scores(self.episodes)},
             "reward_terms": {term: self.episodes[term].copy() for term in TERMS},
         }
+
+    def _log_scores(self) -> Info:
+        if self._recorder is None:
+            return {}
+        from ..metrics.scores import summary  # late: it takes SciPy
+
+        columns: Info = {}
+        for index in np.flatnonzero(self._ended()):
+            for name, value in summary([self.log(int(index))]).items():
+                columns.setdefault(name, np.full(self.num_envs, np.nan))[index] = value
+        return columns
+
+    def log(self, index: int = 0) -> EpisodeLog:
+        """The log of the episode of an environment so far, for :mod:`..metrics`.
+
+        Raises:
+            ValueError: made without ``record=True``, or no step has been taken yet.
+        """
+        if self._recorder is None:
+            raise ValueError("nothing is recorded: make the environment with record=True")
+        number = int(self.worlds[self.episodes[index]["world"]]["map"])
+        return self._recorder.log(index, {"scene": self.scene, "split": self.split, "map": self.library.names[number]})
 
     def expert_actions(self) -> Any:
         """The rule-following driver, through the same actions: :mod:`..town.expert`."""
@@ -272,6 +337,12 @@ class DrivingEnv(SingleEnv):
     """:class:`Driving` as a ``gymnasium.Env``."""
 
     batched_class = Driving
+    batched: Driving
+
+    @property
+    def log(self) -> EpisodeLog:
+        """The log of the episode so far, see :meth:`Driving.log`."""
+        return self.batched.log()
 
 
 class DrivingVectorEnv(BatchedVectorEnv):

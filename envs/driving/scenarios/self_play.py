@@ -69,6 +69,7 @@ class SelfPlay(Driving):
         arguments = (self.library.atlas, self.library.places, self.batch, self.episodes)
         session.begin_worlds(*arguments, indices[firsts] // self._agents, keys[firsts], self._options)
         session.respawn(*arguments, indices[~whole], self._options)
+        self._begin_logs(indices)
 
     def reset_info(self) -> Info:
         """As in the other scenes, and ``weights`` ``[7]``."""

@@ -2,10 +2,10 @@
 
 Bodies are oriented rectangles. Agents are kept sorted by x; only those whose rectangles may overlap in x are compared.
 
-**Fault** (after nuPlan's at-fault collisions): an agent is at fault when it moves (above 0.05 m/s) and either it was
-where a signal, a sign or a priority forbade it to be, or its front hit the other, or its side touched the other while
-its body was not in one lane. Who stands, or is hit from behind, is not at fault. Both may be; a pedestrian never is.
-The facts stand in the event, so that other rules can be applied to it.
+**Fault**: the stricter rule of :mod:`..metrics.fault`. An agent that moves (above 0.05 m/s) is at fault when the other
+stood, when its front hit the other, or when its side did while its body was not in one lane; and, moving or not, when
+it was where a signal, a sign or a priority forbade it to be, unless it was hit from behind. Both may be; a pedestrian
+never is. The facts stand in the event, so that other rules can be applied to it.
 """
 
 import math
@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from ..compiled import compiled
+from ..metrics.rules import blame
 from .state import ABSENT, COLLISION, EVENTS, FRONT, NONE, PERSON, REAR, SIDE, Agent, Agents, World
 
-STANDING = 0.05  # m/s
 FAR = 1e9
+blamed = compiled(blame)
 
 
 @compiled
@@ -64,13 +65,12 @@ def touched_side(one: Agent, other: Agent) -> int:
 
 
 @compiled
-def at_fault(one: Agent, side: int) -> bool:
+def at_fault(one: Agent, other: Agent, side: int) -> bool:
     """The rule of the module."""
-    if abs(one.v) <= STANDING or one.kind == PERSON:
+    if one.kind == PERSON:
         return False
-    if one.against == 1 or (side == FRONT and one.v > 0.0) or (side == REAR and one.v < 0.0):
-        return True
-    return side == SIDE and (one.beside >= 0 or one.lane < 0)
+    in_lane = one.beside < 0 and one.lane >= 0
+    return bool(blamed(side == FRONT, side == REAR, one.v, other.v, in_lane, one.against == 1))
 
 
 @compiled
@@ -85,12 +85,12 @@ def meet(world: World, cars: Agents, events: Any, me: int, other: int) -> None:
                 dvx = car.v * math.cos(car.heading) - them.v * math.cos(them.heading)
                 dvy = car.v * math.sin(car.heading) - them.v * math.sin(them.heading)
                 side = touched_side(car, them)
-                blame = at_fault(car, side)
+                fault = at_fault(car, them, side)
                 car.collisions += 1
-                car.faults += int(blame)
+                car.faults += int(fault)
                 at = record(world, events, COLLISION, cars, k, o, math.hypot(dvx, dvy))
                 if at >= 0:
-                    events[at].side, events[at].fault = side, int(blame)
+                    events[at].side, events[at].fault = side, int(fault)
 
 
 @compiled

@@ -1,8 +1,8 @@
 """What an agent of a policy has to do and how it is doing: one record for each, beside its record in the world."""
 
-from typing import Any, Protocol, get_type_hints
+from typing import Protocol
 
-import numpy as np
+from ..state import record_dtype
 
 INFRACTIONS = (
     "",
@@ -55,6 +55,33 @@ class Episode(Protocol):
     offence: int  # the first of the episode
     success: int
     noise: int  # key of the noise of its observations
+    # Totals, and what they are made of: see .account
+    begun: int  # tick of its world
+    ticks: int  # since then
+    noted: int  # events of this policy step that are in the totals
+    at_x: float  # where it is, m
+    at_y: float
+    progress: float  # m along the route, may fall back
+    furthest: float  # the most of that
+    gained: float  # m that this has grown by
+    strayed: float  # of these, off the route's lanes
+    driven: float  # m
+    ahead: float  # m moved in the last tick in the direction of its lane
+    quarter: float  # m of the route at which the present quarter began
+    own_speed: float  # sums over the states of that quarter with traffic about
+    their_speed: float
+    traffic: float  # m/s, mean of the others now; NaN: there are none
+    lacking: float  # over the quarters so far, what its speed lacked of the traffic's, as shares
+    hits: int
+    guilty: int
+    counted: int  # 1: a collision that CARLA counts
+    lights: int
+    signs: int
+    charged: float  # the sum of CARLA's coefficients of all infractions
+    follower_accel: float  # m/s2, of who is behind; NaN: nobody
+    follower_without: float  # and what it would be were this one not there
+    hardest: float  # m/s2 of imposed braking
+    hard: int  # ticks in which that was over 4
     plan: int  # the lane that the scripted expert changes into, or NONE; nobody else reads it
     # The named terms of the last reward
     route_completion: float
@@ -68,9 +95,4 @@ class Episode(Protocol):
     reward: float
 
 
-def _dtype(record: type[Any]) -> np.dtype[Any]:
-    kinds = {float: "f8", int: "i8"}
-    return np.dtype([(name, kinds[kind]) for name, kind in get_type_hints(record).items()], align=True)
-
-
-EPISODE = _dtype(Episode)
+EPISODE = record_dtype(Episode)

@@ -8,6 +8,7 @@ from .atlas import Atlas
 from .state import NONE
 
 TRIES = 48
+ARRIVED = 8.0  # m before the end of the route, which is then complete
 MOST_LANES = 400  # of a route
 SLOWEST = 3.0  # m/s that no bend asks to go below
 

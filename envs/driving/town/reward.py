@@ -17,8 +17,8 @@ sec. 3, there of a sum of terms. Ours: ``courtesy``, which fades with the brakin
 from typing import Any
 
 from ..compiled import compiled
-from ..rewards import STRADDLE_TIME, comfort_factor, gap_factor, speed_factor, ttc_factor
-from ..vehicle import clip
+from ..metrics.rules import SAFE, courtesy
+from ..rewards import STRADDLE_TIME, comfort, gap_factor, speed_factor, ttc_factor
 from .episode import (
     BLOCKED,
     COLLISION,
@@ -42,39 +42,15 @@ from .state import NONE, SIM_DT, SUBSTEPS, Agent
 PENALTY = 0.1
 STEP_DT = SIM_DT * SUBSTEPS
 ASTRAY = 80.0  # m further from the goal than before, which is to have lost the route
-MILD, HARSH = 2.0, 6.0  # m/s2 of imposed braking at which courtesy begins to fade, and is 0
-OFFENSIVE = 4.0  # m/s2 of imposed braking that costs success
 WALKING = 2.0  # m/s
 TOLERANCE = 0.1  # m over the edge of the road that are forgiven
-
-
-@compiled
-def courtesy_factor(imposed: float) -> float:
-    """1 up to 2 m/s2 of braking imposed on somebody in this step, fading to 0 at 6 m/s2."""
-    return clip(1.0 - (imposed - MILD) / (HARSH - MILD), 0.0, 1.0)
+courtesy_factor = compiled(courtesy)
 
 
 @compiled
 def weighted(factor: float, weight: float) -> float:
     """``1 - w (1 - f)``: a factor that counts by its weight."""
     return 1.0 - weight * (1.0 - factor)
-
-
-@compiled
-def comfort(episode: Episode, agent: Agent) -> float:
-    """The comfort factor of the policy step that just ended; remembers it for the next."""
-    lon = (agent.v - episode.last_v) / STEP_DT
-    lat = agent.v * agent.yaw_rate
-    factor = comfort_factor(
-        lon,
-        lat,
-        (lon - episode.last_lon) / STEP_DT,
-        (lat - episode.last_lat) / STEP_DT,
-        agent.yaw_rate,
-        (agent.yaw_rate - episode.last_yaw) / STEP_DT,
-    )
-    episode.last_v, episode.last_lon, episode.last_lat, episode.last_yaw = agent.v, lon, lat, agent.yaw_rate
-    return factor
 
 
 @compiled
@@ -134,7 +110,7 @@ def offence(episode: Episode, imposed: float, pushed_in: bool, outside: bool) ->
     """The offence of a step (0: none)."""
     if pushed_in:
         return RIGHT_OF_WAY
-    if imposed > OFFENSIVE:
+    if imposed > SAFE:
         return IMPOSED_BRAKING
     if outside:
         return OUTSIDE_LANES
@@ -179,7 +155,7 @@ def judge(
     episode.speed = speed_factor(abs(agent.v), limit)
     episode.ttc = ttc_factor(agent.gap, agent.v - leader_v)
     episode.gap = gap_factor(agent.gap, agent.v)
-    episode.comfort = comfort(episode, agent)
+    episode.comfort = comfort(episode, agent.v, agent.yaw_rate)
     episode.lane = lane_factor(episode, over, alone, agent.v > WALKING)
     episode.courtesy = courtesy_factor(imposed)
     found = infraction(episode, agent, left)

@@ -10,14 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from ..compiled import compiled, uniform
+from .account import enter, open_account
 from .atlas import Atlas
 from .episode import Episode
 from .expert import command
 from .lists import enlist_new
 from .motion import vanish
 from .observe import NEIGHBOURS, sense
-from .problem import draw_route, free_time, metres_left
+from .problem import ARRIVED, draw_route, free_time, metres_left
 from .raster import Ground, rasterise
+from .recording import Tape, note
 from .reward import judge
 from .sight import colour
 from .spawn import START_GAP, TRIES, fits, forget, last_place, put, start
@@ -41,7 +43,6 @@ from .vehicle import choose
 from .walkers import start_walker
 
 LENGTH, WIDTH = 4.8, 1.9  # m, of a policy's car
-ARRIVED = 8.0  # m before the end of the route, which is then complete
 LORRIES = 0.08
 DRAWN = 250.0  # m of a route that frames show, at least
 START = 12.0  # m along its lane at which a route begins
@@ -157,6 +158,7 @@ def begin_episode(atlas: Atlas, places: Any, batch: Batch, episode: Episode, w: 
     episode.noise = int(batch.worlds[w].stream >> np.uint64(2)) + k
     episode.route_completion = episode.penalty = episode.reward = 0.0
     episode.speed = episode.ttc = episode.gap = episode.comfort = episode.lane = episode.courtesy = 1.0
+    open_account(atlas, batch, episode)
 
 
 @compiled
@@ -228,6 +230,28 @@ def judge_agent(atlas: Atlas, batch: Batch, episode: Episode, weights: Any) -> N
 
 
 @compiled
+def keep_accounts(atlas: Atlas, batch: Batch, episodes: Any, active: Any, w: int, count: int, tick: int) -> None:
+    """Takes a tick of the present policy step into the totals of a world's active slots."""
+    for slot in range(w * count, (w + 1) * count):
+        if active[slot]:
+            if tick == 0:  # with a policy step, events are counted from 0 again
+                episodes[slot].noted = 0
+            enter(atlas, batch, episodes[slot])
+
+
+@compiled
+def hand_over(batch: Batch, commands: Any, active: Any, w: int, count: int) -> bool:
+    """Gives a world the commands of its slots; returns whether any of these is active."""
+    moves = False
+    for k in range(count):
+        slot = w * count + k
+        moves = moves or active[slot]
+        for axis in range(3):
+            batch.controls[w, k, axis] = commands[slot, axis]
+    return moves
+
+
+@compiled
 def step_worlds(
     atlas: Atlas,
     batch: Batch,
@@ -236,28 +260,39 @@ def step_worlds(
     commands: Any,
     active: Any,
     options: Options,
+    tape: Tape,
     a: int,
     b: int,
 ) -> None:
-    """A policy step of the worlds ``a <= w < b`` in which a slot is active; ``commands`` is ``[slots, 3]``."""
+    """A policy step of the worlds ``a <= w < b`` in which a slot is active.
+
+    Args:
+        atlas: all maps.
+        batch: all worlds.
+        episodes: of the slots.
+        weights: ``[slots, 7]`` of the reward's factors and penalty.
+        commands: ``[slots, 3]``.
+        active: ``[slots]``.
+        options: what all worlds have in common.
+        tape: where states are noted, if anywhere.
+        a: first world.
+        b: the world after the last.
+    """
     stream = np.empty(1, np.uint64)
     count = options.policies
     for w in range(a, b):
-        moves = False
-        for k in range(count):
-            slot = w * count + k
-            moves = moves or active[slot]
-            for axis in range(3):
-                batch.controls[w, k, axis] = commands[slot, axis]
-        if not moves:
+        if not hand_over(batch, commands, active, w, count):
             continue
         batch.worlds[w].events = 0
         if options.controller == MANOEUVRES:
             for k in range(count):
                 choose(atlas.lanes, batch.agents[w, k], int(batch.controls[w, k, 0]))
         stream[0] = batch.worlds[w].stream
-        for _ in range(SUBSTEPS):
+        for tick in range(SUBSTEPS):
             tick_world(batch, atlas, w, stream)
+            keep_accounts(atlas, batch, episodes, active, w, count, tick)
+            if len(tape.rows) > 0:
+                note(atlas, batch, episodes, tape, w, count, tick)
         batch.worlds[w].stream = stream[0]
         for k in range(count):
             if active[w * count + k]:

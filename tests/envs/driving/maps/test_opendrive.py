@@ -8,6 +8,7 @@ import pytest
 from tiltyard.envs.driving.maps import opendrive
 from tiltyard.envs.driving.maps.document import MapError
 from tiltyard.envs.driving.maps.graph import CYCLING, SIGNAL, STOP_SIGN
+from tiltyard.envs.driving.maps.load import load
 
 
 def test_lanes_links_and_rules(write) -> None:
@@ -98,7 +99,7 @@ def test_a_solid_mark_forbids_lane_changes(write) -> None:
 )  # fmt: skip
 def test_damage_is_told_with_its_line(write, old: str, new: str, sentence: str) -> None:
     with pytest.raises(MapError, match=r"^small\.xodr, line \d+: ") as error:
-        opendrive.read(write("small.xodr", old, new))
+        load(write("small.xodr", old, new))
     assert re.search(sentence, str(error.value)), str(error.value)
 
 
@@ -106,8 +107,8 @@ def test_a_map_without_lanes_is_told(write, tmp_path) -> None:
     path = tmp_path / "a.xodr"
     path.write_text("<OpenDRIVE>\n</OpenDRIVE>")
     with pytest.raises(MapError, match="line 1: the map has no roads"):
-        opendrive.read(path)
+        load(path)
     text = write("small.xodr").read_text().replace('type="driving"', 'type="rail"')
     path.write_text(text)
     with pytest.raises(MapError, match="line 2: the map has no lanes for vehicles"):
-        opendrive.read(path)
+        load(path)

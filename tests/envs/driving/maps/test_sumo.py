@@ -8,6 +8,7 @@ import pytest
 from tiltyard.envs.driving.maps import sumo
 from tiltyard.envs.driving.maps.document import MapError
 from tiltyard.envs.driving.maps.graph import AMBER, GIVE_WAY, GREEN, RED, SIGNAL, STOP_SIGN
+from tiltyard.envs.driving.maps.load import load
 
 
 def test_lanes_neighbours_ranks_and_crossings(write) -> None:
@@ -89,7 +90,7 @@ def test_lights_of_trains_are_no_lights(write) -> None:
 )  # fmt: skip
 def test_damage_is_told_with_its_line(write, old: str, new: str, sentence: str) -> None:
     with pytest.raises(MapError, match=r"^small\.net\.xml, line \d+: ") as error:
-        sumo.read(write("small.net.xml", old, new))
+        load(write("small.net.xml", old, new))
     assert re.search(sentence, str(error.value)), str(error.value)
 
 
@@ -97,7 +98,7 @@ def test_a_net_without_lanes_is_told(tmp_path) -> None:
     path = tmp_path / "a.net.xml"
     path.write_text('<net>\n<edge id="a"><lane id="a_0" index="0" allow="rail" shape="0,0 1,0"/></edge></net>')
     with pytest.raises(MapError, match="line 1: the net has no lanes for vehicles"):
-        sumo.read(path)
+        load(path)
 
 
 def test_a_net_without_lanes_within_its_junctions(tmp_path) -> None:

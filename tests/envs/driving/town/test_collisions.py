@@ -37,7 +37,7 @@ def test_who_runs_into_another_from_behind_is_at_fault():
     assert facts == {0: (FRONT, 1, 4.0), 1: (REAR, 0, 10.0)}
 
 
-def test_who_stands_is_never_at_fault_and_who_breaks_a_rule_is():
+def test_who_stands_is_not_at_fault_and_who_breaks_a_rule_is_unless_hit_from_behind():
     events = meet(scene((0.0, 0.0, 0.0, 0.0), (0.5, 2.5, -math.pi / 2, 5.0)))
     assert {int(e["agent"]): (int(e["side"]), int(e["fault"])) for e in events} == {0: (SIDE, 0), 1: (FRONT, 1)}
     batch = scene((0.0, 0.0, 0.0, 5.0), (0.5, 2.5, -math.pi / 2, 5.0))
@@ -45,6 +45,9 @@ def test_who_stands_is_never_at_fault_and_who_breaks_a_rule_is():
     batch = scene((0.0, 0.0, 0.0, 5.0), (0.5, 2.5, -math.pi / 2, 5.0))
     batch.agents["against"][0, 0] = 1
     assert {int(e["agent"]): int(e["fault"]) for e in meet(batch)} == {0: 1, 1: 1}
+    batch = scene((0.0, 0.0, 0.0, 10.0), (3.9, 0.0, 0.0, 4.0))
+    batch.agents["against"][0, 1] = 1
+    assert {int(e["agent"]): int(e["fault"]) for e in meet(batch)} == {0: 1, 1: 0}
 
 
 def test_a_contact_that_lasts_is_one_event():

@@ -1,0 +1,219 @@
+"""What an episode amounts to, kept tick by tick: the CARLA driving score, faults, infractions, braking imposed, metres.
+
+These totals equal those of the log of the same episode (:mod:`..metrics`), which costs far more: they are sums over its
+states and events. Formulas and sources: :mod:`..metrics.leaderboard` (version 2.1), :mod:`..metrics.harm`.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..compiled import compiled
+from ..metrics.rules import SAFE, imposed_braking
+from ..traffic import idm
+from .atlas import Atlas
+from .driver import EARLY, free, hold_back, pedestrians
+from .episode import Episode
+from .junctions import COMFORT
+from .problem import ARRIVED, metres_left
+from .sight import leader, wished
+from .state import (
+    ABSENT,
+    COLLISION,
+    DRIVER,
+    EVENTS,
+    NONE,
+    PARKED,
+    PERSON,
+    RED_LIGHT,
+    SIM_DT,
+    STOP_SIGN,
+    Agents,
+    Batch,
+    World,
+)
+
+SCORES = (
+    "driving_score",
+    "completion",
+    "km",
+    "collisions",
+    "at_fault_collisions",
+    "red_lights",
+    "stop_signs",
+    "imposed_braking",
+    "hard_braking_share",
+)
+"""Totals of an episode: CARLA's driving score 2.1 (0 to 100), share of the route, km driven, collisions with somebody
+new and those at fault, lights and signs run, the hardest braking imposed (m/s2), the share of time it was over 4."""
+PERSON_COST, VEHICLE_COST, RED_COST, STOP_COST, SLOW_COST = 1.0, 0.7, 0.4, 0.25, 0.4
+SLOWEST = 0.1  # m/s below which CARLA counts no collision
+QUARTERS = 4
+NEARLY = 0.95  # of the route, from which on the last quarter counts
+CAUSE = 0.25  # m/s2 by which a follower's braking may exceed what the ego asks for and still be because of it
+
+imposed_by = compiled(imposed_braking)
+
+
+@compiled
+def traffic_speed(world: World, cars: Agents, me: int) -> float:
+    """Mean speed of the motor vehicles and cyclists that are driven, but for ``me``; NaN: there are none."""
+    total, count = 0.0, 0
+    for k in range(world.agents):
+        car = cars[k]
+        if k != me and car.controller != ABSENT and car.controller != PARKED and car.kind != PERSON:
+            total += abs(car.v)
+            count += 1
+    return total / count if count > 0 else math.nan
+
+
+@compiled
+def follower(
+    world: World, cars: Agents, keys: Any, atlas: Atlas, routes: Any, crossings: Any, me: int
+) -> tuple[float, float]:
+    """The acceleration of the driver behind ``me``, and what it would be were ``me`` not there; NaN: there is none.
+
+    Harm is not the ego's by default: a driver who brakes harder than the ego asks for has another reason, and lines,
+    crossings and leaders beyond the ego count as if the ego were not there.
+    """
+    k = cars[me].follower
+    if k < 0 or cars[k].controller != DRIVER or cars[k].lane < 0 or cars[k].leader != me:
+        return math.nan, math.nan
+    car = cars[k]
+    limit = wished(car, atlas.lanes[car.lane].limit)
+    asked = idm(car.v, cars[me].v, car.gap, max(limit, car.v), car.headway, car.accel, car.brake)
+    if car.a >= 0.0 or asked > car.a + CAUSE:
+        return float(car.a), float(car.a)
+    a = free(car.v, limit, car.accel)
+    other, gap = leader(cars, keys, world.listed, atlas.lanes, atlas.siblings, routes[k], k, me)
+    if other >= 0:
+        a = min(a, idm(car.v, cars[other].v, gap, max(limit, car.v), car.headway, car.accel, car.brake))
+    if car.line < EARLY + car.v * (1.0 + car.v / (2.0 * COMFORT)):
+        a = min(a, hold_back(car, car.line))
+    if world.walking > 0:
+        first = atlas.maps[world.map].crossing
+        a = min(a, hold_back(car, pedestrians(crossings, car, routes[k], atlas.lanes, atlas.strips, first)))
+    return float(car.a), float(max(a, car.a))
+
+
+@compiled
+def open_account(atlas: Atlas, batch: Batch, episode: Episode) -> None:
+    """Begins the totals, at the episode's first state."""
+    w, me = episode.world, episode.agent
+    car = batch.agents[w, me]
+    episode.begun = batch.worlds[w].tick
+    episode.ticks = episode.noted = 0
+    episode.at_x, episode.at_y = car.x, car.y
+    episode.progress = episode.furthest = episode.driven = episode.gained = episode.strayed = 0.0
+    episode.quarter = episode.own_speed = episode.their_speed = episode.lacking = 0.0
+    episode.hits = episode.guilty = episode.lights = episode.signs = episode.hard = episode.counted = 0
+    episode.charged = episode.hardest = episode.ahead = 0.0
+    episode.follower_accel = episode.follower_without = math.nan
+    left = metres_left(atlas, car.goal, car.lane, car.s)
+    if left >= 0.0:
+        episode.progress = episode.length - left + ARRIVED
+    episode.furthest = episode.progress
+    _pace(batch, episode)
+
+
+@compiled
+def _pace(batch: Batch, episode: Episode) -> None:
+    """Takes a state into the mean speeds of the present quarter of the route; closes a quarter that is over."""
+    w, me = episode.world, episode.agent
+    if episode.furthest - episode.quarter > episode.length / QUARTERS:
+        episode.lacking += slowness(episode.own_speed, episode.their_speed)
+        episode.quarter = episode.furthest
+        episode.own_speed = episode.their_speed = 0.0
+    episode.traffic = traffic_speed(batch.worlds[w], batch.agents[w], me)
+    if not math.isnan(episode.traffic):
+        episode.own_speed += abs(batch.agents[w, me].v)
+        episode.their_speed += episode.traffic
+
+
+@compiled
+def slowness(own: float, others: float) -> float:
+    """What is lacking in one's mean speed as a share of the traffic's, at least 0; of sums over the same states."""
+    if others <= 0.0:
+        return 0.0
+    return max(0.0, 1.0 - round(100.0 * own / others, 2) / 100.0)
+
+
+@compiled
+def enter(atlas: Atlas, batch: Batch, episode: Episode) -> None:
+    """Takes a tick that has just passed into the totals."""
+    w, me = episode.world, episode.agent
+    car = batch.agents[w, me]
+    x, y = float(car.x), float(car.y)
+    episode.ticks += 1
+    episode.driven += math.hypot(x - episode.at_x, y - episode.at_y)
+    episode.ahead = car.v * math.cos(car.turn) * SIM_DT if car.lane != NONE else 0.0
+    episode.at_x, episode.at_y = x, y
+    left = metres_left(atlas, car.goal, car.lane, car.s)
+    if left >= 0.0:
+        episode.progress = episode.length - left + ARRIVED
+    gained = max(episode.progress - episode.furthest, 0.0)
+    episode.furthest += gained
+    episode.gained += gained
+    episode.strayed += gained if car.astray != 0 or car.lane == NONE else 0.0
+    _pace(batch, episode)
+    accel, without = follower(
+        batch.worlds[w], batch.agents[w], batch.keys[w], atlas, batch.routes[w], batch.crossings[w], me
+    )
+    episode.follower_accel, episode.follower_without = accel, without
+    imposed = 0.0 if math.isnan(accel) else imposed_by(accel, without)
+    episode.hardest = max(episode.hardest, imposed)
+    episode.hard += int(imposed > SAFE)
+    _charge(batch, episode)
+
+
+@compiled
+def _charge(batch: Batch, episode: Episode) -> None:
+    """Takes the events since the last tick into the totals.
+
+    The policy step of a collision is the last of an episode, and shorter than the 5 m and 5 s within which CARLA counts
+    no second one.
+    """
+    w, me = episode.world, episode.agent
+    world, cars, events = batch.worlds[w], batch.agents[w], batch.events[w]
+    for i in range(episode.noted, min(world.events, EVENTS)):
+        event = events[i]
+        if event.agent != me:
+            continue
+        if event.kind == RED_LIGHT:
+            episode.lights += 1
+            episode.charged += RED_COST
+        elif event.kind == STOP_SIGN:
+            episode.signs += 1
+            episode.charged += STOP_COST
+        elif event.kind == COLLISION:
+            episode.hits += 1
+            episode.guilty += event.fault
+            if episode.counted == 0 and abs(event.v) >= SLOWEST:
+                episode.counted = 1
+                episode.charged += PERSON_COST if cars[event.other].kind == PERSON else VEHICLE_COST
+    episode.noted = world.events
+
+
+@compiled
+def balance(episodes: Any, out: Any) -> None:
+    """The totals so far of all slots, into ``out`` ``[slots, 9]``, in the order of :data:`SCORES`."""
+    for i in range(len(episodes)):
+        one = episodes[i]
+        completion = min(max(one.furthest / one.length, 0.0), 1.0)
+        slow = one.lacking
+        if completion > NEARLY:
+            slow += slowness(one.own_speed, one.their_speed)
+        if one.left <= 0.0 and one.infraction == 0:
+            completion = 1.0
+        within = 1.0 - one.strayed / one.gained if one.gained > 0.0 else 1.0
+        out[i, 0] = 100.0 * completion * within / (1.0 + one.charged + SLOW_COST * slow)
+        out[i, 1], out[i, 2], out[i, 3], out[i, 4] = completion, one.driven / 1000.0, one.hits, one.guilty
+        out[i, 5], out[i, 6], out[i, 7], out[i, 8] = one.lights, one.signs, one.hardest, one.hard / max(one.ticks, 1)
+
+
+def scores(episodes: Any) -> dict[str, Any]:
+    """The totals so far as columns ``[slots]`` by the names of :data:`SCORES`."""
+    out = np.empty((len(episodes), len(SCORES)))
+    balance(episodes, out)
+    return {name: out[:, i] for i, name in enumerate(SCORES)}
