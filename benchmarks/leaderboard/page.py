@@ -18,6 +18,7 @@ from ..charts import PALETTE, number, ticks
 from ..pages import render as filled
 from ..runs import FinishedRun
 from .board import OVERALL, Board, Metric, Result, Section, leaderboard
+from .explore import write_site
 from .figures import Colours, curves_svg, profile_svg
 from .groups import env_of, identity, short
 
@@ -33,7 +34,8 @@ def write_page(
 
     Args:
         runs: finished runs.
-        out: an ``.html`` file, or a folder that gets an ``index.html``; made where missing.
+        out: an ``.html`` file, or a folder that gets an ``index.html`` and, beside it, the same as a site to sort and
+            filter (:mod:`.explore`); made where missing.
         rng: decides the bootstrap; by default the same one each time, so that the same runs make the same page.
         verified: names of runs that were verified; their rows get a mark.
 
@@ -43,15 +45,19 @@ def write_page(
     board = leaderboard(runs, rng=rng or np.random.default_rng(0), verified=verified)
     path = Path(out) if Path(out).suffix == ".html" else Path(out) / "index.html"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(render(board), encoding="utf-8")
+    site = path.name == "index.html"
+    path.write_text(render(board, site=site), encoding="utf-8")
+    if site:
+        write_site(board, path.parent, _colours(board))
     return path
 
 
-def render(board: Board) -> str:
-    """The page of ``board``."""
+def render(board: Board, *, site: bool = False) -> str:
+    """The page of ``board``; with a link to its site (:mod:`.explore`) where there is one."""
     colours = _colours(board)
     return filled(
         "leaderboard.html",
+        site=site,
         board=board,
         colours=colours,
         counts=_counts(board),

@@ -307,3 +307,11 @@ def test_a_damaged_log_leaves_its_run_out_of_what_is_drawn_by_episodes(make_run:
     told = " ".join(str(warning.message) for warning in caught)
     assert [f"run-{seed}/" in told for seed in range(len(logs))] == [False] * 3 + [True] * 5
     assert rows_of(page, "sac")[0][6] == "3"
+
+
+def test_a_row_says_how_many_of_its_runs_started_from_a_changed_tree(runs: list[FinishedRun], tmp_path: Path) -> None:
+    assert "changed tree" not in write_report(SUITE, runs, tmp_path, command="").read_text()
+    first = next(run for run in runs if run.run.agent == "sac")
+    marked = [replace(run, commit=f"{run.commit}+changes") if run is first else run for run in runs]
+    text = write_report(SUITE, marked, tmp_path, command="").read_text()
+    assert "runs started from a changed tree" in next(line for line in text.splitlines() if line.startswith("| sac"))
