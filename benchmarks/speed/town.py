@@ -25,9 +25,8 @@ from tiltyard.envs.driving.maps.catalogue import make
 from tiltyard.envs.driving.scenarios.driving import DrivingVectorEnv
 from tiltyard.envs.driving.scenarios.self_play import SelfPlayVectorEnv
 from tiltyard.envs.driving.town.atlas import Atlas, atlas
-from tiltyard.envs.driving.town.collisions import collide
 from tiltyard.envs.driving.town.state import ABSENT, SUBSTEPS, Batch, allocate, bytes_a_world
-from tiltyard.envs.driving.town.step import begin_worlds, decide, step_worlds
+from tiltyard.envs.driving.town.step import begin_worlds, step_worlds
 
 WORLDS = 64
 Rates = dict[str, float]
@@ -47,7 +46,7 @@ def begin(name: str, worlds: int, agents: int) -> tuple[Batch, Atlas]:
 
 
 def kernel(name: str, agents: int) -> Contender:
-    """Agent-steps/s of WORLDS worlds of scripted drivers, and ns per agent of its dearest parts."""
+    """Agent-steps/s of WORLDS worlds of scripted drivers."""
     batch, maps = begin(name, WORLDS, agents)
     active = np.ones(WORLDS, np.bool_)
 
@@ -59,29 +58,9 @@ def kernel(name: str, agents: int) -> Contender:
                 batch.worlds["events"] = 0
             done += 20 * int((batch.agents["controller"] != ABSENT).sum())
         rate = done / (process_time() - start)
-        decided, collided = parts(batch, maps, 0.1 * seconds)
-        return {"agents": rate, "decide": decided, "collide": collided, "bytes": bytes_a_world(batch)}
+        return {"agents": rate, "bytes": bytes_a_world(batch)}
 
     return measure
-
-
-def parts(batch: Batch, maps: Atlas, seconds: float) -> tuple[float, float]:
-    """Nanoseconds per agent of one decision and of finding collisions (each called again and again on one state)."""
-    present = int((batch.agents["controller"][0] != ABSENT).sum())
-    costs = []
-    for call in (
-        lambda: decide(batch, maps, 0),
-        lambda: collide(batch.worlds[0], batch.agents[0], batch.order[0], batch.events[0]),
-    ):
-        call()  # type: ignore[no-untyped-call]
-        start, done = process_time(), 0
-        while process_time() - start < seconds:
-            for _ in range(200):
-                call()  # type: ignore[no-untyped-call]
-            done += 200
-        costs.append(1e9 * (process_time() - start) / done / max(present, 1))
-    batch.worlds["events"] = 0
-    return costs[0], costs[1]
 
 
 def environment(envs: Any, policies: int) -> Contender:
@@ -154,9 +133,7 @@ def report(rates: dict[str, list[Rates]], peers: dict[str, list[Rates]]) -> None
             row += f"{value:15,.0f}" if value else f"{'-':>15}"
             row += f"{value / beside:7.1f}x" if value and beside else f"{'-':>8}"
         size = median(one, "bytes")
-        row += f"{size / 1000:10.1f}" if size else f"{'-':>10}"
-        decided, collided = median(one, "decide"), median(one, "collide")
-        print(row + (f"   a decision {decided:,.0f} ns, collisions {collided:,.0f} ns an agent" if decided else ""))
+        print(row + (f"{size / 1000:10.1f}" if size else f"{'-':>10}"))
 
 
 def main() -> None:

@@ -16,8 +16,8 @@ from tempfile import TemporaryDirectory
 from time import process_time
 from typing import Any
 
-HIGHWAY_ENV = ("highway-fast-v0", "merge-v0", "roundabout-v0", "intersection-v1")
-ENVPOOL = ("HighwayFast-v0", "Merge-v0", "Roundabout-v0", "Intersection-v1")
+HIGHWAY_ENV = ("highway-fast-v0", "merge-v0", "roundabout-v0", "intersection-v0")
+ENVPOOL = ("HighwayFast-v0", "Merge-v0", "Roundabout-v0", "Intersection-v0")
 SUMO = "IDM, grid of signalled crossings"
 Rates = dict[str, float]
 

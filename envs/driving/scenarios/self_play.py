@@ -73,7 +73,7 @@ class SelfPlay(Driving):
 
     def reset_info(self) -> Info:
         """As in the other scenes, and ``weights`` ``[7]``."""
-        return {**super().reset_info(), "weights": [row.copy() for row in self.weights]}
+        return {**super().reset_info(), "weights": list(self.weights.copy())}
 
     def _need_env_state(self) -> None:
         if self._agents > 1:

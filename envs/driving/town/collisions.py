@@ -11,9 +11,7 @@ never is. The facts stand in the event, so that other rules can be applied to it
 import math
 from typing import Any
 
-import numpy as np
-
-from ..compiled import compiled
+from ..compiled import compiled, inlined
 from ..metrics.rules import blame
 from .state import ABSENT, COLLISION, EVENTS, FRONT, NONE, PERSON, REAR, SIDE, Agent, Agents, World
 
@@ -93,35 +91,38 @@ def meet(world: World, cars: Agents, events: Any, me: int, other: int) -> None:
                     events[at].side, events[at].fault = side, int(fault)
 
 
+@inlined
+def place(car: Agent) -> float:
+    """By what agents are sorted: x, and last who is not there."""
+    return car.x if car.controller != ABSENT else FAR
+
+
 @compiled
 def collide(world: World, cars: Agents, order: Any, events: Any) -> None:
     """Finds all contacts of this tick."""
     n = world.agents
-    x = np.empty(n, np.float32)
     reach = 0.0
     for i in range(n):
         k = order[i]
         car = cars[k]
         car.touched, car.touching = car.touching, NONE
-        here = car.x
-        if car.controller == ABSENT:
-            here = FAR
-        else:
+        here = place(car)
+        if here < FAR:
             reach = max(reach, 0.5 * (car.length + car.width))
         j = i - 1
-        while j >= 0 and x[j] > here:
-            x[j + 1], order[j + 1] = x[j], order[j]
+        while j >= 0 and place(cars[order[j]]) > here:
+            order[j + 1] = order[j]
             j -= 1
-        x[j + 1], order[j + 1] = here, k
+        order[j + 1] = k
     for i in range(n):
         one = cars[order[i]]
-        if x[i] >= FAR:
+        if place(one) >= FAR:
             break
-        far = x[i] + 0.5 * (one.length + one.width) + reach
+        far = one.x + 0.5 * (one.length + one.width) + reach
         for j in range(i + 1, n):
-            if x[j] > far:
-                break
             other = cars[order[j]]
+            if place(other) > far:
+                break
             strangers = one.kind != PERSON or other.kind != PERSON  # pedestrians make way for each other
             if strangers and abs(one.y - other.y) < reach + reach and overlap(one, other):
                 meet(world, cars, events, order[i], order[j])

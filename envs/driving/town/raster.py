@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageDraw
+from scipy.ndimage import distance_transform_cdt
 
 from ..compiled import compiled
 from ..maps.graph import AMBER, RED, SIGNAL
@@ -39,13 +40,14 @@ CELL = 0.5  # m, of the ground's bitmap
 FINE_BITS = 16
 FINE = float(1 << FINE_BITS)
 FARTHEST = 48.0  # m
+LONGEST = 63  # pixels that a cell can tell of
 ON_ROAD, ON_MARK = 1, 2
 
 
 class Ground(NamedTuple):
     """Bitmaps of the ground of all maps, one after the other; cell (i, j) is at ``first + i * ny + j``."""
 
-    bits: npt.NDArray[np.uint8]  # ON_ROAD + ON_MARK
+    bits: npt.NDArray[np.uint8]  # ON_ROAD + ON_MARK + 4 * runs()
     first: npt.NDArray[np.int64]  # [M + 1]
     shape: npt.NDArray[np.int32]  # [M, 2] nx, ny
     origin: npt.NDArray[np.float32]  # [M, 2] m
@@ -67,9 +69,19 @@ def bitmap(painted: Paint) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float6
     return (layers[0] * ON_ROAD + layers[1] * ON_MARK).astype(np.uint8), low
 
 
+def runs(bits: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+    """How many pixels in a row, in any direction, surely show what cell (i, j) of a bitmap shows, without the first."""
+    found = np.zeros(bits.shape, np.uint8)
+    for kind in range(4):
+        inside = bits == kind
+        cells = distance_transform_cdt(inside, metric="chessboard")[inside] - 1  # as far all around is the same
+        found[inside] = np.minimum(cells * CELL / METRES, LONGEST)
+    return found
+
+
 def grounds(paints: list[Paint]) -> Ground:
     """The bitmaps of maps, as compiled code takes them."""
-    drawn = [bitmap(one) for one in paints]
+    drawn = [(bits + 4 * runs(bits), low) for bits, low in map(bitmap, paints)]
     sizes = [bits.size for bits, _ in drawn]
     return Ground(
         bits=np.concatenate([bits.ravel() for bits, _ in drawn]),
@@ -83,8 +95,8 @@ def grounds(paints: list[Paint]) -> Ground:
 def lay_ground(ground: Ground, number: int, own: Agent, v: int, limit: int, out: Any) -> None:
     """Writes all that does not move into ``out`` ``[64, 64, 8]``: road, markings, own speed, limit; zeros elsewhere.
 
-    Pixels are looked up one by one; as it is most of the work, a pixel's eight bytes are one word, and its place on the
-    ground is counted in 65536ths of a cell.
+    As it is most of the work, a pixel's eight bytes are one word, its place on the ground is counted in 65536ths of a
+    cell, and a cell says for how many more pixels it need not be looked up again.
     """
     nx, ny, first = ground.shape[number, 0], ground.shape[number, 1], ground.first[number]
     cos, sin = METRES / CELL * math.cos(own.heading), METRES / CELL * math.sin(own.heading)
@@ -97,15 +109,22 @@ def lay_ground(ground: Ground, number: int, own: Agent, v: int, limit: int, out:
         forward = ROW - 0.5 - row
         x = int(math.floor((x0 + forward * cos - left * sin) * FINE))
         y = int(math.floor((y0 + forward * sin + left * cos) * FINE))
-        for column in range(PIXELS):
+        at, end = row * PIXELS, row * PIXELS + PIXELS
+        while at < end:
             i, j = x >> FINE_BITS, y >> FINE_BITS
-            word = (v if column < PIXELS // 2 else limit) << (8 * OWN)
+            count, word = 1, np.int64(0)
             if 0 <= i < nx and 0 <= j < ny:
                 bits = np.int64(ground.bits[first + i * ny + j])
-                word += (255 << (8 * ROAD)) * (bits & ON_ROAD) + (255 << (8 * MARKS)) * ((bits & ON_MARK) >> 1)
-            words[row * PIXELS + column] = np.uint64(word)
-            x += across
-            y += along
+                word = (255 << (8 * ROAD)) * (bits & ON_ROAD) + (255 << (8 * MARKS)) * ((bits & ON_MARK) >> 1)
+                count = min(1 + (bits >> 2), end - at)
+            for k in range(at, at + count):
+                words[k] = np.uint64(word)
+            x += across * count
+            y += along * count
+            at += count
+        half = PIXELS // 2
+        for k in range(end - PIXELS, end):
+            words[k] |= np.uint64((v if k < end - half else limit) << (8 * OWN))
 
 
 @compiled

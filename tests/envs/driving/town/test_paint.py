@@ -5,7 +5,20 @@ from tiltyard.envs.driving.maps.build import Lane, StopLine, build
 from tiltyard.envs.driving.maps.graph import STOP_SIGN
 from tiltyard.envs.driving.town.frame import SIZE, Dashboard, draw
 from tiltyard.envs.driving.town.paint import box, dashes, paint, ribbon
-from tiltyard.envs.driving.town.raster import CELL, ON_MARK, ON_ROAD, bitmap
+from tiltyard.envs.driving.town.raster import (
+    CELL,
+    CHANNELS,
+    COLUMN,
+    METRES,
+    ON_MARK,
+    ON_ROAD,
+    PIXELS,
+    ROW,
+    bitmap,
+    grounds,
+    lay_ground,
+    runs,
+)
 from tiltyard.envs.driving.town.state import AGENT, CAR, CONTROLS
 
 
@@ -56,6 +69,39 @@ def test_the_bitmap_of_the_ground_knows_road_and_markings(street):
     assert at(50.0, 0.4) & ON_MARK
     assert at(30.0, -3.9) == 0
     assert abs((bits & ON_ROAD).sum() * CELL * CELL - 60.0 * 8.0) < 45.0
+
+
+def test_runs_of_the_ground_end_before_it_changes():
+    bits = np.zeros((40, 41), np.uint8)
+    bits[:, 20:] = ON_ROAD
+    told = runs(bits)
+    assert (told[20, 19], told[20, 20]) == (0, 0)
+    # 10 cells of 0.5 m from the edge: 9 are surely the same, which are 6 pixels of 0.75 m
+    assert (told[20, 10], told[20, 29]) == (6, 6)
+    for i, j in ((5, 3), (20, 12), (31, 33)):
+        reach = int(told[i, j] * METRES / CELL)
+        assert len(np.unique(bits[max(i - reach, 0) : i + reach + 1, max(j - reach, 0) : j + reach + 1])) == 1
+
+
+@pytest.mark.parametrize(("x", "y", "heading"), [(30.0, 1.0, 0.0), (22.0, -2.0, 0.7), (58.0, 3.0, -2.5)])
+def test_every_pixel_of_the_ground_shows_the_cell_that_it_is_on(street, x, y, heading):
+    painted = paint(street)
+    bits, low = bitmap(painted)
+    own = np.zeros(1, AGENT)
+    own["x"], own["y"], own["heading"] = x, y, heading
+    out = np.ones((PIXELS, PIXELS, len(CHANNELS)), np.uint8)
+    lay_ground(grounds([painted]), 0, own[0], 51, 102, out)
+    forward = (ROW - 0.5 - np.arange(PIXELS))[:, None] * METRES
+    left = (COLUMN - 0.5 - np.arange(PIXELS)) * METRES
+    i = np.floor((x + forward * np.cos(heading) - left * np.sin(heading) - low[0]) / CELL).astype(int)
+    j = np.floor((y + forward * np.sin(heading) + left * np.cos(heading) - low[1]) / CELL).astype(int)
+    inside = (i >= 0) & (j >= 0) & (i < bits.shape[0]) & (j < bits.shape[1])
+    wanted = np.where(inside, bits[np.where(inside, i, 0), np.where(inside, j, 0)], 0)
+    for channel, bit in ((0, ON_ROAD), (1, ON_MARK)):
+        assert set(np.unique(out[..., channel])) == {0, 255}
+        assert ((out[..., channel] > 0) == (wanted & bit > 0)).mean() > 0.998  # but for the rounding of edges
+    assert (out[..., 7] == np.where(np.arange(PIXELS) < 32, 51, 102)).all()
+    assert not out[..., 2:7].any()
 
 
 def test_a_frame_shows_the_ego_in_the_middle_and_its_road_around_it(street):
