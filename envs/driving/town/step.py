@@ -11,8 +11,9 @@ from .driver import drive, think
 from .lists import enlist, enlist_new
 from .manners import attend
 from .motion import move, replay, steer_on, vanish
+from .scripts import play, scripted
 from .spawn import come_in, forget, start
-from .state import ABSENT, CONTROLS, DRIVER, MANOEUVRES, NONE, REPLAY, SIM_DT, WALKER, WAYPOINT, Batch
+from .state import ABSENT, CONTROLS, DRIVER, MANOEUVRES, NONE, REPLAY, SCRIPTED, SIM_DT, WALKER, WAYPOINT, Batch
 from .vehicle import choose
 from .walkers import start_walker, walk
 
@@ -35,7 +36,7 @@ def decide(batch: Batch, atlas: Atlas, w: int) -> None:
                     enlist_new(world, cars, keys)
             drive(world, cars, keys, events, atlas, routes, crossings, k)
             unruly += car.careless
-        elif CONTROLS <= car.controller <= WAYPOINT or car.controller == REPLAY:
+        elif CONTROLS <= car.controller <= WAYPOINT or car.controller == REPLAY or scripted(car):
             attend(world, cars, keys, atlas, routes, k)
             unruly += 1
     world.unruly = unruly
@@ -50,6 +51,8 @@ def go_on(batch: Batch, atlas: Atlas, w: int, stream: Any, k: int) -> bool:
         return steer_on(world, cars, events, atlas, stream, routes, batch.controls[w, k], k)
     if controller == REPLAY:
         return replay(world, cars, events, atlas, stream, routes, batch.logs[cars[k].log], k)
+    if controller == SCRIPTED:
+        return play(world, cars, events, atlas, stream, routes, batch.scripts[w], k)
     if controller == WALKER:
         walk(world, cars, batch.keys[w], atlas, batch.crossings[w], stream, k)
     return True
