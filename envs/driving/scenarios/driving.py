@@ -1,5 +1,6 @@
 """Drive a route among traffic on a lane graph: the one implementation of all scenes of :mod:`.scenes`."""
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -15,10 +16,12 @@ from ..town import account, observe, raster, session
 from ..town.episode import EPISODE, FACTORS, INFRACTIONS, OFFENCES, TERMS, WEIGHTS
 from ..town.frame import Dashboard, draw
 from ..town.recording import Recorder, tape
+from ..town.staging import fired, staged
 from ..town.state import CONTROLS, MANOEUVRES, NONE, WAYPOINT, allocate
 from .library import Library, library
 from .scenes import SCENES
 from .threads import Parts
+from .triggers import TRIGGERS, HeldOut, chosen
 
 Action = Literal["box", "discrete", "waypoints"]
 Observation = Literal["vector", "bev"]
@@ -85,6 +88,10 @@ class Driving(BatchedEnv):
         careless: share of drivers who ignore a rule now and then.
         noise: standard deviation of what is observed of others, as a share of distance and speed.
         occlusion: whether vehicles hide who is behind them.
+        trigger: a situation of :data:`.triggers.TRIGGERS` on the way; or several, or "any", of which one that fits is
+            drawn for each problem; None: none.
+        held_out: what the test split has of its own: "maps", or with "triggers" also the situations: the train split
+            has those of its own, and the test split the others.
         threads: threads that share the environments of a step; the result does not depend on it.
         training_reward: "carl", or "sum": the same terms added up, :func:`sum_of`. The test split pays "carl" anyway,
             so that scores compare.
@@ -92,7 +99,10 @@ class Driving(BatchedEnv):
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 5}
-    env_state = ("worlds", "agents", "episodes", "weights", "_routes", "_events", "_keys", "_order", "_crossings")
+    env_state = (
+        *("worlds", "agents", "episodes", "weights"),
+        *("_routes", "_events", "_keys", "_order", "_crossings", "_scripts"),
+    )
 
     def __init__(
         self,
@@ -110,6 +120,8 @@ class Driving(BatchedEnv):
         careless: float = 0.0,
         noise: float = 0.0,
         occlusion: bool = False,
+        trigger: str | Sequence[str] | None = None,
+        held_out: HeldOut = "maps",
         threads: int = 1,
         training_reward: Reward = "carl",
         record: bool = False,
@@ -121,6 +133,7 @@ class Driving(BatchedEnv):
             ("action", action, tuple(CONTROLLERS)),
             ("observation", observation, ("vector", "bev")),
             ("training_reward", training_reward, ("carl", "sum")),
+            ("held_out", held_out, ("maps", "triggers")),
         ):
             if value not in known:
                 raise ValueError(unknown(name, value, known))
@@ -135,7 +148,7 @@ class Driving(BatchedEnv):
             raise ValueError('invalid_action="clip" needs action="box" or "waypoints": there is no nearest manoeuvre')
         self.scene, self.action, self.observation = scene, action, observation
         self.training_reward = training_reward
-        self.library: Library = library(scene, self.split, maps)
+        self.library: Library = library(scene, self.split, maps, chosen(trigger, held_out, self.split))
         self._options = session.Options(
             density=-1.0 if density is None else float(density),
             people=-1 if pedestrians is None else int(pedestrians),
@@ -163,10 +176,11 @@ class Driving(BatchedEnv):
     def _allocate(self) -> None:
         """The spaces and the arrays of the batch."""
         size = self.library.most(self._options.density, self._options.people, self.policies)
-        self.batch = allocate(self.world_count, size, crossings=self.library.crossings)
+        self.batch = allocate(self.world_count, size, crossings=self.library.crossings, scripts=self.library.actors)
         self.worlds, self.agents = self.batch.worlds, self.batch.agents
         self._routes, self._events, self._keys = self.batch.routes, self.batch.events, self.batch.keys
         self._order, self._crossings = self.batch.order, self.batch.crossings
+        self._scripts = self.batch.scripts
         self.episodes = np.zeros(self.num_envs, EPISODE)
         self.weights = np.ones((self.num_envs, WEIGHTS))
         if self.observation == "bev":
@@ -244,13 +258,17 @@ class Driving(BatchedEnv):
             )
 
     def reset_info(self) -> Info:
-        """The problem: ``map, route_length`` (m)``, limit`` (m/s, the highest)``, time_budget`` (s)``, vehicles``."""
+        """The problem.
+
+        ``map, route_length`` (m)``, limit`` (m/s, the highest)``, time_budget`` (s)``, vehicles, trigger`` ("": none).
+        """
         names = {"route_length": "length", "limit": "limit", "time_budget": "budget"}
         columns = {key: self.episodes[field].copy() for key, field in names.items()}
         at = self.episodes["world"]
         return {
             "map": np.array(self.library.names)[self.worlds["map"][at]],
             "vehicles": session.count_vehicles(self.agents)[at],
+            "trigger": np.array(("", *TRIGGERS))[staged(self.batch.scripts)[at] + 1],
             **columns,
         }
 
@@ -260,7 +278,7 @@ class Driving(BatchedEnv):
         super()._need_env_state()
 
     def step_info(self) -> Info:
-        """``success, infraction, offence, route_completion`` (so far)``, scores`` (likewise)``, reward_terms``.
+        """``success, infraction, offence, route_completion, scores`` (so far)``, trigger_fired, reward_terms``.
 
         ``scores`` are :data:`..town.account.SCORES`; with ``record=True`` they have also those of
         :func:`..metrics.scores.summary` where an episode has just ended (elsewhere NaN).
@@ -271,6 +289,7 @@ class Driving(BatchedEnv):
             "offence": np.array(OFFENCES)[self.episodes["offence"]],
             "route_completion": 1.0 - self.episodes["left"] / self.episodes["length"],
             "scores": {**self._log_scores(), **account.scores(self.episodes)},
+            "trigger_fired": fired(self.batch.scripts)[self.episodes["world"]],
             "reward_terms": {term: self.episodes[term].copy() for term in TERMS},
         }
 

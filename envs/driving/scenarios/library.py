@@ -12,8 +12,10 @@ from ..maps.graph import DRIVING, LaneGraph
 from ..town.atlas import Atlas, atlas
 from ..town.paint import Paint, paint
 from ..town.raster import Ground, grounds
+from ..town.staging import Stages, no_stages
 from ..town.state import MOST_AGENTS
 from .scenes import SCENES, Scene, places
+from .stages import most_actors, stages
 
 TEST_MAPS = 20
 GOALS = 12
@@ -27,6 +29,7 @@ class Places(NamedTuple):
     begin_first: npt.NDArray[np.int32]  # [M + 1]
     goal_first: npt.NDArray[np.int32]  # [M + 1]: goals of a map, as Atlas.goal_lane numbers them
     kilometres: npt.NDArray[np.float64]  # [M] of lanes
+    stages: Stages  # places of triggers
     numbers: npt.NDArray[np.float64]  # of the scene, see Scene: density, people, route (2 each), pace, ...
 
 
@@ -37,10 +40,15 @@ class Library:
         scene: name of a :class:`~.scenes.Scene`.
         split: of maps.
         maps: how many there are in the train split.
+        triggers: names of those that are played, of :data:`.triggers.TRIGGERS`.
+
+    Raises:
+        ValueError: none of the triggers fits anywhere on the maps.
     """
 
-    def __init__(self, scene: str, split: Split, maps: int) -> None:
-        self._made_by = (scene, split, maps)
+    def __init__(self, scene: str, split: Split, maps: int, triggers: tuple[str, ...] = ()) -> None:
+        self._made_by = (scene, split, maps, triggers)
+        self.triggers = triggers
         self.scene: Scene = SCENES[scene]
         count = maps if split == "train" else TEST_MAPS
         self.graphs = [
@@ -62,6 +70,7 @@ class Library:
             begin=np.concatenate([np.add(one, base[m]) for m, one in enumerate(begins)]).astype(np.int32),
             begin_first=np.cumsum([0, *map(len, begins)]).astype(np.int32),
             goal_first=np.cumsum([0, *map(len, goals)]).astype(np.int32),
+            stages=stages(self.graphs, base.tolist(), self.triggers) if self.triggers else no_stages(),
             kilometres=np.array([_kilometres(graph) for graph in self.graphs]),
             numbers=np.array(
                 [
@@ -80,12 +89,17 @@ class Library:
         """
         highest = self.scene.density[1] if density < 0.0 else density
         vehicles = int(highest * float(self.places.kilometres.max()) + 0.5)
-        needed = policies + vehicles + (self.scene.people[1] if people < 0 else people)
+        needed = policies + vehicles + (self.scene.people[1] if people < 0 else people) + self.actors
         if needed > MOST_AGENTS:
             raise ValueError(
                 f"a world holds {MOST_AGENTS} road users, not {needed}: lower density, pedestrians or agents"
             )
         return needed
+
+    @property
+    def actors(self) -> int:
+        """The most road users that a trigger needs."""
+        return most_actors(self.triggers)
 
     @cached_property
     def paints(self) -> list[Paint]:
@@ -103,9 +117,9 @@ class Library:
 
 
 @lru_cache(maxsize=16)
-def library(scene: str, split: Split, maps: int) -> Library:
+def library(scene: str, split: Split, maps: int, triggers: tuple[str, ...] = ()) -> Library:
     """The maps of a scene and split; the same object for the same arguments."""
-    return Library(scene, split, maps)
+    return Library(scene, split, maps, triggers)
 
 
 def _kilometres(graph: LaneGraph) -> float:

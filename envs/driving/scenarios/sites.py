@@ -41,7 +41,7 @@ def _roads(c: Columns, fit: Fit) -> list[int]:
 
 def _on_roads(c: Columns, fit: Fit) -> Iterator[Site]:
     for lane in _roads(c, fit):
-        if fit.alone and c.left[lane] != NONE:
+        if (fit.alone and c.left[lane] != NONE) or (fit.kerb and c.right[lane] != NONE):
             continue
         end = float(min([c.length[lane], *c.stop_s[c.stop_first[lane] : c.stop_first[lane + 1]]]))
         for s in np.arange(fit.before, end - fit.after + 1e-6, APART):
@@ -127,6 +127,8 @@ def _at_crossings(c: Columns, fit: Fit) -> Iterator[Site]:
         for row in range(c.crossing_first[crossing], c.crossing_first[crossing + 1]):
             lane, s = int(c.crossing_lane[row]), float(c.crossing_begin[row])
             if c.junction[lane] != NONE or s < fit.before or not fit.limits[0] <= c.limit[lane] <= fit.limits[1]:
+                continue
+            if fit.kerb and c.right[lane] != NONE:
                 continue
             turns = [one for one in _before(c, lane) if c.junction[one] != NONE and abs(turned(c, one)) >= TURN]
             if not fit.turned or (turns and s < 10.0):

@@ -21,6 +21,7 @@ from ..vehicle import (
     drag,
 )
 from .atlas import Atlas
+from .beware import PASSING, beware, stands, way_out
 from .driver import drive, hold_back
 from .episode import Episode
 from .gaps import blend, merging, slow_down, worth_changing
@@ -58,6 +59,16 @@ def must_change(atlas: Atlas, car: Agent) -> int:
 
 
 @compiled
+def needed_lane(atlas: Atlas, batch: Batch, w: int, me: int) -> int:
+    """The neighbouring lane that it has to change into, whatever MOBIL says; or NONE."""
+    car = batch.agents[w, me]
+    lane = must_change(atlas, car)
+    if lane == NONE:
+        lane = merging(atlas, car, batch.routes[w, me])
+    return lane if lane != NONE else way_out(atlas, batch, w, me)
+
+
+@compiled
 def plan_lane(atlas: Atlas, batch: Batch, episode: Episode) -> int:
     """The lane that the expert drives on or changes into; kept in the episode until it is there."""
     w, me = episode.world, episode.agent
@@ -66,22 +77,28 @@ def plan_lane(atlas: Atlas, batch: Batch, episode: Episode) -> int:
     lane = atlas.lanes[car.lane]
     if episode.plan != NONE and episode.plan != lane.left and episode.plan != lane.right:
         episode.plan = NONE
-    needed = must_change(atlas, car)
-    if needed == NONE:
-        needed = merging(atlas, car, batch.routes[w, me])
-    clear = (LEAST_CLEAR + car.v) if needed != NONE else CLEAR + 3.0 * car.v
+    needed = needed_lane(atlas, batch, w, me)
     if episode.plan != NONE and car.beside == NONE and abs(car.d) < BEGUN:  # nobody has seen it yet: it may think again
         if worth_changing(world, cars, keys, atlas, me, episode.plan, needed) == -math.inf:
             episode.plan = NONE
+    clear = (LEAST_CLEAR + car.v) if needed != NONE else CLEAR + 3.0 * car.v
     if episode.plan == NONE and lane.zone < 0 and (car.v > 0.5 or needed != NONE) and abs(car.d) < 0.5:
         if car.s + clear < lane.length and car.s > 5.0:
-            best = WORTH
-            for other in (lane.left, lane.right):
-                if other != NONE and atlas.lanes[other].kind == 0 and atlas.lanes[other].zone < 0:
-                    gain = worth_changing(world, cars, keys, atlas, me, other, needed)
-                    if gain > best:
-                        best, episode.plan = gain, other
+            episode.plan = best_lane(atlas, batch, w, me, needed)
     return episode.plan
+
+
+@compiled
+def best_lane(atlas: Atlas, batch: Batch, w: int, me: int, needed: int) -> int:
+    """The neighbouring lane that is most worth a change, or NONE."""
+    lane = atlas.lanes[batch.agents[w, me].lane]
+    best, found = WORTH, NONE
+    for other in (lane.left, lane.right):
+        if other != NONE and atlas.lanes[other].kind == 0 and atlas.lanes[other].zone < 0:
+            gain = worth_changing(batch.worlds[w], batch.agents[w], batch.keys[w], atlas, me, other, needed)
+            if gain > best:
+                best, found = gain, other
+    return int(found)
 
 
 @compiled
@@ -103,6 +120,10 @@ def wish(atlas: Atlas, batch: Batch, episode: Episode) -> float:
         rest = atlas.lanes[car.lane].length - car.s - 0.5 * car.length - LEAST_CLEAR
         if rest < 40.0:
             wanted = min(wanted, hold_back(car, max(rest, 0.0)) if car.v > 1.5 or plan == NONE else CREEP)
+    wanted = beware(atlas, batch, w, me, wanted)
+    if stands(cars, batch.scripts[w], car):  # keeps far enough away to go round it
+        wanted = min(wanted, hold_back(car, max(car.gap - PASSING, 0.0)) if car.v > 1.5 or plan == NONE else CREEP)
+        wanted = max(wanted, CREEP) if plan != NONE and car.v < 1.5 else wanted
     if must_change(atlas, car) == NONE:
         wanted = blend(world, cars, keys, atlas, routes, me, plan, wanted)
     if plan != NONE:

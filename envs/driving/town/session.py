@@ -23,6 +23,7 @@ from .recording import Tape, note
 from .reward import judge
 from .sight import colour
 from .spawn import START_GAP, TRIES, fits, forget, last_place, put, start
+from .staging import stage
 from .state import (
     ABSENT,
     BRAKING,
@@ -130,6 +131,7 @@ def begin_world(atlas: Atlas, places: Any, batch: Batch, episodes: Any, w: int, 
         start_walker(world, cars, atlas, stream, k)
     for _ in range(int(n[10] / SIM_DT)):
         tick_world(batch, atlas, w, stream)
+    stage(atlas, places, batch, w, options.policies, stream)
     world.stream = stream[0]
     world.events = 0
     for k in range(options.policies):

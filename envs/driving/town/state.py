@@ -28,9 +28,10 @@ EVENTS = 32
 NONE = -1
 """No lane, agent, signal, goal or log."""
 
-ABSENT, CONTROLS, MANOEUVRES, WAYPOINT, DRIVER, REPLAY, WALKER, PARKED = range(8)
+ABSENT, CONTROLS, MANOEUVRES, WAYPOINT, DRIVER, REPLAY, WALKER, PARKED, SCRIPTED = range(9)
 """Who moves an agent, ``Agent.controller``: nobody (it is not there); a policy by pedal and steering, by manoeuvres or
-by waypoints; the rule-following driver (cars, lorries, cyclists); a log; a pedestrian's script; nobody (it stands)."""
+by waypoints; the rule-following driver (cars, lorries, cyclists); a log; a pedestrian's script; nobody (it stands); a
+script of :mod:`.scripts`."""
 CAR, LORRY, BICYCLE, PERSON = range(4)
 """What an agent is, ``Agent.kind``."""
 
@@ -76,7 +77,7 @@ class Agent(Protocol):
     careless: Byte  # 1: this driver ignores a rule now and then
     target: int  # of the manoeuvres: the lane to be in
     level: Byte  # of the manoeuvres: wanted speed in tenths of the limit
-    log: int  # of Batch.logs: the trajectory that is replayed, or NONE
+    log: int  # of Batch.logs: the trajectory that is replayed; or of Batch.scripts; or NONE
     # Parameters of a driver, see traffic.idm and traffic.mobil; of a pedestrian: desired is the walking speed
     pace: float  # wanted speed as a share of the limit
     desired: float  # highest wanted speed, whatever the limit is
@@ -162,6 +163,29 @@ class Event(Protocol):
     y: float
 
 
+class Script(Protocol):
+    """What one scripted agent does, and how far it is: see :mod:`.scripts`."""
+
+    agent: int  # in its world
+    trigger: int  # of scenarios.triggers that it belongs to
+    first: Byte  # while it waits: STAND or KEEP
+    then: Byte  # what it plays
+    phase: Byte
+    lane: int  # where the place is, on the ego's way
+    s: float
+    home: int  # its own lane at the beginning
+    near: float
+    eta: float
+    seconds: float
+    clock: float  # s that it has played
+    speed: float  # m/s that it plays at
+    lead: float
+    lag: float
+    p: float  # m along its own way from the place; negative before it
+    target: int  # the lane that it changes into
+    swing: float  # m to the left of its lane's middle that it swerves to
+
+
 def _dtype(record: type[Any]) -> np.dtype[Any]:
     kinds: dict[Any, str] = {float: "f4", int: "i4"}
     hints = get_type_hints(record, include_extras=True)
@@ -171,6 +195,7 @@ def _dtype(record: type[Any]) -> np.dtype[Any]:
 AGENT = _dtype(Agent)
 WORLD = _dtype(World)
 EVENT = _dtype(Event)
+SCRIPT = _dtype(Script)
 
 Agents = Sequence[Agent]
 """All agents of one world (at run time an array of records)."""
@@ -187,6 +212,7 @@ class Batch(NamedTuple):
     keys: npt.NDArray[np.int64]  # [W, 2 A + MARKS] who is in which lane, sorted by lane, then s: see .lists
     order: npt.NDArray[np.int16]  # [W, A] agents sorted by x, for collisions
     crossings: npt.NDArray[np.int8]  # [W, X] pedestrians who are on each crossing of the world's map, or step onto it
+    scripts: Any  # [W, S] SCRIPT of scripted agents
     logs: npt.NDArray[np.float32]  # [K, T, 4] x, y, heading, v of replayed trajectories; NaN: not there
 
 
@@ -197,13 +223,16 @@ EMPTY = (
 """Fields of agents that are NONE to begin with."""
 
 
-def allocate(worlds: int, agents: int, *, crossings: int = 0, logs: npt.NDArray[np.float32] | None = None) -> Batch:
+def allocate(
+    worlds: int, agents: int, *, crossings: int = 0, scripts: int = 0, logs: npt.NDArray[np.float32] | None = None
+) -> Batch:
     """An empty batch.
 
     Args:
         worlds: W.
         agents: A, of each world.
         crossings: X, of the map that has most.
+        scripts: S, of scripted agents of each world.
         logs: ``[K, T, 4]`` trajectories to replay, shared by all worlds.
 
     Raises:
@@ -225,6 +254,7 @@ def allocate(worlds: int, agents: int, *, crossings: int = 0, logs: npt.NDArray[
         keys=np.full((worlds, 2 * agents + MARKS), np.iinfo(np.int64).max, np.int64),
         order=np.tile(np.arange(agents, dtype=np.int16), (worlds, 1)),
         crossings=np.zeros((worlds, max(1, crossings)), np.int8),
+        scripts=np.zeros((worlds, max(1, scripts)), SCRIPT),
         logs=np.full((1, 1, 4), np.nan, np.float32) if logs is None else np.asarray(logs, np.float32),
     )
 

@@ -11,6 +11,7 @@ from .driver import drive, think
 from .lists import enlist, enlist_new
 from .manners import attend
 from .motion import move, replay, steer_on, vanish
+from .scripts import play, scripted
 from .spawn import come_in, forget, start
 from .state import (
     ABSENT,
@@ -20,6 +21,7 @@ from .state import (
     MANOEUVRES,
     NONE,
     REPLAY,
+    SCRIPTED,
     SUBSTEPS,
     WALKER,
     WAYPOINT,
@@ -32,8 +34,8 @@ from .walkers import start_walker, walk
 
 @compiled
 def guided(car: Agent) -> bool:
-    """Whether a policy or a log moves an agent."""
-    return CONTROLS <= car.controller <= WAYPOINT or car.controller == REPLAY
+    """Whether a policy, a log or a situation's script moves an agent."""
+    return CONTROLS <= car.controller <= WAYPOINT or car.controller == REPLAY or scripted(car)
 
 
 @compiled
@@ -80,6 +82,8 @@ def go_on(batch: Batch, atlas: Atlas, w: int, stream: Any, k: int) -> bool:
         return steer_on(world, cars, events, atlas, stream, routes, batch.controls[w, k], k)
     if controller == REPLAY:
         return replay(world, cars, events, atlas, stream, routes, batch.logs[cars[k].log], k)
+    if controller == SCRIPTED:
+        return play(world, cars, events, atlas, stream, routes, batch.scripts[w], k)
     if controller == WALKER:
         walk(world, cars, batch.keys[w], atlas, batch.crossings[w], stream, k)
     return True
