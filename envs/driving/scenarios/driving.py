@@ -11,7 +11,7 @@ from ...actions import OutOfBounds, bounded, check_mode, numbers
 from ...core import BatchedEnv, BatchedVectorEnv, Bools, Floats, Info, Ints, SingleEnv
 from ...seeding import check_split, problem_keys
 from ..town import observe, raster, session
-from ..town.episode import EPISODE, INFRACTIONS, OFFENCES, TERMS, WEIGHTS
+from ..town.episode import EPISODE, FACTORS, INFRACTIONS, OFFENCES, TERMS, WEIGHTS
 from ..town.frame import Dashboard, draw
 from ..town.state import CONTROLS, MANOEUVRES, NONE, WAYPOINT, allocate
 from .library import Library, library
@@ -69,6 +69,7 @@ class Driving(BatchedEnv):
         careless: share of drivers who ignore a rule now and then.
         noise: standard deviation of what is observed of others, as a share of distance and speed.
         occlusion: whether vehicles hide who is behind them.
+        courtesy: weight of the reward's factor for braking imposed on others, 0 to 1; 0 leaves it out.
         threads: threads that share the environments of a step; the result does not depend on it.
     """
 
@@ -91,6 +92,7 @@ class Driving(BatchedEnv):
         careless: float = 0.0,
         noise: float = 0.0,
         occlusion: bool = False,
+        courtesy: float = 1.0,
         threads: int = 1,
     ) -> None:
         super().__init__(num_envs, render_mode)
@@ -104,7 +106,7 @@ class Driving(BatchedEnv):
                 raise ValueError(unknown(name, value, known))
         for name, given, high in (("density", density, 40.0), ("pedestrians", pedestrians, 32.0)):
             _between(name, given, 0.0, high)
-        for name, given, high in (("careless", careless, 1.0), ("noise", noise, 1.0)):
+        for name, given, high in (("careless", careless, 1.0), ("noise", noise, 1.0), ("courtesy", courtesy, 1.0)):
             _between(name, given, 0.0, high)
         _between("maps", maps, 1, 1000)
         _between("threads", threads, 1, 1024)
@@ -112,6 +114,7 @@ class Driving(BatchedEnv):
         if action == "discrete" and invalid_action == "clip":
             raise ValueError('invalid_action="clip" needs action="box" or "waypoints": there is no nearest manoeuvre')
         self.scene, self.action, self.observation = scene, action, observation
+        self._courtesy = float(courtesy)
         self.library: Library = library(scene, self.split, maps)
         self._options = session.Options(
             density=-1.0 if density is None else float(density),
@@ -144,6 +147,7 @@ class Driving(BatchedEnv):
         self._order, self._crossings = self.batch.order, self.batch.crossings
         self.episodes = np.zeros(self.num_envs, EPISODE)
         self.weights = np.ones((self.num_envs, WEIGHTS))
+        self.weights[:, FACTORS.index("courtesy")] = self._courtesy
         if self.observation == "bev":
             self.observation_space: Any = Box(0, 255, (raster.PIXELS, raster.PIXELS, len(raster.CHANNELS)), np.uint8)
         else:
