@@ -251,7 +251,7 @@ def expert_actions(env: VecEnv) -> npt.NDArray[Any]:
     """
     base: Any = env.unwrapped
     if isinstance(base, DummyVecEnv):
-        owners = [one.unwrapped for one in base.envs]
+        owners: list[Any] = [one.unwrapped for one in base.envs]
     else:
         owners = [getattr(base, "env", base).unwrapped]
     if not all(hasattr(one, "batched") for one in owners):

@@ -43,7 +43,7 @@ def lap_time(env: Any, seed: int, policy: Any) -> float | None:
     for _ in range(LONGEST):
         observation, _, terminated, truncated, info = env.step(policy(env, observation))
         if terminated or "lap_time" in info:
-            return info.get("lap_time")
+            return None if terminated else float(info["lap_time"])
         if truncated:
             observation, info = env.reset()
     return None

@@ -61,8 +61,7 @@ def gate(observations: Array) -> npt.NDArray[np.bool_]:
     x, y = 80.0 * others[:, :, 1], 80.0 * others[:, :, 2]
     reach = np.where(others[:, :, 9] > 0.5, VEHICLE, PERSON)
     near = (others[:, :, 0] > 0.5) & (x > 0.0) & (x < reach) & (np.abs(y) < ASIDE)
-    found: npt.NDArray[np.bool_] = near.any(axis=1)
-    return found
+    return np.asarray(near.any(axis=1))
 
 
 class Asked(NamedTuple):

@@ -92,6 +92,7 @@ class Driving(BatchedEnv):
             drawn for each problem; None: none.
         held_out: what the test split has of its own: "maps", or with "triggers" also the situations: the train split
             has those of its own, and the test split the others.
+        courtesy: weight of the reward's factor for braking imposed on others, 0 to 1; 0 leaves it out.
         threads: threads that share the environments of a step; the result does not depend on it.
         training_reward: "carl", or "sum": the same terms added up, :func:`sum_of`. The test split pays "carl" anyway,
             so that scores compare.
@@ -122,6 +123,7 @@ class Driving(BatchedEnv):
         occlusion: bool = False,
         trigger: str | Sequence[str] | None = None,
         held_out: HeldOut = "maps",
+        courtesy: float = 1.0,
         threads: int = 1,
         training_reward: Reward = "carl",
         record: bool = False,
@@ -139,7 +141,7 @@ class Driving(BatchedEnv):
                 raise ValueError(unknown(name, value, known))
         for name, given, high in (("density", density, 40.0), ("pedestrians", pedestrians, 32.0)):
             _between(name, given, 0.0, high)
-        for name, given, high in (("careless", careless, 1.0), ("noise", noise, 1.0)):
+        for name, given, high in (("careless", careless, 1.0), ("noise", noise, 1.0), ("courtesy", courtesy, 1.0)):
             _between(name, given, 0.0, high)
         _between("maps", maps, 1, 1000)
         _between("threads", threads, 1, 1024)
@@ -149,6 +151,7 @@ class Driving(BatchedEnv):
         self.scene, self.action, self.observation = scene, action, observation
         self.training_reward = training_reward
         self.library: Library = library(scene, self.split, maps, chosen(trigger, held_out, self.split))
+        self._courtesy = float(courtesy)
         self._options = session.Options(
             density=-1.0 if density is None else float(density),
             people=-1 if pedestrians is None else int(pedestrians),
@@ -183,6 +186,7 @@ class Driving(BatchedEnv):
         self._scripts = self.batch.scripts
         self.episodes = np.zeros(self.num_envs, EPISODE)
         self.weights = np.ones((self.num_envs, WEIGHTS))
+        self.weights[:, FACTORS.index("courtesy")] = self._courtesy
         if self.observation == "bev":
             self.observation_space: Any = Box(0, 255, (raster.PIXELS, raster.PIXELS, len(raster.CHANNELS)), np.uint8)
         else:

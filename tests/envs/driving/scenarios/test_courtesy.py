@@ -1,0 +1,38 @@
+"""Harm done behind is charged, as much as the option says."""
+
+import numpy as np
+import pytest
+
+from tiltyard.envs.driving.scenarios.driving import Driving
+
+N, STEPS = 48, 24
+
+
+def pushed(courtesy):
+    """Rewards, penalties and courtesy factors ``[steps, n]`` of cars that change lane as they like in dense traffic."""
+    batched = Driving(N, scene="intersection", action="discrete", density=30.0, courtesy=courtesy)
+    batched.begin(np.arange(N), np.arange(N), np.zeros(N, np.int64))
+    rng, found = np.random.default_rng(0), []
+    for step in range(STEPS):
+        actions = rng.choice([0, 1, 2, 3, 3, 3, 4], N) if step % 3 == 0 else np.zeros(N, np.int64)
+        batched.advance(batched.check(actions), np.ones(N, np.bool_))
+        found.append([batched.episodes[name].copy() for name in ("reward", "penalty", "courtesy")])
+    return np.array(found).transpose(1, 0, 2), batched.step_info()["offence"]
+
+
+def test_who_makes_others_brake_is_paid_less_by_that_factor_alone():
+    (charged, penalty, factor), offences = pushed(1.0)
+    (free, _, same), _ = pushed(0.0)
+    half = pushed(0.5)[0][0]
+    assert (factor == same).all()  # the option changes what is paid, and nothing that happens
+    harmful = (factor < 1.0) & (free - penalty > 0.0)
+    assert harmful.sum() >= 3
+    assert charged - penalty == pytest.approx((free - penalty) * factor)
+    assert half - penalty == pytest.approx((free - penalty) * (1.0 + factor) / 2)
+    assert (charged[harmful] < free[harmful]).all()
+    assert "imposed_braking" in offences
+
+
+def test_the_weight_is_a_share():
+    with pytest.raises(ValueError, match="courtesy must be between 0 and 1"):
+        Driving(1, courtesy=1.5)
