@@ -24,6 +24,7 @@ from .leaderboard_commands import Leaderboard, Report
 from .list_command import List
 from .maps_command import Maps
 from .options import Whole, evaluation_size
+from .power_command import Power
 from .pretrain import Pretrain
 from .race import RaceIncomplete
 from .runs import RESUMED, Run, is_finished, read_run
@@ -211,19 +212,22 @@ class Race:
     """runs at a time; as many as there are cores by default"""
     out: Path = Path("runs")
     """folder of run folders"""
+    until_decided: bool = False
+    """add seeds in groups of five, and stop each agent once AdaStop has decided all its comparisons"""
 
     def run(self) -> int:
         """Races, then says where the results are."""
         from .race import race
+        from .until_decided import race_until_decided
 
-        runs = race(
-            self.suite,
-            agents=commands.parse_names(self.agents),
-            seeds=commands.parse_seeds(self.seeds),
-            root=self.out,
-            engine=self.engine,
-            workers=self.workers,
-        )
+        how: dict[str, Any] = {"root": self.out, "engine": self.engine, "workers": self.workers}
+        agents = commands.parse_names(self.agents)
+        if self.until_decided:
+            if self.seeds is not None:
+                raise ValueError("--until-decided chooses the seeds: leave --seeds out")
+            print(race_until_decided(self.suite, agents=agents, **how))
+            return 0
+        runs = race(self.suite, agents=agents, seeds=commands.parse_seeds(self.seeds), **how)
         print(f"{len(runs)} runs finished in {self.out}; now: tiltyard leaderboard {self.out}")
         return 0
 
@@ -256,6 +260,7 @@ COMMANDS: dict[str, type[Any]] = {
         Play,
         Race,
         Tune,
+        Power,
         Leaderboard,
         Report,
         Verify,

@@ -16,6 +16,7 @@ import numpy.typing as npt
 LEAST = 4
 """Runs a side below which there is no verdict."""
 MOST_WAYS = 2_000_000
+_ALL_WAYS, _SOME_WAYS, _AT_ONCE = 20_000, 4_000, 4_000_000
 
 
 def exact_p(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
@@ -65,6 +66,39 @@ def permutation_p(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
         (first, second), distance, n_resamples=100_000, batch=10_000, alternative="greater", vectorized=True, rng=0
     )
     return float(found.pvalue)
+
+
+def permutation_ps(a: npt.ArrayLike, b: npt.ArrayLike, *, rng: np.random.Generator) -> npt.NDArray[np.float64]:
+    """p-values of many comparisons at once, for simulations: of ``[comparisons, n]`` and ``[comparisons, m]``.
+
+    Up to 20,000 ways are all looked at; of more, the same 4,000 random ones for all comparisons.
+    """
+    first, second = np.asarray(a, float), np.asarray(b, float)
+    n, every = first.shape[1], np.concatenate([first, second], 1)
+    taken = _divisions(n, every.shape[1], rng)
+    rest = every.shape[1] - n
+    total, size = every.sum(1), max(1, _AT_ONCE // len(taken))
+    observed = np.abs(first.mean(1) - second.mean(1))
+    found = []
+    for i in range(0, len(every), size):
+        sums = every[i : i + size] @ taken.T
+        distances = np.abs(sums / n - (total[i : i + size, None] - sums) / rest)
+        found.append((distances >= observed[i : i + size, None] - 1e-9).mean(1))
+    return np.concatenate(found)
+
+
+def _divisions(n: int, every: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
+    """Ways to choose ``n`` of all runs, 1 where chosen, ``[ways, every]``; the first is the observed one."""
+    ways = comb(every, n)
+    if ways <= _ALL_WAYS:
+        chosen = np.fromiter((i for one in combinations(range(every), n) for i in one), np.int64, ways * n)
+        chosen = chosen.reshape(ways, n)
+    else:
+        chosen = np.argsort(rng.random((_SOME_WAYS, every)), 1)[:, :n]
+        chosen[0] = np.arange(n)
+    taken = np.zeros((len(chosen), every))
+    np.put_along_axis(taken, chosen, 1.0, 1)
+    return taken
 
 
 def holm(p_values: Mapping[Any, float] | Sequence[float]) -> list[float]:

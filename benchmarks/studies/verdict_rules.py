@@ -9,7 +9,6 @@ before 2026-11-23 stand beside today's: their code is here and nowhere else.
 
 import argparse
 from collections.abc import Callable, Iterator
-from itertools import combinations
 from math import comb, sqrt
 from pathlib import Path
 
@@ -17,7 +16,7 @@ import numpy as np
 from scipy.stats import t
 
 from tiltyard.benchmarks.pages import render
-from tiltyard.benchmarks.permutation import LEAST
+from tiltyard.benchmarks.permutation import LEAST, permutation_ps
 from tiltyard.benchmarks.provenance import commit, hardware, versions
 from tiltyard.benchmarks.statistics import Floats
 from tiltyard.benchmarks.verdicts import ALPHA
@@ -31,7 +30,6 @@ DRAWS: dict[str, Callable[[np.random.Generator, tuple[int, ...]], Floats]] = {
 RUNS = (3, 5, 10, 20)
 PARTS, EFFECT = 11, 1.5
 CHUNK = 4_000_000
-MOST_WAYS, SAMPLED_WAYS = 20_000, 4_000
 
 
 def alike(shape: str, repeats: int, runs: int, rng: np.random.Generator, shift: float = 0.0) -> tuple[Floats, Floats]:
@@ -69,32 +67,9 @@ def equivalent(differences: Floats, margin: float) -> float:
     return float(((within <= ALPHA) & (2 * np.minimum(above, 1 - above) > ALPHA)).mean())
 
 
-def divisions(runs: int, rng: np.random.Generator) -> Floats:
-    """Ways to choose one side's runs, 1 where chosen, ``[ways, 2 runs]``: all, or of too many 4,000 random ones."""
-    ways = comb(2 * runs, runs)
-    if ways <= MOST_WAYS:
-        chosen = np.array(list(combinations(range(2 * runs), runs)))
-    else:
-        chosen = np.argsort(rng.random((SAMPLED_WAYS, 2 * runs)), 1)[:, :runs]
-        chosen[0] = np.arange(runs)  # as observed
-    taken = np.zeros((len(chosen), 2 * runs))
-    np.put_along_axis(taken, chosen, 1.0, 1)
-    return taken
-
-
 def raced(a: Floats, b: Floats, rng: np.random.Generator) -> float:
     """Share of tasks on which a race calls agents different today: permutation tests of the means."""
-    runs = a.shape[1]
-    if runs < LEAST:
-        return 0.0
-    both, taken = np.concatenate([a, b], 1), divisions(runs, rng)
-    observed = np.abs(2 * a.sum(1) - both.sum(1))
-    size = max(1, CHUNK // len(taken))
-    p = [
-        (np.abs(2 * rows @ taken.T - rows.sum(1, keepdims=True)) >= seen[:, None] - 1e-9).mean(1)
-        for rows, seen in ((both[i : i + size], observed[i : i + size]) for i in range(0, len(both), size))
-    ]
-    return float((np.concatenate(p) <= ALPHA).mean())
+    return float((permutation_ps(a, b, rng=rng) <= ALPHA).mean()) if a.shape[1] >= LEAST else 0.0
 
 
 def attainable(runs: int) -> float:

@@ -1,0 +1,156 @@
+"""How large a difference a race can find, before it is run: the power of its permutation tests, by simulation.
+
+A page of results corrects its verdicts by Holm's method over all its tests. The first step of it, for the smallest
+p-value, asks for 5% divided by their number, the last one for 5%: a test's power lies between what it has alone and
+what it has among all others. Four runs a side are the fewest that get a verdict.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import comb
+
+import numpy as np
+
+from .permutation import LEAST, permutation_ps
+from .runs import FinishedRun, Run
+from .suites import Suite
+from .verdicts import ALPHA, POWER
+
+REPEATS = 2000
+MOST_RUNS = 60
+"""Runs a side that are looked at when it is asked how many are needed."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How far normalised scores of runs of one agent on one task scatter.
+
+    Attributes:
+        deviation: standard deviation, pooled over agents and tasks.
+        source: where it comes from, in words.
+    """
+
+    deviation: float
+    source: str
+
+
+@dataclass(frozen=True)
+class Power:
+    """Chances to call a difference at all.
+
+    Attributes:
+        runs: a side.
+        alone: of one test.
+        among: of one test that comes first among all of a page.
+    """
+
+    runs: int
+    alone: float
+    among: float
+
+
+def power(runs: int, effect: float, tests: int, *, repeats: int = REPEATS, seed: int = 0) -> Power:
+    """The power of permutation tests of two agents, by simulation of normal scores.
+
+    Of more than 20,000 ways to divide the runs 4,000 are drawn, so that p-values below 0.00025 are not told apart.
+
+    Args:
+        runs: a side.
+        effect: difference of the agents' means in standard deviations.
+        tests: on the page.
+        repeats: simulated races.
+        seed: of the simulation.
+    """
+    if runs < LEAST:
+        return Power(runs, 0.0, 0.0)
+    rng = np.random.default_rng([seed, runs])
+    a, b = rng.normal(size=(2, repeats, runs))
+    p = permutation_ps(a + effect, b, rng=rng)
+    higher = a.mean(1) + effect > b.mean(1)
+    alone, among = (float(((p <= ALPHA / count) & higher).mean()) for count in (1, tests))
+    return Power(runs, alone, among if smallest_p(runs) <= ALPHA / tests else 0.0)
+
+
+def smallest_p(runs: int) -> float:
+    """Of runs that are all apart: no test of so few can have a smaller p-value."""
+    return 2 / comb(2 * runs, runs)
+
+
+def needed(effect: float, tests: int, *, wanted: float = POWER, seed: int = 0) -> int | None:
+    """The fewest runs a side whose test, first among all of a page, finds an effect in ``wanted`` of races; None: many.
+
+    Powers grow with runs, so that the interval of possible numbers is halved.
+    """
+    low, high = LEAST, MOST_RUNS
+    if power(high, effect, tests, seed=seed).among < wanted:
+        return None
+    while low < high:
+        middle = (low + high) // 2
+        if power(middle, effect, tests, seed=seed).among >= wanted:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def detectable(runs: int, tests: int, *, wanted: float = POWER, seed: int = 0) -> float | None:
+    """The effect, in standard deviations, that a page's first test finds in ``wanted`` of races; None: no effect can.
+
+    It is known to a hundredth.
+    """
+    if runs < LEAST or smallest_p(runs) > ALPHA / tests:
+        return None
+    low, high = 0.0, 20.0
+    while high - low > 0.01:
+        middle = (low + high) / 2
+        if power(runs, middle, tests, seed=seed).among >= wanted:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def page_tests(suite: Suite, agents: Sequence[str] | None = None) -> int:
+    """Tests on the page of a suite's race: each condition against the reference, on every task and over several.
+
+    A suite without comparisons counts as one in which all conditions of a task are compared with one of them.
+    """
+    runs = suite.runs(agents=agents, seeds=(0,))
+    if not suite.comparisons:
+        return max(1, len(runs) - len({run.task for run in runs}))
+    tests = 0
+    for one in suite.comparisons:
+        tasks: dict[str, set[str]] = {}
+        for run in runs:
+            place = run.where if one.across else run.task
+            if place in one.tasks:
+                tasks.setdefault(_condition(run, across=one.across), set()).add(place)
+        conditions = sum(len(found) == len(one.tasks) for found in tasks.values())
+        compared = len(one.agents) or conditions
+        tests += max(0, min(compared, conditions) - 1 - len(one.inert)) * (len(one.tasks) + (len(one.tasks) > 1))
+    return max(1, tests)
+
+
+def _condition(run: Run, *, across: bool) -> str:
+    """What tells a run's condition from others on its task."""
+    params = {key: value for key, value in run.params.items() if across or key not in ("dataset", "env_kwargs")}
+    return f"{run.agent} {sorted(params.items(), key=str)}"
+
+
+def spread_of(runs: Sequence[FinishedRun]) -> Spread:
+    """From earlier runs: what several seeds of the same agent on the same task scattered by.
+
+    Raises:
+        ValueError: no agent has two runs on one task.
+    """
+    groups: dict[str, list[float]] = {}
+    for run in runs:
+        groups.setdefault(replace(run.run, seed=0).name, []).append(run.normalised)
+    several = [scores for scores in groups.values() if len(scores) > 1]
+    freedom = sum(len(scores) - 1 for scores in several)
+    if not freedom:
+        raise ValueError("these runs say nothing of the spread: no agent has two of them on one task; give --sd")
+    total = sum(float(np.var(scores, ddof=1)) * (len(scores) - 1) for scores in several)
+    return Spread(
+        float(np.sqrt(total / freedom)), f"{sum(map(len, several))} earlier runs of {len(several)} conditions"
+    )

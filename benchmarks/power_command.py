@@ -1,0 +1,69 @@
+"""``tiltyard power``: a dataclass as in :mod:`.cli`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import tyro
+
+from . import commands
+
+if TYPE_CHECKING:
+    from .power import Spread
+
+
+@dataclass
+class Power:
+    """Says, before a race, how likely it is to find a difference of a given size, and how many seeds that takes."""
+
+    suite: tyro.conf.Positional[str]
+    """name of a suite, such as text-v1, or a .toml file that holds one"""
+    effect: float
+    """difference of two agents' mean normalised scores that is to be found, such as 0.1"""
+    sd: float | None = None
+    """standard deviation of normalised scores between seeds; by default that of the finished runs in --runs"""
+    runs: Path = Path("runs")
+    """folder of earlier runs, of this suite or one like it"""
+    agents: str | None = None
+    """comma-separated names of the suite's agents or methods that will be raced; all of them by default"""
+    seeds: str | None = None
+    """comma-separated seeds and ranges of the race; the suite's own by default"""
+
+    def run(self) -> int:
+        """Simulates, and prints a table."""
+        from .power import detectable, needed, page_tests, power
+        from .suites import find
+
+        suite = find(self.suite)
+        seeds = len(commands.parse_seeds(self.seeds) or suite.seeds)
+        tests = page_tests(suite, commands.parse_names(self.agents))
+        spread = self._spread()
+        effect = self._effect() / spread.deviation
+        print(f"{suite.name}: {seeds} seeds, {tests} tests on its page, sd {spread.deviation:.3g} ({spread.source})")
+        print(f"effect {self.effect:g} is {effect:.2f} standard deviations")
+        print("seeds  found alone  found first among all")
+        for count in sorted({seeds, 5, 10, 20}):
+            found = power(count, effect, tests)
+            print(f"{count:>5}  {found.alone:>11.0%}  {found.among:>21.0%}")
+        least, runs = detectable(seeds, tests), needed(effect, tests)
+        if least is None:
+            print(f"with {seeds} seeds no effect, however large, can come first among {tests} tests at 5%")
+        else:
+            print(f"{seeds} seeds find {least * spread.deviation:.3g} in four of five races, first among {tests} tests")
+        print(f"for {self.effect:g} that takes {'more than 60' if runs is None else runs} seeds")
+        return 0
+
+    def _effect(self) -> float:
+        if not self.effect > 0:
+            raise ValueError(f"--effect must be above 0, got {self.effect:g}")
+        return self.effect
+
+    def _spread(self) -> "Spread":
+        from .power import Spread, spread_of
+        from .runs import load_runs
+
+        if self.sd is None:
+            return spread_of(load_runs(self.runs))
+        if not self.sd > 0:
+            raise ValueError(f"--sd must be above 0, got {self.sd:g}")
+        return Spread(self.sd, "as stated")

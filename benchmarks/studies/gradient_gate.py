@@ -1,0 +1,199 @@
+"""Which methods take the same step: cosines of their gradients on the same completions, before anybody races them.
+
+    python benchmarks/studies/gradient_gate.py [--task ChainSum] [--regime on-policy] [--batches 2]
+
+A race of methods whose gradients point the same way measures seeds. So completions are sampled once, from the task's
+base checkpoint (32 problems, 8 completions each), every method gets the same ones, and the gradients of their losses
+with respect to the policy's weights are compared. Conditions whose cosine is above 0.95 on every batch are listed as
+equal in that regime, and are not to be raced against each other there. An optimiser that divides by the gradient's
+size, as Adam, and a clipped norm leave nothing of a common factor.
+
+Regimes: ``on-policy``, the first step on fresh completions; ``stale``, the policy has taken 16 steps of GRPO since it
+wrote them, so that ratios and clips act; ``hard``, at least 70% of the groups have the same reward throughout.
+
+Critics have had 10 fits on other completions. What a method does besides its gradient (curricula, samplers, rewards
+that are switched on later) is not seen here: two methods that are equal by this gate may still differ by that.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from tiltyard import agents
+from tiltyard.agents.language.rollouts import Rollouts
+from tiltyard.agents.language.trainer import PolicyGradient
+from tiltyard.agents.language.update import backward, policy_gradient_step
+from tiltyard.benchmarks.pages import render
+from tiltyard.benchmarks.provenance import commit, hardware, versions
+from tiltyard.benchmarks.statistics import Floats
+from tiltyard.benchmarks.suites.text import METHODS
+
+EQUAL = 0.95
+REGIMES = ("on-policy", "stale", "hard")
+GROUP, PROMPTS, FITS, STEPS, UNIFORM = 8, 32, 10, 16, 0.7
+FOLDER = Path("docs/results/gradient-gate")
+
+
+def agent_of(method: str, task: str, seed: int, **how: Any) -> PolicyGradient:
+    """An agent with a method, before its first iteration."""
+    settings = {"kl_coef": 0.0} if method == "grpo" else {}
+    made: Any = agents.make(
+        "grpo",
+        f"tiltyard/{task}-v0",
+        method=method,
+        seed=seed,
+        device="cpu",
+        **{**settings, "group_size": GROUP, **how},
+    )
+    assert isinstance(made, PolicyGradient)
+    return made
+
+
+def begun(agent: PolicyGradient) -> PolicyGradient:
+    """The agent with what begins with its policy."""
+    agent._remember_start()
+    agent._callback = agent._setup_learn(1)[1]
+    return agent
+
+
+def sampled(agent: PolicyGradient) -> Rollouts:
+    """A batch of completions."""
+    found = agent._sample(agent.context())
+    assert found is not None
+    return found
+
+
+def is_uniform(rollouts: Rollouts) -> Tensor:
+    """Whether all completions of a row's group have its reward, ``[B]``."""
+    rows = rollouts.group[:, None] == rollouts.group[None]
+    alike = rollouts.reward[:, None] == rollouts.reward[None]
+    return (alike | ~rows).all(1)
+
+
+def hard(batches: Sequence[Rollouts]) -> list[Rollouts]:
+    """Of each batch all groups of one reward, and so few others that they are at most 30% of all groups."""
+    found = []
+    for batch in batches:
+        uniform = is_uniform(batch)
+        same = batch.group[uniform].unique()
+        others = batch.group[~uniform].unique()[: max(1, int(len(same) * (1 - UNIFORM) / UNIFORM))]
+        kept = torch.isin(batch.group, torch.cat([same, others]))
+        found.append(batch.take(kept.nonzero()[:, 0]))
+    return found
+
+
+def gradient(method: str, task: str, standing: PolicyGradient, batch: Rollouts, others: Rollouts, seed: int) -> Tensor:
+    """The gradient of a method's loss on a batch, all weights in one row; the standing policy takes no step.
+
+    Args:
+        method: of the catalogue.
+        task: of text-v1, such as ChainSum.
+        standing: whose weights the method finds.
+        batch: completions.
+        others: that critics are fitted on.
+        seed: of the agent.
+    """
+    agent = agent_of(method, task, seed, prompts_per_batch=PROMPTS)
+    agent.policy.load_state_dict(standing.policy.state_dict())
+    begun(agent)
+    assert agent.objective is not None
+    objective, context = agent.objective.at(0.0), agent.context()
+    for _ in range(FITS if "values" in objective.needs else 0):
+        agent.providers["values"].fit(agent._supplied(others, context), context)
+    rows = batch
+    for provider in dict.fromkeys(agent.providers.values()):
+        rows = provider.extend(rows, context)
+    rows = agent._supplied(rows, context)
+    agent.policy.set_training_mode(False)  # no dropout: the same weights for all
+    agent.policy.optimizer.zero_grad()
+    backward(agent.policy, objective, rows, objective.advantage(rows))
+    parts = [(torch.zeros_like(p) if p.grad is None else p.grad).flatten() for p in agent.policy.network.parameters()]
+    return torch.cat(parts).double()
+
+
+def cosines(gradients: Sequence[Tensor]) -> Floats:
+    """Of every two, ``[methods, methods]``; 0 where a gradient vanishes."""
+    rows = torch.stack(list(gradients))
+    sizes = rows.norm(dim=1, keepdim=True)
+    rows = torch.where(sizes > 0, rows / sizes.clamp(min=1e-300), 0.0)
+    return np.asarray((rows @ rows.T).numpy())
+
+
+def equal(least: Floats, names: Sequence[str], at: float = EQUAL) -> list[list[str]]:
+    """Names in sets of which every two have a cosine above ``at``, the largest sets first; sets of one are left out.
+
+    Sets are joined while all of their pairs stay above it (complete linkage), the nearest first.
+    """
+    sets = [[i] for i in range(len(names))]
+    while True:
+        pairs = [(least[np.ix_(a, b)].min(), i, j) for i, a in enumerate(sets) for j, b in enumerate(sets[:i])]
+        nearest = max(pairs, default=(0.0, 0, 0))
+        if nearest[0] <= at:
+            break
+        _, i, j = nearest
+        sets[j] += sets.pop(i)
+    found = sorted((sorted(one) for one in sets if len(one) > 1), key=lambda one: (-len(one), one))
+    return [[names[i] for i in one] for one in found]
+
+
+def measure(task: str, regime: str, methods: Sequence[str], batches: int, seed: int = 0) -> dict[str, Any]:
+    """The least cosine of every two methods over batches, and the sets that are equal."""
+    standing = begun(agent_of("grpo", task, seed, prompts_per_batch=PROMPTS))
+    fresh = [sampled(standing) for _ in range(batches + 1)]
+    others, used = fresh[0], fresh[1:]
+    if regime == "hard":
+        used = hard(used)
+    if regime == "stale":
+        for _ in range(STEPS):
+            step = sampled(standing)
+            assert standing.objective is not None
+            policy_gradient_step(standing.policy, standing.objective, step, standing.objective.advantage(step))
+    tables = [cosines([gradient(name, task, standing, batch, others, seed) for name in methods]) for batch in used]
+    least = np.min(tables, axis=0)
+    return {
+        "task": task,
+        "regime": regime,
+        "methods": list(methods),
+        "batches": batches,
+        "share of uniform groups": round(float(np.mean([is_uniform(batch).double().mean() for batch in used])), 3),
+        "cosines": least.round(4).tolist(),
+        "equal": equal(least, methods),
+    }
+
+
+def page(found: Sequence[dict[str, Any]], command: str) -> str:
+    """All measured regimes as a page."""
+    about = {"commit": commit(), "hardware": hardware(), "versions": versions()}
+    return render("gradient_gate.md.jinja", found=found, equal=EQUAL, command=command, **about)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measures one regime, stores it beside the others, and writes the page of all."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--task", default="ChainSum")
+    parser.add_argument("--regime", choices=REGIMES, default="on-policy")
+    parser.add_argument("--methods", default=",".join(METHODS))
+    parser.add_argument("--batches", type=int, default=2)
+    parser.add_argument("--out", type=Path, default=FOLDER)
+    given = parser.parse_args(arguments)
+    torch.set_num_threads(1)
+    start = time.process_time()
+    found = measure(given.task, given.regime, given.methods.split(","), given.batches)
+    found["processor seconds"] = round(time.process_time() - start, 1)
+    given.out.mkdir(parents=True, exist_ok=True)
+    (given.out / f"{given.task}-{given.regime}.json").write_text(json.dumps(found) + "\n", encoding="utf-8")
+    stored = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(given.out.glob("*.json"))]
+    text = page(stored, "python benchmarks/studies/gradient_gate.py --task TASK --regime REGIME")
+    (given.out / "README.md").write_text(text, encoding="utf-8")
+    print(text)
+
+
+if __name__ == "__main__":
+    main()

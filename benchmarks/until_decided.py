@@ -1,0 +1,151 @@
+"""A race that stops by itself: AdaStop adds seeds in groups, and stops the agents whose comparisons are all decided.
+
+After group k, every agent that is still needed has runs with seeds 0 to k n - 1. Its score with a seed is the mean of
+its normalised scores over the suite's tasks. :class:`.adastop.AdaStop` keeps the chance of calling any equal pair
+different at its level, over all looks together. A pair that the last group leaves undecided is not therefore equal.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from .adastop import AdaStop
+from .permutation import LEAST
+from .race import race
+from .runs import FinishedRun, Run
+from .suites import Suite, find
+
+GROUP, GROUPS = 5, 6
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What the race found.
+
+    Attributes:
+        test: with its decisions, and the runs that each agent took.
+        means: each agent's mean score over its seeds.
+        runs: all finished runs.
+        planned: runs that a race of all groups would have had.
+    """
+
+    test: AdaStop
+    means: dict[str, float]
+    runs: list[FinishedRun]
+    planned: int
+
+    def __str__(self) -> str:
+        took = ", ".join(f"{name} {count}" for name, count in self.test.runs.items())
+        lines = [
+            f"{a} {'>' if one == 'larger' else '<'} {b} ({self.means[a]:.3f}, {self.means[b]:.3f})"
+            if one != "undecided"
+            else f"{a} and {b} undecided ({self.means[a]:.3f}, {self.means[b]:.3f})"
+            for (a, b), one in self.test.decisions.items()
+        ]
+        saved = f"{len(self.runs)} runs in place of {self.planned}"
+        return "\n".join([*lines, f"seeds: {took}; {saved}; family-wise error at most {self.test.level:.0%}"])
+
+
+def race_until_decided(
+    suite: str | Suite,
+    *,
+    agents: Sequence[str] | None = None,
+    root: str | Path = "runs",
+    engine: str = "local",
+    workers: int | None = None,
+    group: int = GROUP,
+    groups: int = GROUPS,
+    level: float = 0.05,
+    progress: Callable[[str], None] = print,
+) -> Decided:
+    """Races agents against each other until every pair is decided, or all groups are in.
+
+    Args:
+        suite: a suite, the name of one, or the path of a ``.toml`` file that holds one.
+        agents: race these alone.
+        root: folder of run folders; finished runs found there are kept.
+        engine: "local" or "ray".
+        workers: runs at a time.
+        group: seeds that are added at a time, at least four: fewer get no verdict.
+        groups: the most groups.
+        level: bound on the chance of calling any equal pair different.
+        progress: is told the decisions after every group.
+
+    Raises:
+        KeyError: no such suite, agent or engine.
+        ValueError: a group of fewer than four seeds, fewer than two agents, or agents that do not all run every task
+            once.
+        RaceIncomplete: as :func:`.race.race`.
+    """
+    if group < LEAST:
+        raise ValueError(f"a verdict needs at least {LEAST} runs a side, got groups of {group}")
+    found = find(suite) if isinstance(suite, str) else suite
+    names = _names(found, agents)
+    test = AdaStop(names, rng=np.random.default_rng(0), group=group, groups=groups, level=level)
+
+    def take(needed: Sequence[str], seeds: Sequence[int]) -> list[FinishedRun]:
+        return race(found, agents=needed, seeds=seeds, root=root, engine=engine, workers=workers)
+
+    planned = groups * len(found.runs(agents=agents, seeds=range(group)))
+    return decide(test, take, planned=planned, progress=progress)
+
+
+def decide(
+    test: AdaStop,
+    take: Callable[[Sequence[str], Sequence[int]], list[FinishedRun]],
+    *,
+    planned: int,
+    progress: Callable[[str], None] = print,
+) -> Decided:
+    """Takes groups of runs of the agents that a test still needs, until it is done.
+
+    Args:
+        test: that has seen nothing yet.
+        take: gives the finished runs of some agents with some seeds.
+        planned: runs that all groups would have.
+        progress: is told the decisions after every group.
+    """
+    runs: list[FinishedRun] = []
+    scores: dict[str, list[float]] = {name: [] for name in test.runs}
+    while not test.done:
+        needed, first = test.needed, test.runs[test.needed[0]]
+        seeds = range(first, first + test.group)
+        new = take(needed, seeds)
+        runs += new
+        blocks = {name: _scores(name, seeds, new) for name in needed}
+        for name, block in blocks.items():
+            scores[name] += block
+        test.add(blocks)
+        undecided = sum(one == "undecided" for one in test.decisions.values())
+        progress(f"seeds {seeds[0]}-{seeds[-1]}: {undecided} of {len(test.decisions)} pairs undecided")
+    return Decided(test, {name: float(np.mean(of)) for name, of in scores.items()}, runs, planned)
+
+
+def _name(run: Run) -> str:
+    return str(run.params.get("method", run.agent))
+
+
+def _names(suite: Suite, agents: Sequence[str] | None) -> list[str]:
+    """The agents that are compared; every one must run every task once."""
+    runs = suite.runs(agents=agents, seeds=(0,))
+    tasks = {run.task for run in runs}
+    entries = Counter((_name(run), run.task) for run in runs)
+    names = sorted({name for name, _ in entries})
+    for name in names:
+        if odd := [task for task in sorted(tasks) if entries[name, task] != 1]:
+            raise ValueError(
+                f"{name} has {entries[name, odd[0]]} entries on {odd[0]} of suite {suite.name}: name --agents that run "
+                "every task once"
+            )
+    return names
+
+
+def _scores(name: str, seeds: Sequence[int], runs: Sequence[FinishedRun]) -> list[float]:
+    """An agent's normalised score with each seed, mean over tasks."""
+    return [
+        float(np.mean([one.normalised for one in runs if _name(one.run) == name and one.run.seed == seed]))
+        for seed in seeds
+    ]

@@ -1,0 +1,62 @@
+"""Gradients of methods on the same completions: what is the same by arithmetic is found, and sets are made by hand."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from tiltyard.agents.language.rollouts import Rollouts
+from tiltyard.benchmarks.studies.gradient_gate import cosines, equal, hard, is_uniform, measure
+
+
+def test_cosines_by_hand() -> None:
+    rows = [torch.tensor(row, dtype=torch.float64) for row in ([1.0, 0.0], [3.0, 0.0], [0.0, 2.0], [0.0, 0.0])]
+    assert cosines(rows).tolist() == [[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0]]
+
+
+def test_sets_hold_only_pairs_above_the_limit() -> None:
+    # a-b 0.99, b-c 0.96, a-c 0.90: a and b are one set, which c may not join, though b would have it.
+    table = np.array([[1, 0.99, 0.90, 0], [0.99, 1, 0.96, 0], [0.90, 0.96, 1, 0], [0, 0, 0, 1]])
+    assert equal(table, "abcd") == [["a", "b"]]
+    assert equal(table, "abcd", at=0.8) == [["a", "b", "c"]]
+    assert equal(np.eye(3), "abc") == []
+
+
+def batch(rewards: list[list[float]]) -> Rollouts:
+    groups = torch.arange(len(rewards)).repeat_interleave(len(rewards[0]))
+    n = len(groups)
+    mask = torch.ones(n, 2, dtype=torch.bool)
+    zeros = torch.zeros(n, 2)
+    return Rollouts(
+        tokens=torch.zeros(n, 2, dtype=torch.long),
+        mask=mask,
+        logp_old=zeros,
+        logp_ref=None,
+        reward=torch.tensor(rewards).flatten(),
+        group=groups,
+        seed=groups,
+        turn=torch.zeros(n, 2, dtype=torch.long),
+        length=torch.full((n,), 2),
+        entropy=zeros,
+    )
+
+
+def test_hard_batches_have_at_least_70_percent_uniform_groups() -> None:
+    rewards = [[0.0, 0.0]] * 5 + [[1.0, 1.0]] * 2 + [[0.0, 1.0]] * 9
+    whole = batch(rewards)
+    assert is_uniform(whole).double().mean() == pytest.approx(7 / 16)
+    (kept,) = hard([whole])
+    assert len(kept.group.unique()) == 7 + 3
+    assert is_uniform(kept).double().mean() == pytest.approx(0.7)
+    assert is_uniform(replace(whole, reward=torch.zeros(32))).all()
+
+
+@pytest.mark.slow
+def test_what_is_one_gradient_by_arithmetic_is_equal_and_clips_act_only_on_old_completions() -> None:
+    methods = ("grpo", "rloo", "dr-grpo", "filtered-bc")
+    fresh = measure("ChainSum", "on-policy", methods, 1)
+    assert fresh["equal"][0] == ["rloo", "dr-grpo"] or {"rloo", "dr-grpo"} <= set(fresh["equal"][0])
+    assert "filtered-bc" not in fresh["equal"][0]
+    stale = measure("ChainSum", "stale", methods, 1)
+    assert np.array(stale["cosines"])[0, 1] < np.array(fresh["cosines"])[0, 1]

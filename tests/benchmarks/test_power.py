@@ -1,0 +1,87 @@
+"""Power of races: against closed forms and hand-made suites."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import nct, t
+
+from tiltyard.benchmarks.cli import main
+from tiltyard.benchmarks.permutation import exact_p, permutation_ps
+from tiltyard.benchmarks.power import detectable, needed, page_tests, power, smallest_p, spread_of
+from tiltyard.benchmarks.runs import FinishedRun, Run
+from tiltyard.benchmarks.suites import Comparison, Entry, Suite, Task
+
+HOPPER, WALKER = "tiltyard/Hopper-v5", "tiltyard/Walker2d-v5"
+
+
+def test_many_p_values_at_once_are_those_of_one_by_one() -> None:
+    rng = np.random.default_rng(0)
+    for n, m in ((4, 4), (5, 7)):
+        a, b = rng.normal(1.0, 1.0, (20, n)), rng.normal(size=(20, m))
+        assert permutation_ps(a, b, rng=rng) == pytest.approx([exact_p(*pair) for pair in zip(a, b, strict=True)])
+    a, b = rng.normal(0.8, 1.0, (20, 9)), rng.normal(size=(20, 9))
+    sampled = permutation_ps(a, b, rng=rng)
+    assert sampled == pytest.approx([exact_p(*pair) for pair in zip(a, b, strict=True)], abs=0.03)
+
+
+def test_power_is_about_that_of_students_t() -> None:
+    runs, effect = 10, 1.2
+    cut, away = t.ppf(0.975, 2 * runs - 2), effect * np.sqrt(runs / 2)
+    found = power(runs, effect, tests=1)
+    assert found.alone == found.among == pytest.approx(nct.sf(cut, 2 * runs - 2, away), abs=0.03)
+
+
+def test_too_few_runs_find_nothing_however_large() -> None:
+    assert power(3, 100.0, tests=1).alone == 0
+    assert smallest_p(5) == pytest.approx(2 / 252)
+    assert power(5, 100.0, tests=6).among == 1  # 5% / 6 is above 2 / 252
+    assert power(5, 100.0, tests=7).among == 0
+    assert detectable(5, tests=7) is None
+
+
+def test_needed_and_detectable_answer_each_other() -> None:
+    runs = needed(2.5, tests=2)
+    assert runs is not None
+    least = detectable(runs, tests=2)
+    assert least is not None
+    assert 1.9 < least <= 2.51
+    assert power(runs - 1, 2.5, tests=2).among < 0.8 <= power(runs, 2.5, tests=2).among
+    assert needed(0.05, tests=100) is None
+
+
+def suite(*comparisons: Comparison) -> Suite:
+    entries = tuple(Entry(name, 100, 1.0) for name in ("sac", "td3", "tqc"))
+    return Suite("made", "", (Task(HOPPER, entries), Task(WALKER, entries[:2])), (0, 1), comparisons=comparisons)
+
+
+def test_tests_on_a_page_are_counted() -> None:
+    assert page_tests(suite()) == 2 + 1
+    assert page_tests(suite(Comparison("a", (HOPPER,), "sac"))) == 2
+    assert page_tests(suite(Comparison("a", (HOPPER, WALKER), "sac"))) == 3  # td3 on each task and over both
+    assert page_tests(suite(Comparison("a", (HOPPER,), "sac", inert={"tqc": "cannot act"}))) == 1
+    assert page_tests(suite(), ["sac", "td3"]) == 2
+
+
+def finished(agent: str, seed: int, score: float) -> FinishedRun:
+    return FinishedRun(Run(HOPPER, agent, seed, 100), (score,), (), score, (), {}, 1.0, "", "", Path())
+
+
+def test_the_spread_is_pooled_over_conditions() -> None:
+    runs = [finished("sac", 0, 0.0), finished("sac", 1, 0.2), finished("td3", 0, 0.5), finished("td3", 1, 0.9)]
+    found = spread_of([*runs, finished("tqc", 0, 9.0)])
+    assert found.deviation == pytest.approx(np.sqrt((0.02 + 0.08) / 2))
+    assert found.source == "4 earlier runs of 2 conditions"
+    with pytest.raises(ValueError, match="give --sd"):
+        spread_of(runs[1:3])
+
+
+def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["power", "smoke", "--effect", "0.1", "--sd", "0.05"]) == 0
+    told = capsys.readouterr().out
+    assert "smoke: 3 seeds" in told
+    assert "with 3 seeds no effect, however large" in told
+    assert main(["power", "smoke", "--effect", "0.1", "--runs", str(tmp_path)]) != 0
+    assert "--sd" in capsys.readouterr().err
+    assert main(["power", "smoke", "--effect=-1", "--sd", "0.1"]) != 0
+    assert "--effect must be above 0" in capsys.readouterr().err
