@@ -208,7 +208,9 @@ def interval(logs: Sequence[float]) -> list[float]:
     from scipy.stats import t
 
     values = np.asarray(logs)
-    reach = t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.inf
+    if len(values) < 2:
+        return [float(np.exp(values.mean())), 0.0, float("inf")]
+    reach = t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
     return [float(np.exp(values.mean() + side * reach)) for side in (0.0, -1.0, 1.0)]
 
 
