@@ -107,6 +107,20 @@ ROWS: tuple[Row, ...] = (
         blind_success=0.0,
         blind_policy="replay 4",
     ),
+    Row(
+        "tiltyard/TownSelfPlay-v0",
+        "tiltyard.envs.driving.scenarios.self_play:SelfPlayEnv",
+        "tiltyard.envs.driving.scenarios.self_play:SelfPlayVectorEnv",
+        domain="driving",
+        summary="A town for self-play: with agents=N, N slots of a vector share it; drawn reward weights are observed",
+        max_episode_steps=2000,
+        random_score=0.014,
+        expert_score=0.943,
+        expert_success=0.94,
+        blind_score=0.032,
+        blind_success=0.0,
+        blind_policy="noop",
+    ),
 )
 
 LIVE: tuple[Row, ...] = (
