@@ -302,7 +302,7 @@ def test_verified_rows_are_marked_until_their_files_change(
 ) -> None:
     record = tmp_path / "verified.json"
     assert main(["verify", str(root), "--record", str(record)]) == 0
-    assert "2 runs: 2 verified, 0 consistent, 0 faulty" in capsys.readouterr().out
+    assert "2 runs: 2 verified (2 bit for bit), 0 consistent, 0 faulty" in capsys.readouterr().out
     line = ["leaderboard", str(root), "--verified", str(record), "--out", str(tmp_path / "site")]
     assert main(line) == 0
     assert "ppo ✓" in capsys.readouterr().out
