@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 NOISE = 4.0
 """Standard errors by which two means of the same policy may differ; chance goes beyond once in 16,000."""
+EXACTLY = "bit for bit"
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ def compare(found: "Evaluation", stored: FinishedRun, lengths: Sequence[int] | N
     gap = _gap(found.scores, stored.scores)
     noisy = _noise(stored)
     if exact:
-        said = f"the same {len(found.scores)} returns and successes, bit for bit"
+        said = f"the same {len(found.scores)} returns and successes, {EXACTLY}"
     else:
         mean = sum(stored.scores) / len(stored.scores)
         said = f"{differing} of {len(found.scores)} returns differ" if differing else "successes or lengths differ"

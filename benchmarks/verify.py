@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from ..envs.catalogue import find as find_env
-from .comparing import compare
+from .comparing import EXACTLY, compare
 from .evaluation import TUNING_FROM, is_tuning
 from .plausible import beyond, too_long
 from .records import Points, part, read_points, read_record
@@ -81,6 +81,11 @@ class Verification:
     def faults(self) -> tuple[Check, ...]:
         """The failed ones."""
         return tuple(check for check in self.checks if check.state == FAILED)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the checkpoint, played again, scored bit for bit what is stored."""
+        return any(check.name == "evaluation" and check.said.endswith(EXACTLY) for check in self.checks)
 
     @property
     def verdict(self) -> str:

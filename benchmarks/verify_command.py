@@ -54,7 +54,9 @@ class Verify:
         for fault in faults:
             print(f"FAULT  {fault}")
         counts = {word: sum(one.verdict == word for one in found) for word in ("verified", "consistent", "faulty")}
-        print(f"{len(found)} runs: " + ", ".join(f"{count} {word}" for word, count in counts.items()) + _reasons(found))
+        exact = f" ({sum(one.exact for one in found)} bit for bit)"
+        said = [f"{count} {word}" + exact * (word == "verified" and count > 0) for word, count in counts.items()]
+        print(f"{len(found)} runs: {', '.join(said)}{_reasons(found)}")
         if self.record is not None:
             self.record.write_text(json.dumps(record_of(found), indent=1) + "\n")
             print(f"wrote {self.record}")
