@@ -10,6 +10,9 @@ of all that is there; ``page`` alone writes the page again.
 import argparse
 import json
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -92,17 +95,26 @@ def condition(run: Mapping[str, Any]) -> str:
     return named + (", trained after drift" if params.get("env_kwargs", {}).get("drift") else "")
 
 
-def across(folders: Sequence[Path], problems: int, splits: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """A row a run: its successes on as many problems of each split."""
-    rows = []
-    for folder in folders:
-        run = json.loads((folder / "run.json").read_text())["run"]
+def row(folder: Path, problems: int, splits: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The successes of a run's agent on as many problems of each split."""
+    run = json.loads((folder / "run.json").read_text())["run"]
+    given = run["params"]["env_kwargs"]
+    keywords = {name: value for name, value in given.items() if name not in ("observation", "drift")}
+    with one_thread():
         agent, _ = load_agent(folder / "checkpoint.zip")
-        given = run["params"]["env_kwargs"]
-        keywords = {name: value for name, value in given.items() if name not in ("observation", "drift")}
         found = {name: sum(together(agent, problems, **keywords, **split)) for name, split in splits.items()}
-        rows.append({"run": folder.name, "condition": condition(run), "seed": run["seed"], "successes": found})
-        print(json.dumps(rows[-1]), flush=True)
+    return {"run": folder.name, "condition": condition(run), "seed": run["seed"], "successes": found}
+
+
+def across(
+    folders: Sequence[Path], problems: int, splits: Mapping[str, Mapping[str, Any]], processes: int
+) -> dict[str, Any]:
+    """A row a run, as many runs at a time as there are ``processes``."""
+    rows = []
+    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
+        for one in pool.map(partial(row, problems=problems, splits=splits), folders):
+            rows.append(one)
+            print(json.dumps(one), flush=True)
     return {"problems": problems, "commit": commit(), "hardware": hardware(), "runs": rows}
 
 
@@ -172,18 +184,20 @@ def main() -> None:
     parser.add_argument("what", choices=["axes", "faces", "drift", "page"])
     parser.add_argument("--runs", type=Path, help="folder of run folders, or for faces one run's")
     parser.add_argument("--problems", type=int, default=100)
+    parser.add_argument("--processes", type=int, default=1, help="runs at a time, for axes and drift")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     if options.what != "page":
         if options.runs is None:
             parser.error(f"{options.what} needs --runs")
-        with one_thread():
-            if options.what == "faces":
+        if options.what == "faces":
+            with one_thread():
                 found = faces(options.runs, options.problems)
-            else:
-                folders = sorted(one.parent for one in options.runs.glob("*/final.json"))
-                found = across(folders, options.problems, SPLITS if options.what == "axes" else DRIFTS)
+        else:
+            folders = sorted(one.parent for one in options.runs.glob("*/final.json"))
+            splits = SPLITS if options.what == "axes" else DRIFTS
+            found = across(folders, options.problems, splits, options.processes)
         (options.out / f"{options.what}.json").write_text(json.dumps(found, indent=1) + "\n")
     (options.out / "README.md").write_text(page(options.out), encoding="utf-8")
 

@@ -16,6 +16,9 @@ import argparse
 import json
 import time
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -105,8 +108,10 @@ def _ranks(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return ranks
 
 
-def run(seed: int, held_out: Sequence[Trajectory], given: argparse.Namespace) -> dict[str, Any]:
-    """One seed of all methods: numbers at each checkpoint, by method."""
+def run(seed: int, method: str, held_out: Sequence[Trajectory], given: argparse.Namespace) -> dict[str, Any]:
+    """One seed of one method, which begins from the seed's clone: numbers at each checkpoint."""
+    torch.set_num_threads(1)
+    started = time.process_time()
     data = demonstrations(given.env, "train", seeds_of(TRAINING, seed, given.demonstrations), given.level)
     problems = seeds_of(ONLINE, 0, given.episodes)
 
@@ -124,18 +129,26 @@ def run(seed: int, held_out: Sequence[Trajectory], given: argparse.Namespace) ->
     warm = round(given.updates * given.warm_start)
     base = _agent("phone-bc", {}, seed, data, given)
     base.improve(base.pool(), warm, offline=True)
-    begun, found = numbers(base, warm), {}
+    found = [numbers(base, warm)]
     marks = np.linspace(warm, given.updates, given.checkpoints + 1).round().astype(int).tolist()
-    for method, (name, settings) in METHODS.items():
-        agent = _agent(name, settings, seed, data, given)
-        agent.policy.load_state_dict(base.policy.state_dict())
-        agent.policy.optimizer.load_state_dict(base.policy.optimizer.state_dict())
-        found[method] = [begun]
-        for before, after in zip(marks, marks[1:], strict=False):
-            agent.improve(agent.pool(), after - before, offline=True)
-            found[method].append(numbers(agent, after))
-    steps = sum(map(len, data))
-    return {"seed": seed, "demonstrations": len(data), "recorded_steps": steps, "methods": found}
+    name, settings = METHODS[method]
+    agent = _agent(name, settings, seed, data, given)
+    agent.policy.load_state_dict(base.policy.state_dict())
+    agent.policy.optimizer.load_state_dict(base.policy.optimizer.state_dict())
+    for before, after in zip(marks, marks[1:], strict=False):
+        agent.improve(agent.pool(), after - before, offline=True)
+        found.append(numbers(agent, after))
+    return {
+        **{"seed": seed, "demonstrations": len(data), "recorded_steps": sum(map(len, data))},
+        "cpu_seconds": round(time.process_time() - started),
+        "methods": {method: found},
+    }
+
+
+def joined(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The methods of one seed together."""
+    methods = {name: points for part in parts for name, points in part["methods"].items()}
+    return {**parts[0], "cpu_seconds": sum(part["cpu_seconds"] for part in parts), "methods": methods}
 
 
 def _agent(
@@ -193,6 +206,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--checkpoints", type=int, default=4, help="after the clone")
     made.add_argument("--episodes", type=int, default=200, help="held-out problems played online at a checkpoint")
     made.add_argument("--recorded", type=int, default=100, help="held-out recorded episodes")
+    made.add_argument("--processes", type=int, default=1, help="methods and seeds at a time")
     made.add_argument("--out", type=Path, default=FOLDER)
     return made
 
@@ -205,11 +219,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     held_out = demonstrations(given.env, "test", seeds_of(RECORDED, 0, given.recorded), given.level)
     given.out.mkdir(parents=True, exist_ok=True)
     runs = []
-    for seed in range(given.seeds):
-        runs.append(run(seed, held_out, given))
-        (given.out / f"seed-{seed}.json").write_text(json.dumps(runs[-1], indent=1) + "\n")
-        print(f"seed {seed}: {round(time.process_time() - begun)} s of processor time", flush=True)
-    asked = {name: value for name, value in vars(given).items() if name != "out"}
+    with ProcessPoolExecutor(given.processes, get_context("spawn")) as pool:
+        jobs = [(seed, method) for seed in range(given.seeds) for method in METHODS]
+        parts = pool.map(partial(run, held_out=held_out, given=given), *zip(*jobs, strict=True))
+        for seed in range(given.seeds):
+            runs.append(joined([next(parts) for _ in METHODS]))
+            (given.out / f"seed-{seed}.json").write_text(json.dumps(runs[-1], indent=1) + "\n")
+            print(f"seed {seed}: {runs[-1]['cpu_seconds']} s of processor time", flush=True)
+    asked = {name: value for name, value in vars(given).items() if name not in ("out", "processes")}
     defaults = vars(parser().parse_args([]))
     changed = [f"--{n.replace('_', '-')} {v}" for n, v in asked.items() if v != defaults[n] or n == "seeds"]
     found = {
@@ -218,7 +235,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "held_out_episodes": len(held_out),
         **summary(runs),
         **{"versions": versions(), "commit": commit(), "hardware": hardware()},
-        "cpu_seconds": round(time.process_time() - begun),
+        "cpu_seconds": round(time.process_time() - begun) + sum(one["cpu_seconds"] for one in runs),
     }
     (given.out / "summary.json").write_text(json.dumps(found, indent=1) + "\n")
     (given.out / "README.md").write_text(page(found))
