@@ -67,6 +67,7 @@ def environment(envs: Any, policies: int) -> Contender:
     """Steps/s of whole ``env.step`` calls under the expert: of policies' agents, and of all agents."""
     envs.reset(seed=0)
     batched = envs.batched
+    envs.step(batched.expert_actions())  # compiles what is not compiled
 
     def measure(seconds: float) -> Rates:
         spent, egos, agents = 0.0, 0, 0
@@ -89,10 +90,10 @@ def environments() -> dict[str, Contender]:
     for observation in ("vector", "bev"):
         settings: dict[str, Any] = {"scene": "intersection", "maps": 1, "pedestrians": 0, "observation": observation}
         kilometres = float(DrivingVectorEnv(1, density=1.0, **settings).batched.library.places.kilometres[0])
-        envs = DrivingVectorEnv(WORLDS, action="discrete", density=16.0 / kilometres, **settings)
+        envs = DrivingVectorEnv(4 * WORLDS, action="discrete", density=16.0 / kilometres, **settings)
         found[f"ego and 16 scripted vehicles, {observation}"] = environment(envs, 1)
     for agents in (32, 64):
-        envs = SelfPlayVectorEnv(16 * agents, agents=agents, action="discrete", maps=1, density=0.0, pedestrians=0)
+        envs = SelfPlayVectorEnv(WORLDS // 2 * agents, agents=agents, action="discrete", maps=1, density=0.0, pedestrians=0)
         found[f"self-play, {agents} policies a world"] = environment(envs, agents)
     return found
 

@@ -16,7 +16,8 @@ from ..maps.graph import DRIVING, NONE, Columns, LaneGraph
 SWAY = 2.0  # m/s2: lateral acceleration in bends that drivers accept
 SHORT = 6.0  # m: between two conflict zones, a lane on which nobody can wait
 APART = 2.6  # m between the middles of two lanes: vehicles on them do not touch
-ARC = 30.0  # m: longer lanes between two of one zone are no arcs of a ring
+ARC = 60.0  # m: longer lanes between two of one zone are no arcs of a ring
+SPAN = 15.0  # m of an arc of twice that or more count as an arc
 LONG = 20.0  # m: shorter lanes are no place to begin
 
 
@@ -35,7 +36,7 @@ LANE = _record(
     hold="f4",  # s at which the front of a vehicle without a reservation stops at the latest
     zone="i4",  # the connected set of conflicts that it is of, or NONE
     arc="i4",  # the zone whose ring it is an arc of: a short lane between two of that zone; or NONE
-    arcs="i4",  # of a lane in a zone: how many arcs its ring has
+    arcs="i4",  # of a lane in a zone: how many arcs its ring has, long ones counted more than once
     point="i4",  # its first point
     final="i4",  # its last point
     next="i4",  # Atlas.next_lane[next:next_end]
@@ -181,7 +182,9 @@ def _part(graph: LaneGraph, number: int, counts: dict[str, int], parts: list[dic
     zones = _zones(columns)
     arcs = _arcs(columns, zones)
     lanes["zone"], lanes["arc"] = _moved(zones, counts["zone"]), _moved(arcs, counts["zone"])
-    lanes["arcs"] = np.where(zones >= 0, np.bincount(arcs[arcs >= 0], minlength=len(lanes) + 1)[zones], 0)
+    spans = np.where(columns.length < 2.0 * SPAN, 1, columns.length // SPAN).astype(np.int64)
+    rings = np.bincount(arcs[arcs >= 0], spans[arcs >= 0], minlength=len(lanes) + 1)
+    lanes["arcs"] = np.where(zones >= 0, rings[zones], 0)
     lanes["hold"] = _holds(columns)
     lanes["next"], lanes["next_end"] = _shift(columns.next_first, _size(parts, "next_lane"))
     lanes["previous"], lanes["previous_end"] = _shift(columns.previous_first, _size(parts, "previous_lane"))

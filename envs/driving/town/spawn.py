@@ -69,8 +69,15 @@ def put(world: World, stream: Any, atlas: Any, car: Agent, route: Any, lane: int
 
 @compiled
 def fits(world: World, cars: Agents, keys: Any, atlas: Any, me: int, lane: int, s: float, ahead: float) -> bool:
-    """Whether nobody on the lane (or just before it) is near: ``ahead`` m and START_GAP behind."""
+    """Whether nobody is near on the lane, before it or where others fork off: ``ahead`` m, and START_GAP behind."""
     half = 0.5 * cars[me].length
+    one = atlas.lanes[lane]
+    for i in range(one.sibling, one.sibling_end):
+        near = atlas.siblings[i].clear + START_GAP
+        if s - half < near:
+            other, rear = first_on(cars, keys, world.listed, atlas.siblings[i].lane, 0.0, me, NONE, 0.0)
+            if other >= 0 and rear < near:
+                return False
     _, gap = first_on(cars, keys, world.listed, lane, s, me, NONE, -s - half)
     _, back = trailing(cars, keys, world.listed, atlas, lane, s, me)
     return gap > ahead and back - half > START_GAP
