@@ -76,6 +76,7 @@ class Driving(BatchedEnv):
             drawn for each problem; None: none.
         held_out: what the test split has of its own: "maps", or with "triggers" also the situations: the train split
             has those of its own, and the test split the others.
+        parked: cars that stand along the streets, per km of lane, 0 to 40; fewer where there is no place.
         threads: threads that share the environments of a step; the result does not depend on it.
     """
 
@@ -103,6 +104,7 @@ class Driving(BatchedEnv):
         occlusion: bool = False,
         trigger: str | Sequence[str] | None = None,
         held_out: HeldOut = "maps",
+        parked: float = 0.0,
         threads: int = 1,
     ) -> None:
         super().__init__(num_envs, render_mode)
@@ -115,7 +117,11 @@ class Driving(BatchedEnv):
         ):
             if value not in known:
                 raise ValueError(unknown(name, value, known))
-        for name, given, high in (("density", density, 40.0), ("pedestrians", pedestrians, 32.0)):
+        for name, given, high in (
+            ("density", density, 40.0),
+            ("pedestrians", pedestrians, 32.0),
+            ("parked", parked, 40.0),
+        ):
             _between(name, given, 0.0, high)
         for name, given, high in (("careless", careless, 1.0), ("noise", noise, 1.0)):
             _between(name, given, 0.0, high)
@@ -125,7 +131,10 @@ class Driving(BatchedEnv):
         if action == "discrete" and invalid_action == "clip":
             raise ValueError('invalid_action="clip" needs action="box" or "waypoints": there is no nearest manoeuvre')
         self.scene, self.action, self.observation = scene, action, observation
-        self.library: Library = library(scene, self.split, maps, chosen(trigger, held_out, self.split))
+        triggers = chosen(trigger, held_out, self.split)
+        if triggers and self.policies > 1:
+            raise ValueError("triggers watch one agent a world: agents must be 1")
+        self.library: Library = library(scene, self.split, maps, triggers)
         self._options = session.Options(
             density=-1.0 if density is None else float(density),
             people=-1 if pedestrians is None else int(pedestrians),
@@ -134,6 +143,7 @@ class Driving(BatchedEnv):
             occlusion=bool(occlusion),
             controller=CONTROLLERS[action],
             policies=self.policies,
+            parked=float(parked),
         )
         self._parts = Parts(threads, self.world_count)
         self._allocate()
@@ -150,7 +160,7 @@ class Driving(BatchedEnv):
 
     def _allocate(self) -> None:
         """The spaces and the arrays of the batch."""
-        size = self.library.most(self._options.density, self._options.people, self.policies)
+        size = self.library.most(self._options.density, self._options.people, self.policies, self._options.parked)
         self.batch = allocate(self.world_count, size, crossings=self.library.crossings, scripts=self.library.actors)
         self.worlds, self.agents = self.batch.worlds, self.batch.agents
         self._routes, self._events, self._keys = self.batch.routes, self.batch.events, self.batch.keys
