@@ -93,6 +93,7 @@ class Driving(BatchedEnv):
         held_out: what the test split has of its own: "maps", or with "triggers" also the situations: the train split
             has those of its own, and the test split the others.
         courtesy: weight of the reward's factor for braking imposed on others, 0 to 1; 0 leaves it out.
+        parked: cars that stand along the streets, per km of lane, 0 to 40; fewer where there is no place.
         threads: threads that share the environments of a step; the result does not depend on it.
         training_reward: "carl", or "sum": the same terms added up, :func:`sum_of`. The test split pays "carl" anyway,
             so that scores compare.
@@ -124,6 +125,7 @@ class Driving(BatchedEnv):
         trigger: str | Sequence[str] | None = None,
         held_out: HeldOut = "maps",
         courtesy: float = 1.0,
+        parked: float = 0.0,
         threads: int = 1,
         training_reward: Reward = "carl",
         record: bool = False,
@@ -139,7 +141,11 @@ class Driving(BatchedEnv):
         ):
             if value not in known:
                 raise ValueError(unknown(name, value, known))
-        for name, given, high in (("density", density, 40.0), ("pedestrians", pedestrians, 32.0)):
+        for name, given, high in (
+            ("density", density, 40.0),
+            ("pedestrians", pedestrians, 32.0),
+            ("parked", parked, 40.0),
+        ):
             _between(name, given, 0.0, high)
         for name, given, high in (("careless", careless, 1.0), ("noise", noise, 1.0), ("courtesy", courtesy, 1.0)):
             _between(name, given, 0.0, high)
@@ -149,9 +155,11 @@ class Driving(BatchedEnv):
         if action == "discrete" and invalid_action == "clip":
             raise ValueError('invalid_action="clip" needs action="box" or "waypoints": there is no nearest manoeuvre')
         self.scene, self.action, self.observation = scene, action, observation
-        self.training_reward = training_reward
-        self.library: Library = library(scene, self.split, maps, chosen(trigger, held_out, self.split))
-        self._courtesy = float(courtesy)
+        self.training_reward, self._courtesy = training_reward, float(courtesy)
+        triggers = chosen(trigger, held_out, self.split)
+        if triggers and self.policies > 1:
+            raise ValueError("triggers watch one agent a world: agents must be 1")
+        self.library: Library = library(scene, self.split, maps, triggers)
         self._options = session.Options(
             density=-1.0 if density is None else float(density),
             people=-1 if pedestrians is None else int(pedestrians),
@@ -160,6 +168,7 @@ class Driving(BatchedEnv):
             occlusion=bool(occlusion),
             controller=CONTROLLERS[action],
             policies=self.policies,
+            parked=float(parked),
         )
         self._parts = Parts(threads, self.world_count)
         self._allocate()
@@ -178,7 +187,7 @@ class Driving(BatchedEnv):
 
     def _allocate(self) -> None:
         """The spaces and the arrays of the batch."""
-        size = self.library.most(self._options.density, self._options.people, self.policies)
+        size = self.library.most(self._options.density, self._options.people, self.policies, self._options.parked)
         self.batch = allocate(self.world_count, size, crossings=self.library.crossings, scripts=self.library.actors)
         self.worlds, self.agents = self.batch.worlds, self.batch.agents
         self._routes, self._events, self._keys = self.batch.routes, self.batch.events, self.batch.keys

@@ -81,7 +81,7 @@ class Library:
             ),
         )
 
-    def most(self, density: float, people: int, policies: int = 1) -> int:
+    def most(self, density: float, people: int, policies: int = 1, parked: float = 0.0) -> int:
         """Agents for which worlds need room.
 
         Raises:
@@ -89,6 +89,7 @@ class Library:
         """
         highest = self.scene.density[1] if density < 0.0 else density
         vehicles = int(highest * float(self.places.kilometres.max()) + 0.5)
+        vehicles += int(parked * float(self.places.kilometres.max()) + 0.5)
         needed = policies + vehicles + (self.scene.people[1] if people < 0 else people) + self.actors
         if needed > MOST_AGENTS:
             raise ValueError(

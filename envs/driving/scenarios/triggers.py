@@ -116,7 +116,7 @@ class Trigger:
 
 
 EDGE = -0.6  # m: at the right edge of a lane, and in the way
-NARROW = -2.1  # m: with two wheels on the road, just not in the way
+NARROW = -2.15  # m: with two wheels on the road, just not in the way
 PARKED = -2.5  # m: half on the pavement
 PAVEMENT = -3.4  # m
 CITY = (0.0, 17.0)  # m/s
@@ -211,7 +211,7 @@ TRIGGERS: dict[str, Trigger] = {
     "unprotected-left": Trigger(
         "traffic sign",
         Fit("junction", 30.0, turn="left", rule="signal", meets="opposite"),
-        (Actor("car", "opposite", pace=0.9, first="keep", then="drive", near=25.0, lead=-4.0, count=4, apart=14.0),),
+        (Actor("car", "opposite", pace=0.9, first="keep", then="drive", near=70.0, lead=-4.0, count=4, apart=14.0),),
         hazard=False,
     ),
     "stop-sign-left": Trigger(
@@ -219,7 +219,7 @@ TRIGGERS: dict[str, Trigger] = {
         Fit("junction", 30.0, turn="left", rule="sign", meets="crossing-left"),
         (
             Actor(
-                "car", "crossing-left", pace=0.9, first="keep", then="drive", near=25.0, lead=-4.0, count=3, apart=14.0
+                "car", "crossing-left", pace=0.9, first="keep", then="drive", near=70.0, lead=-4.0, count=3, apart=14.0
             ),
         ),
         hazard=False,
@@ -229,7 +229,7 @@ TRIGGERS: dict[str, Trigger] = {
         Fit("junction", 30.0, turn="right", meets="crossing-left"),
         (
             Actor(
-                "car", "crossing-left", pace=0.9, first="keep", then="drive", near=25.0, lead=-4.0, count=3, apart=14.0
+                "car", "crossing-left", pace=0.9, first="keep", then="drive", near=70.0, lead=-4.0, count=3, apart=14.0
             ),
         ),
         hazard=False,
@@ -237,12 +237,12 @@ TRIGGERS: dict[str, Trigger] = {
     "red-light-runner": Trigger(
         "braking",
         Fit("junction", 30.0, turn="straight", rule="signal", meets="crossing-left"),
-        (Actor("car", "crossing-left", pace=1.0, first="keep", then="rush", near=0.0, eta=2.4, lead=2.0),),
+        (Actor("car", "crossing-left", pace=1.0, first="keep", then="rush", near=2.0, eta=2.4, lead=2.0),),
     ),
     "priority-taker": Trigger(
         "braking",
         Fit("junction", 30.0, turn="straight", rule="priority", meets="crossing-right"),
-        (Actor("car", "crossing-right", pace=1.0, first="keep", then="rush", near=0.0, eta=2.4, lead=2.0),),
+        (Actor("car", "crossing-right", pace=1.0, first="keep", then="rush", near=2.0, eta=2.4, lead=2.0),),
         split="test",
     ),
     "blocked-exit": Trigger(

@@ -21,7 +21,7 @@ from ..vehicle import (
     drag,
 )
 from .atlas import Atlas
-from .beware import PASSING, beware, stands, way_out
+from .beware import PASSING, beware, blocked, stands, way_out
 from .driver import drive, hold_back
 from .episode import Episode
 from .gaps import blend, merging, slow_down, worth_changing
@@ -94,7 +94,8 @@ def best_lane(atlas: Atlas, batch: Batch, w: int, me: int, needed: int) -> int:
     lane = atlas.lanes[batch.agents[w, me].lane]
     best, found = WORTH, NONE
     for other in (lane.left, lane.right):
-        if other != NONE and atlas.lanes[other].kind == 0 and atlas.lanes[other].zone < 0:
+        free = other != NONE and atlas.lanes[other].kind == 0 and atlas.lanes[other].zone < 0
+        if free and not blocked(atlas, batch, w, me, other):
             gain = worth_changing(batch.worlds[w], batch.agents[w], batch.keys[w], atlas, me, other, needed)
             if gain > best:
                 best, found = gain, other

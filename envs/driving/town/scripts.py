@@ -36,13 +36,14 @@ GONE = 60.0  # m: a straight line so long from the ego, and a script that waits 
 
 @compiled
 def away(atlas: Any, route: Any, ego: Agent, lane: int, s: float) -> float:
-    """Metres along the ego's route from its front to a place on ``lane`` or beside it; FREE: not in sight."""
+    """Metres along the ego's route from its front to a place on ``lane``, beside it or in its junction; FREE: none."""
     base = -ego.s - 0.5 * ego.length
     for j in range(len(route)):
         if route[j] < 0:
             break
-        here = atlas.lanes[route[j]]
-        if route[j] == lane or (here.junction < 0 and here.road == atlas.lanes[lane].road):
+        here, there = atlas.lanes[route[j]], atlas.lanes[lane]
+        level = here.junction == there.junction and (here.junction >= 0 or here.road == there.road)
+        if route[j] == lane or level:
             return float(base + s)
         base += here.length
     return FREE
@@ -185,6 +186,8 @@ def play(world: World, cars: Agents, events: Any, atlas: Any, stream: Any, route
         set_off(atlas, car, script)
     if script.phase == PLAYING:
         script.clock += SIM_DT
+    if script.then == RUSH:  # it has no right of way, and takes none
+        car.against, car.zone, car.further = 1, NONE, NONE
     if car.kind == PERSON:
         stroll(world, atlas, car, routes[me], script)
         return True

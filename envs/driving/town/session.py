@@ -17,6 +17,7 @@ from .expert import command
 from .lists import enlist_new
 from .motion import vanish
 from .observe import NEIGHBOURS, sense
+from .parked import park
 from .problem import ARRIVED, draw_route, free_time, metres_left
 from .raster import Ground, rasterise
 from .recording import Tape, note
@@ -59,6 +60,7 @@ class Options(NamedTuple):
     occlusion: bool
     controller: int  # of policies
     policies: int  # P
+    parked: float  # cars along the streets per km of lane
 
 
 @compiled
@@ -129,6 +131,7 @@ def begin_world(atlas: Atlas, places: Any, batch: Batch, episodes: Any, w: int, 
             cars[k].length = 0.0
     for k in range(last, min(last + people, len(cars))):
         start_walker(world, cars, atlas, stream, k)
+    park(atlas, batch, w, last + people, int(options.parked * places.kilometres[number] + 0.5), stream)
     for _ in range(int(n[10] / SIM_DT)):
         tick_world(batch, atlas, w, stream)
     stage(atlas, places, batch, w, options.policies, stream)
