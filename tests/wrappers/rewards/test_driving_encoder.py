@@ -3,7 +3,7 @@ import pytest
 import torch as th
 
 from tiltyard.wrappers.rewards.driving_captions import GOALS
-from tiltyard.wrappers.rewards.driving_encoder import DualEncoder, load, painted
+from tiltyard.wrappers.rewards.driving_encoder import ClipEncoder, DualEncoder, load, painted
 
 
 def scenes(n, rng):
@@ -61,6 +61,32 @@ def test_a_saved_encoder_sees_alike(tmp_path):
     frames = np.random.default_rng(0).integers(0, 255, (2, 64, 64, 8)).astype(np.uint8)
     assert told == {"span": [0.0, 1.0]}
     assert th.allclose(found.pictures(frames), encoder.pictures(frames), atol=1e-2)
+
+
+class Linear(th.nn.Module):
+    """A model with CLIP's two methods, small enough to work out: the mean colour, and the length of a text."""
+
+    def get_image_features(self, pixel_values):
+        return pixel_values.mean(dim=(1, 2))
+
+    def get_text_features(self, input_ids):
+        return input_ids.float()
+
+
+def prepared(images=None, text=None, return_tensors="pt", padding=True):
+    """What such a model takes, as CLIP's processor would make it."""
+    if images is not None:
+        return {"pixel_values": th.stack([th.from_numpy(one).float() for one in images])}
+    return {"input_ids": th.tensor([[len(one), 0, 0] for one in text])}
+
+
+def test_a_clip_of_another_library_is_an_encoder():
+    frames = np.zeros((1, 64, 64, 8), np.uint8)
+    frames[..., 3] = 255  # red: 200, 40, 40
+    encoder = ClipEncoder(Linear(), prepared)
+    length = np.sqrt(200**2 + 40**2 + 40**2)
+    assert encoder.pictures(frames)[0].tolist() == pytest.approx([200 / length, 40 / length, 40 / length])
+    assert encoder.words(["one", "three"]).tolist() == [[1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
 
 
 def test_pictures_for_clip_show_vehicles_over_roads():
