@@ -152,23 +152,23 @@ def families(columns: dict[tuple[str, str, str], Floats]) -> list[list[dict[str,
     """Verdicts, a list for each question; of driving scores by scene, condition and split.
 
     Eight runs have 256 flips of signs: a family of six such tests is the largest in which one can be significant, so
-    that only ``ppo`` is held against the expert and for its gap.
+    that only ``fast-ppo`` is held against the expert and for its gap.
     """
     from tiltyard.benchmarks.permutation import LEAST, permutation_p
 
     rivals, experts, gaps = [], [], []
     for (scene, name, side), values in columns.items():
-        ppo = columns.get((scene, "ppo", "test"), np.zeros(0))
+        ppo = columns.get((scene, "fast-ppo", "test"), np.zeros(0))
         if side != "test" or name in REFERENCES or min(len(values), len(ppo)) < LEAST:
             continue
-        if name != "ppo":
+        if name != "fast-ppo":
             by = float(values.mean() - ppo.mean())
-            rivals.append(_verdict(scene, f"{name} over ppo", by, permutation_p(values, ppo)))
+            rivals.append(_verdict(scene, f"{name} over fast-ppo", by, permutation_p(values, ppo)))
             continue
         over = values - columns[scene, "expert", "test"].mean()
         gap = columns[scene, name, "train"] - values
-        experts.append(_verdict(scene, "ppo over the expert", float(over.mean()), sign_flips(over)))
-        gaps.append(_verdict(scene, "ppo on training maps over test maps", float(gap.mean()), sign_flips(gap)))
+        experts.append(_verdict(scene, "fast-ppo over the expert", float(over.mean()), sign_flips(over)))
+        gaps.append(_verdict(scene, "fast-ppo on training maps over test maps", float(gap.mean()), sign_flips(gap)))
     return [rivals, experts, gaps]
 
 

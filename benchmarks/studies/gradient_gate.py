@@ -82,8 +82,8 @@ def hard(batches: Sequence[Rollouts]) -> list[Rollouts]:
     found = []
     for batch in batches:
         uniform = is_uniform(batch)
-        same = batch.group[uniform].unique()
-        others = batch.group[~uniform].unique()[: max(1, int(len(same) * (1 - UNIFORM) / UNIFORM))]
+        same = torch.unique(batch.group[uniform])
+        others = torch.unique(batch.group[~uniform])[: max(1, int(len(same) * (1 - UNIFORM) / UNIFORM))]
         kept = torch.isin(batch.group, torch.cat([same, others]))
         found.append(batch.take(kept.nonzero()[:, 0]))
     return found
