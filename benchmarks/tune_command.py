@@ -19,6 +19,8 @@ class Tune:
     """the setting and its values in order, such as learning_rate=1e-4,3e-4,1e-3,3e-3; at least three"""
     agents: str | None = None
     """comma-separated names of the suite's agents or methods to tune; all of them by default"""
+    envs: str | None = None
+    """comma-separated ids of the suite's environments to tune in; all of them by default"""
     seeds: str = "10000-10002"
     """comma-separated seeds and ranges, from 10000 on"""
     engine: str = "local"
@@ -41,6 +43,7 @@ class Tune:
             setting,
             values,
             agents=commands.parse_names(self.agents),
+            envs=commands.parse_names(self.envs),
             seeds=commands.parse_seeds(self.seeds) or (),
             root=self.out,
             engine=self.engine,
@@ -53,7 +56,7 @@ class Tune:
         made = {"versions": versions(), "commit": commit(), "hardware": hardware()}
         found = {"suite": self.suite, "grid": self.grid, "seeds": self.seeds, "choices": kept, **made}
         (self.out / "tuning.json").write_text(json.dumps(found, indent=1) + "\n")
-        command = command_of("tune", self.suite, grid=self.grid, agents=self.agents, seeds=self.seeds)
+        command = command_of("tune", self.suite, grid=self.grid, agents=self.agents, envs=self.envs, seeds=self.seeds)
         about = {"suite": self.suite, "setting": setting, "seeds": self.seeds, "command": command, **made}
         page = render("tuning.md.jinja", choices=choices, values=values, **about)
         (self.out / "README.md").write_text(page)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import unknown
 from .evaluation import TUNING_FROM, is_tuning
 from .race import command_of, finish
 from .runs import FinishedRun, Run
@@ -58,6 +59,7 @@ def tune(
     values: Sequence[Any],
     *,
     agents: Sequence[str] | None = None,
+    envs: Sequence[str] | None = None,
     seeds: Sequence[int] = SEEDS,
     root: str | Path = "runs/tuning",
     engine: str = "local",
@@ -70,13 +72,14 @@ def tune(
         setting: keyword of the agents, such as ``learning_rate``.
         values: the grid, in order, at least three.
         agents: tune these alone.
+        envs: ids of environments; tune on their tasks alone.
         seeds: from 10,000 on, which no race takes and whose evaluation problems are none that are reported.
         root: folder of run folders.
         engine: "local" or "ray".
         workers: runs at a time.
 
     Raises:
-        KeyError: no such suite, agent or engine.
+        KeyError: no such suite, agent, environment or engine.
         ValueError: fewer than three values or two equal ones, a seed that races report, a value that an agent refuses.
         RaceIncomplete: as :func:`~.race.race`.
     """
@@ -85,20 +88,23 @@ def tune(
         raise ValueError(f"a grid has at least three values, all different, got {list(values)}")
     if reported := [seed for seed in seeds if not is_tuning(seed)]:
         raise ValueError(f"seed {reported[0]} is for races, which report it: tune with seeds from {TUNING_FROM} on")
-    entries = [_key(run, setting) for run in suite.runs(agents=agents, seeds=seeds[:1])]
+    for env_id in envs or ():
+        if env_id not in (known := sorted({task.env_id for task in suite.tasks})):
+            raise KeyError(unknown(f"environment in suite {name!r}", env_id, known))
+    planned = [run for run in suite.runs(agents=agents, seeds=seeds) if envs is None or run.env_id in envs]
+    first = [run for run in planned if run.seed == seeds[0]]
+    entries = [_key(run, setting) for run in first]
     if len(set(entries)) < len(entries):
         raise ValueError(
             f"two entries of {name} differ in nothing but {setting}: name the agents to be tuned, or leave one out"
         )
-    runs = [
-        replace(run, params={**run.params, setting: value})
-        for value in values
-        for run in suite.runs(agents=agents, seeds=seeds)
-    ]
+    runs = [replace(run, params={**run.params, setting: value}) for value in values for run in planned]
     grid = f"{setting}={','.join(map(str, values))}"
-    command = command_of("tune", name, grid=grid, agents=agents, seeds=seeds, engine=engine, workers=workers, out=root)
+    command = command_of(
+        "tune", name, grid=grid, agents=agents, envs=envs, seeds=seeds, engine=engine, workers=workers, out=root
+    )
     done = finish(suite, runs, root=Path(root), engine=engine, workers=workers, command=command)
-    present = {_key(run, setting): run.params.get(setting) for run in suite.runs(agents=agents, seeds=seeds[:1])}
+    present = {_key(run, setting): run.params.get(setting) for run in first}
     return [_choice(key, setting, values, done, present[key]) for key in dict.fromkeys(entries)]
 
 

@@ -79,8 +79,19 @@ def test_two_entries_that_differ_in_the_tuned_setting_alone_are_refused(tmp_path
 
 def test_every_value_runs_on_every_seed_and_all_scores_are_kept(tmp_path: Path, capsys) -> None:
     suite, out = tmp_path / "pendulum.toml", tmp_path / "tuning"
-    suite.write_text(TOML)
-    command = ["tune", str(suite), "--grid", "learning_rate=0.0001,0.001,0.01", "--seeds", "10000"]
+    suite.write_text(TOML + TOML[TOML.index("[[tasks]]") :].replace("Pendulum-v1", "MountainCarContinuous-v0"))
+    with pytest.raises(KeyError, match="unknown environment in suite 'pendulum'"):
+        tune(str(suite), "learning_rate", [1e-4, 1e-3, 1e-2], envs=["Pendulum-v2"], root=out)
+    command = [
+        "tune",
+        str(suite),
+        "--grid",
+        "learning_rate=0.0001,0.001,0.01",
+        "--seeds",
+        "10000",
+        "--envs",
+        "Pendulum-v1",
+    ]
     assert main([*command, "--out", str(out)]) == 0
     found = json.loads((out / "tuning.json").read_text())
     (one,) = found["choices"]

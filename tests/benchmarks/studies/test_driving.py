@@ -33,8 +33,8 @@ def told(env_id, agent, reward, seed, test, train):
 def files():
     rng = np.random.default_rng(0)
     references = [told("S", "expert", "", -1, 90.0, 91.0), told("S", "random", "", -1, 1.0, 1.0)]
-    ppo = [told("S", "ppo", "carl", seed, 50 + rng.normal(), 60 + rng.normal()) for seed in range(8)]
-    of_sum = [told("S", "ppo", "sum", seed, 20 + rng.normal(), 20 + rng.normal()) for seed in range(8)]
+    ppo = [told("S", "fast-ppo", "carl", seed, 50 + rng.normal(), 60 + rng.normal()) for seed in range(8)]
+    of_sum = [told("S", "fast-ppo", "sum", seed, 20 + rng.normal(), 20 + rng.normal()) for seed in range(8)]
     return references + ppo + of_sum
 
 
@@ -46,13 +46,13 @@ def test_all_flips_of_signs_are_counted():
 def test_verdicts_name_what_was_compared(files):
     rows, verdicts = tables(files)
     assert [(row["name"], row["runs"]) for row in rows] == [
-        *[("ppo", 8), ("ppo, reward sum", 8)],
+        *[("fast-ppo", 8), ("fast-ppo, reward sum", 8)],
         *[("expert", 1), ("random", 1)],
     ]
     assert {one["what"]: one["said"] for one in verdicts} == {
-        "ppo, reward sum over ppo": "worse",
-        "ppo over the expert": "worse",
-        "ppo on training maps over test maps": "better",
+        "fast-ppo, reward sum over fast-ppo": "worse",
+        "fast-ppo over the expert": "worse",
+        "fast-ppo on training maps over test maps": "better",
     }
     few = [one for one in files if one["seed"] < 3]
     assert tables(few)[1] == []  # three runs a side give no verdict
