@@ -93,7 +93,9 @@ def environments() -> dict[str, Contender]:
         envs = DrivingVectorEnv(4 * WORLDS, action="discrete", density=16.0 / kilometres, **settings)
         found[f"ego and 16 scripted vehicles, {observation}"] = environment(envs, 1)
     for agents in (32, 64):
-        envs = SelfPlayVectorEnv(WORLDS // 2 * agents, agents=agents, action="discrete", maps=1, density=0.0, pedestrians=0)
+        envs = SelfPlayVectorEnv(
+            WORLDS // 2 * agents, agents=agents, action="discrete", maps=1, density=0.0, pedestrians=0
+        )
         found[f"self-play, {agents} policies a world"] = environment(envs, agents)
     return found
 
