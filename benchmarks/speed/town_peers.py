@@ -45,7 +45,7 @@ def highway_env(task: str, seconds: float) -> Rates:
 
 def envpool(task: str, seconds: float) -> Rates:
     """Random manoeuvres in 64 environments on one thread, resets included; how many vehicles they have is not told."""
-    import envpool
+    import envpool  # type: ignore[import-not-found]
     import numpy as np
 
     envs = envpool.make(task, env_type="gymnasium", num_envs=64, num_threads=1)
@@ -60,13 +60,13 @@ def envpool(task: str, seconds: float) -> Rates:
 
 def libsumo(task: str, seconds: float) -> Rates:
     """IDM cars on a grid of signalled crossings, 0.2 s a step; no ego, nothing is observed."""
-    import libsumo
-    import sumo
+    import libsumo  # type: ignore[import-not-found]
+    import sumo  # type: ignore[import-not-found]
 
     with TemporaryDirectory() as folder:
         net, trips = Path(folder) / "net.xml", Path(folder) / "trips.xml"
         binary = Path(sumo.SUMO_HOME) / "bin" / "netgenerate"
-        grid = [binary, "--grid", "--grid.number=3", "--tls.guess=true", "-o", net]
+        grid = [str(binary), "--grid", "--grid.number=3", "--tls.guess=true", "-o", str(net)]
         subprocess.run(grid, check=True, capture_output=True)
         ways = [("A0B0", "B2C2"), ("C2B2", "B0A0"), ("A2A1", "C1C0"), ("C0C1", "A1A2")]
         flows = "".join(

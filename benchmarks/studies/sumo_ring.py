@@ -12,8 +12,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import libsumo
-import sumo
+import libsumo  # type: ignore[import-not-found]
+import sumo  # type: ignore[import-not-found]
 
 RADIUS, EDGES = 200.0, 4
 LIMIT = 15.0  # m/s

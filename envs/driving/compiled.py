@@ -41,7 +41,8 @@ def _compile(function: Callable[P, T], *, inline: bool) -> Callable[P, T]:
     stamp = stamp_of(Path(function.__code__.co_filename).resolve(), _PACKAGE)
     counts = not borrows(function)
     # What is not said here, a function would take over from the one that is compiled when it is first called.
-    made = njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True, _nrt=counts, forceinline=inline)
+    options: dict[str, Any] = {"no_cfunc_wrapper": True, "_nrt": counts, "forceinline": inline}
+    made = njit(cache=True, nogil=True, error_model="numpy", **options)
     return cast(Callable[P, T], guarded(made(function), stamp))
 
 
