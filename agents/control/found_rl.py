@@ -77,7 +77,8 @@ class FoundRLSettings(SACSettings):
         teacher_accuracy: share of its answers that are the expert's; the others are drawn at random.
         margin: by which the value of its action is to exceed that of the action taken.
         margin_weight: of that regularisation at first; 0 leaves it out.
-        margin_anneal: steps at which the weight begins to fall, and has come to 0.
+        margin_kept: steps after which the weight begins to fall,
+        margin_gone: and after which it is 0.
         guidance_weight: of the imitation of its better actions; 0 leaves it out.
         guidance_temperature: of the imitation's weights.
         guidance_limit: they are at most this.
@@ -89,19 +90,18 @@ class FoundRLSettings(SACSettings):
     teacher_accuracy: float = 1.0
     margin: float = 2.0
     margin_weight: float = 1.0
-    margin_anneal: tuple[int, int] = (50_000, 150_000)
+    margin_kept: int = 50_000
+    margin_gone: int = 150_000
     guidance_weight: float = 0.01
     guidance_temperature: float = 2.0
     guidance_limit: float = 20.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.delay < 0 or self.ask_every < 1:
-            raise ValueError(f"delay is at least 0 and ask_every at least 1, got {self.delay} and {self.ask_every}")
-        if not 0.0 <= self.teacher_accuracy <= 1.0 or not self.guidance_temperature > 0.0:
-            raise ValueError("teacher_accuracy is a share in [0, 1], and guidance_temperature above 0")
-        if not 0 <= self.margin_anneal[0] < self.margin_anneal[1]:
-            raise ValueError(f"margin_anneal is two growing numbers of steps, got {self.margin_anneal}")
+        if not self.margin_kept < self.margin_gone:
+            raise ValueError(
+                f"margin_kept is below margin_gone, got {self.margin_kept} and {self.margin_gone}: see margin_weight"
+            )
 
 
 class FoundRL(SAC):
@@ -197,7 +197,7 @@ class FoundRL(SAC):
     @property
     def margin_share(self) -> float:
         """What is left of ``margin_weight`` now, from 1 to 0."""
-        begin, end = self.settings.margin_anneal
+        begin, end = self.settings.margin_kept, self.settings.margin_gone
         return float(np.clip((end - self.num_timesteps) / (end - begin), 0.0, 1.0))
 
     def update(self, batch: Batch) -> Metrics:

@@ -105,7 +105,7 @@ def play(job: tuple[str, str, str, int]) -> str:
 def score(root: Path, workers: int, out: Path, episodes: int = EPISODES) -> None:
     """Plays all runs under ``root`` that have no file in ``out`` yet."""
     from tiltyard.benchmarks.evaluation import is_tuning
-    from tiltyard.benchmarks.runs import load_runs
+    from tiltyard.benchmarks.loading import load_runs
 
     runs = [one for one in load_runs(root) if not is_tuning(one.run.seed)]
     jobs = {one.run.name: (str(one.folder), "", "", episodes) for one in runs}

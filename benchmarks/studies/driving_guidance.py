@@ -47,7 +47,11 @@ def run(arm: str, seed: int, steps: int, problems: int) -> dict[str, Any]:
     name, settings = ARMS[arm]
     env = gymnasium.make_vec(ENV, ENVS, vectorization_mode="vector_entry_point")
     if name == "found-rl":
-        settings = {**settings, "margin_anneal": (steps // 4, 3 * steps // 4)}  # the authors': 50,000 and 150,000
+        settings = {
+            **settings,
+            "margin_kept": steps // 4,
+            "margin_gone": 3 * steps // 4,
+        }  # the authors': 50,000 and 150,000
     agent: Any = make(
         name, env, seed=seed, device="cpu", buffer_size=steps + 1000, learning_starts=2000, gradient_steps=4, **settings
     )

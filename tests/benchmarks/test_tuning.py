@@ -80,7 +80,7 @@ def test_two_entries_that_differ_in_the_tuned_setting_alone_are_refused(tmp_path
 def test_every_value_runs_on_every_seed_and_all_scores_are_kept(tmp_path: Path, capsys) -> None:
     suite, out = tmp_path / "pendulum.toml", tmp_path / "tuning"
     suite.write_text(TOML + TOML[TOML.index("[[tasks]]") :].replace("Pendulum-v1", "MountainCarContinuous-v0"))
-    with pytest.raises(KeyError, match="unknown environment in suite 'pendulum'"):
+    with pytest.raises(KeyError, match="did you mean 'Pendulum-v1'"):
         tune(str(suite), "learning_rate", [1e-4, 1e-3, 1e-2], envs=["Pendulum-v2"], root=out)
     command = [
         "tune",

@@ -78,7 +78,7 @@ def test_batches_bring_their_advice_and_demonstrations_have_none() -> None:
 
 
 def test_advice_moves_critics_and_actor_and_without_it_nothing_is_added() -> None:
-    agent = learner(margin=1.0, margin_anneal=(0, 100), guidance_temperature=1.0)
+    agent = learner(margin=1.0, margin_kept=0, margin_gone=100, guidance_temperature=1.0)
     agent.learn(2)
     batch = Batch(th.zeros(4, 233), th.zeros(4, 2), th.zeros(4), th.zeros(4, 233), th.zeros(4))
     agent._advice = th.full((4, 2), 0.5), th.zeros(4)
@@ -101,9 +101,9 @@ def test_advice_moves_critics_and_actor_and_without_it_nothing_is_added() -> Non
 
 
 def test_bad_settings_are_refused() -> None:
-    with pytest.raises(ValueError, match="margin_anneal"):
-        learner(margin_anneal=(5, 5))
-    with pytest.raises(ValueError, match="delay is at least 0"):
+    with pytest.raises(ValueError, match="margin_kept is below"):
+        learner(margin_kept=5, margin_gone=5)
+    with pytest.raises(ValueError, match="delay must be"):
         learner(delay=-1)
     with pytest.raises(TypeError, match="has none"):
         make("found-rl", "Pendulum-v1", **SMALL).learn(1)

@@ -21,7 +21,7 @@ NUMBERS = (
 def told(env_id, agent, reward, seed, test, train):
     sides = {"test": test, "train": train}
     return {
-        **{"env_id": env_id, "agent": agent, "reward": reward, "seed": seed},
+        **{"env_id": env_id, "agent": agent, "reward": reward, "seed": seed, "episodes": 100},
         **{
             side: {"driving_score": score, **dict.fromkeys([*NUMBERS, "imposed_braking"], 0.5)}
             for side, score in sides.items()
