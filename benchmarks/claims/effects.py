@@ -69,11 +69,6 @@ def course_leads(found: Found[Any, Course]) -> dict[str, Part]:
     return leads(found, mean_held_out)
 
 
-def lowest_at_most(share: float) -> Callable[[Any], bool]:
-    """Of a premise: whether the least of the numbers shown is at most ``share``."""
-    return lambda shown: min(shown.values()) <= share
-
-
 def mean_held_out(course: Course) -> float:
     """Success on the problems held out, mean over training."""
     return course.mean_held_out

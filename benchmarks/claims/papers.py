@@ -69,7 +69,9 @@ def verdicts_page(verdicts: dict[str, Verdict]) -> str:
     counted = Counter(one.standing for one in found)
     return render(
         "claims.md.jinja",
-        summary=", ".join(f"{count} {judgement}" for judgement, count in sorted(counted.items())) + ".",
+        summary=f"{len(found)} claims: "
+        + ", ".join(f"{count} {judgement}" for judgement, count in sorted(counted.items()))
+        + f". Of the undecided, {sum(bool(one.reason) for one in found)} could not be decided by their experiment.",
         verdicts=[_verdict_row(one) for one in found],
         parts=[_part_row(verdict, one) for verdict in found for one in verdict.parts],
         replications=[
