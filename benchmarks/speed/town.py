@@ -23,6 +23,7 @@ import numpy as np
 from tiltyard.benchmarks.speed.town_peers import PEERS, SUMO
 from tiltyard.envs.driving.maps.catalogue import make
 from tiltyard.envs.driving.scenarios.driving import DrivingVectorEnv
+from tiltyard.envs.driving.scenarios.library import library
 from tiltyard.envs.driving.scenarios.self_play import SelfPlayVectorEnv
 from tiltyard.envs.driving.town.atlas import Atlas, atlas
 from tiltyard.envs.driving.town.state import ABSENT, SUBSTEPS, Batch, allocate, bytes_a_world
@@ -89,14 +90,14 @@ def environments() -> dict[str, Contender]:
     found: dict[str, Contender] = {}
     for observation in ("vector", "bev"):
         settings: dict[str, Any] = {"scene": "intersection", "maps": 1, "pedestrians": 0, "observation": observation}
-        kilometres = float(DrivingVectorEnv(1, density=1.0, **settings).batched.library.places.kilometres[0])
-        envs = DrivingVectorEnv(4 * WORLDS, action="discrete", density=16.0 / kilometres, **settings)
-        found[f"ego and 16 scripted vehicles, {observation}"] = environment(envs, 1)
+        kilometres = float(library("intersection", "train", 1).places.kilometres[0])
+        ego: Any = DrivingVectorEnv(4 * WORLDS, action="discrete", density=16.0 / kilometres, **settings)
+        found[f"ego and 16 scripted vehicles, {observation}"] = environment(ego, 1)
     for agents in (32, 64):
-        envs = SelfPlayVectorEnv(
-            WORLDS // 2 * agents, agents=agents, action="discrete", maps=1, density=0.0, pedestrians=0
+        settings = {"agents": agents, "action": "discrete", "maps": 1, "density": 0.0, "pedestrians": 0}
+        found[f"self-play, {agents} policies a world"] = environment(
+            SelfPlayVectorEnv(WORLDS // 2 * agents, **settings), agents
         )
-        found[f"self-play, {agents} policies a world"] = environment(envs, agents)
     return found
 
 

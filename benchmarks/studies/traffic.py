@@ -121,7 +121,7 @@ def fundamental(python: str) -> None:
     """Prints flows at four densities: IDM's equation, here, and in libsumo."""
     with TemporaryDirectory() as folder:
         script = Path(__file__).with_name("sumo_ring.py")
-        command = [python, script, folder, *map(str, COUNTS)]
+        command = [python, str(script), folder, *map(str, COUNTS)]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
             raise SystemExit(f"libsumo did not run in {python}:\n{done.stderr}")

@@ -116,7 +116,7 @@ def lay_ground(ground: Ground, number: int, own: Agent, v: int, limit: int, out:
             if 0 <= i < nx and 0 <= j < ny:
                 bits = np.int64(ground.bits[first + i * ny + j])
                 word = (255 << (8 * ROAD)) * (bits & ON_ROAD) + (255 << (8 * MARKS)) * ((bits & ON_MARK) >> 1)
-                count = min(1 + (bits >> 2), end - at)
+                count = min(1 + int(bits >> 2), end - at)
             for k in range(at, at + count):
                 words[k] = np.uint64(word)
             x += across * count
