@@ -117,10 +117,12 @@ class Library:
         return library, self._made_by
 
 
-@lru_cache(maxsize=16)
 def library(scene: str, split: Split, maps: int, triggers: tuple[str, ...] = ()) -> Library:
     """The maps of a scene and split; the same object for the same arguments."""
-    return Library(scene, split, maps, triggers)
+    return _library(scene, split, maps, triggers)
+
+
+_library = lru_cache(maxsize=16)(Library)
 
 
 def _kilometres(graph: LaneGraph) -> float:

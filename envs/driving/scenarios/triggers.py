@@ -237,12 +237,12 @@ TRIGGERS: dict[str, Trigger] = {
     "red-light-runner": Trigger(
         "braking",
         Fit("junction", 30.0, turn="straight", rule="signal", meets="crossing-left"),
-        (Actor("car", "crossing-left", pace=1.0, first="keep", then="rush", near=2.0, eta=2.4, lead=2.0),),
+        (Actor("car", "crossing-left", pace=1.35, first="keep", then="rush", near=0.0, eta=2.4, lead=-3.0),),
     ),
     "priority-taker": Trigger(
         "braking",
         Fit("junction", 30.0, turn="straight", rule="priority", meets="crossing-right"),
-        (Actor("car", "crossing-right", pace=1.0, first="keep", then="rush", near=2.0, eta=2.4, lead=2.0),),
+        (Actor("car", "crossing-right", pace=1.2, first="keep", then="rush", near=0.0, eta=2.0, lead=1.0),),
         split="test",
     ),
     "blocked-exit": Trigger(
@@ -255,6 +255,7 @@ TRIGGERS: dict[str, Trigger] = {
         "braking",
         Fit("crossing", 40.0, kerb=True),
         (Actor("person", "strip", 1.5, PAVEMENT, 1.4, then="walk", near=2.0, eta=2.2, count=3, apart=0.9),),
+        hazard=False,
     ),
     "turn-to-pedestrian": Trigger(
         "braking",

