@@ -17,7 +17,7 @@ _PPO: dict[str, Any] = {
     **{"gamma": 0.99, "gae_lambda": 0.95, "ent_coef": 0.003},
 }
 SUM: dict[str, Any] = {"training_reward": "sum"}
-_RATES = {"carl": 1e-3, "sum": 1e-3}
+_RATES = {"carl": 3e-4, "sum": 1e-4}
 _STEPS, _SECONDS = 700_000, 90.0
 
 
