@@ -124,17 +124,22 @@ class Run:
 
     @property
     def where(self) -> str:
-        """The environment's id and keywords."""
-        settings = [f"{key}={value}" for key, value in sorted(self.params.get("env_kwargs", {}).items())]
+        """The environment's id and keywords, but for those that change training alone (``training_reward``)."""
+        return self._named(lambda key: not key.startswith("training_"))
+
+    def _named(self, told: Callable[[str], bool]) -> str:
+        given = self.params.get("env_kwargs", {})
+        settings = [f"{key}={value}" for key, value in sorted(given.items()) if told(key)]
         return printable(self.env_id + bool(settings) * " with " + ", ".join(settings))
 
     @property
     def task(self) -> str:
         """What is to be learnt, from what: the environment's id and keywords, and the dataset if there is one."""
+        named = self._named(lambda key: True)
         if self.track == "online":
-            return self.where
+            return named
         data = printable(self.params["dataset"].rpartition("/")[2])
-        return f"{self.where} from {data}" + ", then online" * (self.budget > 0)
+        return f"{named} from {data}" + ", then online" * (self.budget > 0)
 
     @property
     def length(self) -> str:

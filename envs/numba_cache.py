@@ -47,8 +47,13 @@ def stamp_of(module: Path, package: Path) -> str:
             waiting += _imported(path, package)
     digest = hashlib.sha256()
     for path in sorted(found):
-        digest.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes())
+        digest.update(path.relative_to(package).as_posix().encode() + _digest(path))
     return digest.hexdigest()
+
+
+@cache
+def _digest(path: Path) -> bytes:
+    return hashlib.sha256(path.read_bytes()).digest()
 
 
 @cache

@@ -46,7 +46,7 @@ def place(run: Run, *, across: bool = False) -> tuple[str, str]:
     """The task under which a run is compared, and what that adds to the name of its agent.
 
     That is :attr:`Run.task` and nothing; or ``across`` tasks of one environment, its id and keywords, and what else was
-    given to learn from: ``" from demonstrations-v0, then online"``.
+    given to learn from: ``" from demonstrations-v0, then online"``, ``" with training_reward=sum"``.
     """
     return (run.where, run.task.removeprefix(run.where)) if across else (run.task, "")
 

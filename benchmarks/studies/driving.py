@@ -5,8 +5,9 @@
     python benchmarks/studies/driving.py report
 
 ``score`` plays the agent of every finished run on 100 problems of the test maps and 100 new ones of its training maps,
-and the scripted expert and a random policy on the same; a run's numbers are a file in ``docs/results/driving-v1/runs``,
-and a run whose file is there is not played again. ``report`` makes the page of these files.
+and the scripted expert and a random policy on the same; a run's numbers are a file in ``runs`` under
+``docs/results/driving-v1-road``, and a run whose file is there is not played again. ``report`` makes the page of these
+files.
 
 A score of a run is a mean over its problems. Verdicts are exact: two conditions are compared by a permutation test of
 their runs; PPO with the expert, and its training maps with test maps, by all flips of signs of its runs' differences,
@@ -30,7 +31,7 @@ from tiltyard.benchmarks.pages import render
 
 EPISODES = 100
 SPLITS = ("test", "train")
-OUT = Path(__file__).parents[2] / "docs" / "results" / "driving-v1"
+OUT = Path(__file__).parents[2] / "docs" / "results" / "driving-v1-road"
 REFERENCES = ("expert", "random")
 ALPHA = 0.05
 Floats = npt.NDArray[np.float64]
@@ -185,7 +186,7 @@ def corrected(family: list[dict[str, Any]]) -> list[dict[str, Any]]:
     from tiltyard.benchmarks.permutation import holm
 
     for one, p in zip(family, holm([one["raw"] for one in family]), strict=True):
-        one["p"], one["said"] = p, "inconclusive" if p > ALPHA else "better" if one["by"] > 0 else "worse"
+        one["p"], one["said"] = p, "no significant difference" if p > ALPHA else "better" if one["by"] > 0 else "worse"
     return family
 
 

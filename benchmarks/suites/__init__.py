@@ -62,6 +62,7 @@ RELEASED = {
     "text-v1": "e8d7c87ebb5f7aff",
     "dialogues-v1": "2961b911dbbfba32",
     "archer-settings-v1": "fd509b3b03985c74",
+    "driving-v1": "64292acbed128946",
 }
 """Suites that results were published for, and what they are: :attr:`Suite.digest`. Another content is another name."""
 

@@ -1,4 +1,4 @@
-"""Driving a lane graph: PPO in every scene, with CaRL's reward and with the same terms added up instead of multiplied.
+"""Driving a lane graph: PPO in five scenes, with CaRL's reward and with the same terms added up instead of multiplied.
 
 All learn on ten training maps and are evaluated on twenty others. Scores are returns of CaRL's reward there, whatever
 an agent was trained with, between a random policy (0) and the scripted expert (1): a flawless route returns 1 and what
@@ -18,6 +18,7 @@ _PPO: dict[str, Any] = {
 }
 SUM: dict[str, Any] = {"training_reward": "sum"}
 _RATES = {"carl": 3e-4, "sum": 1e-4}
+_REFERENCE = f"fast-ppo, learning_rate={_RATES['carl']}"
 _STEPS, _SECONDS = 700_000, 90.0
 
 
@@ -28,17 +29,24 @@ def _tasks(env_id: str) -> tuple[Task, Task]:
 
 
 _IDS = tuple(
-    f"tiltyard/{name}"
-    for name in ("Highway-v1", "Merge-v0", "Intersection-v0", "Roundabout-v0", "RaceTrack-v0", "Town-v0")
+    f"tiltyard/{name}" for name in ("Highway-v1", "Merge-v0", "Intersection-v0", "Roundabout-v0", "RaceTrack-v0")
+)
+
+_REMARK = (
+    "Both rewards have the same network, steps and number of trials of the learning rate: four values on two seeds in "
+    "Intersection-v0 and RaceTrack-v0 (docs/results/driving-v1-tuning). The best rate of the sum, 0.0001, lies at the "
+    "end of that grid, so that a lower one might serve it better. After 700,000 steps, a minute and a half of one "
+    "core, returns still rise in most scenes: no agent here is as good as the scripted expert, "
+    "which is 1. CaRL's authors train on 300 million samples. On the road: docs/results/driving-v1-road."
 )
 
 DRIVING = Suite(
     "driving-v1",
-    "Driving scenes: PPO with CaRL's reward and with its terms added up, on maps never seen; about four core hours",
+    "Driving scenes: PPO with CaRL's reward and with its terms added up, on maps never seen; about two core hours",
     tasks=tuple(task for env_id in _IDS for task in _tasks(env_id)),
     seeds=tuple(range(8)),
     comparisons=(
-        *(Comparison(env_id.removeprefix("tiltyard/"), (env_id,), "fast-ppo") for env_id in _IDS),
-        Comparison("All scenes", _IDS, "fast-ppo"),
+        Comparison("All scenes", _IDS, _REFERENCE, across=True, remark=_REMARK),
+        *(Comparison(env_id.removeprefix("tiltyard/"), (env_id,), _REFERENCE, across=True) for env_id in _IDS),
     ),
 )

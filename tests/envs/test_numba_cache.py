@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tiltyard.envs.numba_cache import _imported, stamp_of
+from tiltyard.envs.numba_cache import _digest, _imported, stamp_of
 
 MODULE = """
 import sys
@@ -71,6 +71,7 @@ def test_a_stamp_changes_with_what_a_module_imports_and_with_nothing_else(tmp_pa
     def stamps() -> dict[str, str]:
         stamp_of.cache_clear()
         _imported.cache_clear()
+        _digest.cache_clear()
         return {name: stamp_of(tmp_path / name, tmp_path) for name in sources}
 
     before = stamps()
