@@ -59,8 +59,8 @@ class Power:
         return self.effect
 
     def _spread(self) -> "Spread":
+        from .loading import load_runs
         from .power import Spread, spread_of
-        from .runs import load_runs
 
         if self.sd is None:
             return spread_of(load_runs(self.runs))

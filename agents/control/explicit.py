@@ -5,7 +5,7 @@ TD3 and their relatives are by default. Gradients are those of :mod:`.soft`'s re
 ``tests/agents/control/test_explicit.py`` holds them to; anything else takes the readable steps.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import torch as th
 from torch import Tensor
@@ -29,8 +29,10 @@ class Drawn(NamedTuple):
 
     def rows(self, first: int, last: int) -> "Drawn":
         """Those of some samples."""
-        parts = (part[first:last] for part in self[:5])
-        return Drawn(*parts, [_rows(layer, first, last) for layer in self.kept])
+        tensors = (self.actions, self.log_prob, self.gap, self.spread, self.raw)
+        actions, log_prob, gap, spread, raw = (part[first:last] for part in tensors)
+        kept = [_rows(layer, first, last) for layer in self.kept]
+        return Drawn(actions, log_prob, gap, spread, raw, kept)
 
 
 def plain_critic(critic: Critics) -> bool:
@@ -52,7 +54,7 @@ def step_critics(critic: Critics, batch: Batch, target: Tensor) -> Metrics:
     out, kept = forward(x.expand(critic.net.n, *x.shape), critic.net.plan, critic.net.params)
     error = out - target[:, None]
     _, grads = backward(error / len(target), critic.net.plan, kept, weights=True, inputs=False)
-    critic.optimizer.apply(grads)
+    cast(Adam, critic.optimizer).apply(grads)
     return {"critic_loss": 0.5 * error.square().mean(dim=1).sum(), "q": out.mean()}
 
 
@@ -96,7 +98,7 @@ def step_along(actor: SquashedGaussian, drawn: Drawn, g_actions: Tensor, g_log_p
     g_mean = (g_actions + 2 * g_log_prob * actions / drawn.gap) * (1 - actions * actions)
     g_out = th.cat([g_mean, (g_mean * drawn.spread - g_log_prob) * inside], dim=-1)
     _, grads = backward(g_out[None], actor.net.plan, drawn.kept, weights=True, inputs=False)
-    actor.optimizer.apply(grads)
+    cast(Adam, actor.optimizer).apply(grads)
 
 
 def _rows(layer: tuple[Tensor, ...], first: int, last: int) -> tuple[Tensor, ...]:

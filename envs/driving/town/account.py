@@ -13,9 +13,9 @@ from ..compiled import compiled
 from ..metrics.rules import SAFE, imposed_braking
 from ..traffic import idm
 from .atlas import Atlas
-from .driver import EARLY, free, hold_back, pedestrians
+from .driver import free, hold_back, pedestrians
 from .episode import Episode
-from .junctions import COMFORT
+from .junctions import COMFORT, EARLY
 from .problem import ARRIVED, metres_left
 from .sight import leader, wished
 from .state import (

@@ -157,7 +157,7 @@ class Recorder:
 
     def keep(self, active: Any) -> None:
         """Takes in the policy step that just ended, of the slots that were ``active`` ``[slots]``."""
-        for slot in np.flatnonzero(active):
+        for slot in np.flatnonzero(active).tolist():
             w = slot // self._count
             self._rows[slot] += list(self.tape.rows[slot].copy())
             self._poses[slot] += list(self.tape.poses[w].copy())
