@@ -85,3 +85,9 @@ def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
     assert "--sd" in capsys.readouterr().err
     assert main(["power", "smoke", "--effect=-1", "--sd", "0.1"]) != 0
     assert "--effect must be above 0" in capsys.readouterr().err
+
+
+def test_the_spread_of_earlier_runs_is_read(capsys: pytest.CaptureFixture[str]) -> None:
+    raw = Path(__file__).parents[2] / "docs" / "results" / "smoke" / "runs"
+    assert main(["power", "smoke", "--effect", "0.1", "--runs", str(raw)]) == 0
+    assert "for 0.1 that takes" in capsys.readouterr().out
