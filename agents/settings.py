@@ -79,7 +79,7 @@ _OURS: _Table = (
     (Range(0.0, 1.0, above=True, below=True), "expectile"),
     (
         _COUNT,
-        """critic_subset refresh_interval n_actions n_next_states discriminator_width levels group_size
+        """critic_subset refresh_interval n_actions n_target_actions n_next_states discriminator_width levels group_size
         prompts_per_batch episodes_per_iteration fresh_turns actor_steps max_answer_tokens context_length
         warm_start_batch_size rollouts actor_updates value_updates instruction_updates horizon critic_width
         rollout_updates stages ask_every margin_gone""",
@@ -95,7 +95,7 @@ _OURS: _Table = (
     (_POSITIVE, "action_std boundary huber reward_bound reward_scale sampler_temperature guidance_temperature"),
     (_LIMIT, "weight_limit max_clip guidance_limit clip_obs clip_reward"),
     (Range(0, infinite=True), "patch_limit"),
-    (Range(), "terminal_value target_action_gap imitation_margin"),
+    (Range(), "terminal_value target_action_gap imitation_margin reward_shift"),
 )
 
 

@@ -15,9 +15,10 @@ from stable_baselines3.common.utils import configure_logger
 from stable_baselines3.common.vec_env import VecEnv
 from torch import Tensor
 
+from .actor_critic_policy import ActorCriticCnnPolicy, ActorCriticMultiInputPolicy, ActorCriticPolicy
 from .base import OffPolicyAgent
 from .datasets import Transitions
-from .networks import ActorCriticCnnPolicy, ActorCriticMultiInputPolicy, ActorCriticPolicy, Critics
+from .networks import Critics
 from .overlap import Overlapped
 from .replay import DATASET, OWN, Batch, Columns, Demonstrations, FloatArray, RowReplay, fits, sources
 from .settings import OffPolicySettings, takes

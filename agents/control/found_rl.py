@@ -15,11 +15,11 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 from torch import Tensor
 
 from ...wrappers.late import Late
-from .actor_critic import Metrics, minimise
+from .actor_critic import ActorCritic, Metrics, minimise
 from .replay import Batch, FloatArray, RowReplay, fits
-from .sac import SAC, SACSettings, refuse_compiled
+from .sac import SACSettings, refuse_compiled
 from .settings import takes
-from .soft import soft_target
+from .soft import Temperature, check_subset, soft_target
 
 
 class TaughtReplay(RowReplay):
@@ -104,7 +104,7 @@ class FoundRLSettings(SACSettings):
             )
 
 
-class FoundRL(SAC):
+class FoundRL(ActorCritic):
     r"""Soft actor-critic with a slow teacher.
 
     Every ``ask_every`` steps the teacher is asked what it would do; its answer comes ``delay`` steps later and is
@@ -128,6 +128,8 @@ class FoundRL(SAC):
     """
 
     settings: FoundRLSettings
+    saved_parts = ("ent_coef_optimizer",)
+    saved_tensors = ("log_ent_coef",)
 
     @takes(FoundRLSettings)
     def __init__(self, settings: FoundRLSettings) -> None:
@@ -142,6 +144,12 @@ class FoundRL(SAC):
         if self.replay_buffer_class is None:
             self.replay_buffer_class = TaughtReplay
         super()._setup_model()
+        asked = self.settings
+        check_subset(asked.critic_subset, self.critic.net.n)
+        self._temperature = Temperature(
+            asked.ent_coef, asked.target_entropy, self.action_space, rate=self.lr_schedule(1), device=self.device
+        )
+        self.log_ent_coef, self.ent_coef_optimizer = self._temperature.log, self._temperature.optimizer
         self._queue: Late[Advice, FloatArray] = Late(
             lambda asked: [one.actions for one in asked], delay=self.settings.delay
         )
@@ -238,6 +246,9 @@ class FoundRL(SAC):
         }
         self._temperature.update(log_prob)
         return metrics
+
+    def _optimizers(self) -> list[th.optim.Optimizer]:
+        return super()._optimizers() + ([] if self.ent_coef_optimizer is None else [self.ent_coef_optimizer])
 
     def _excluded_save_params(self) -> list[str]:
         return [*super()._excluded_save_params(), "_queue", "_turn", "_wrong", "_advice"]

@@ -1,20 +1,18 @@
-"""Actors, critics and the policy that holds them, shared by control agents."""
+"""Actors and critics, shared by control agents."""
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any, cast
+from typing import Any
 
 import torch as th
 from gymnasium.spaces import Box, Space
-from stable_baselines3.common.policies import BaseModel, BasePolicy
+from stable_baselines3.common.policies import BaseModel
 from stable_baselines3.common.preprocessing import get_action_dim
-from stable_baselines3.common.torch_layers import BaseFeaturesExtractor, CombinedExtractor, FlattenExtractor, NatureCNN
-from stable_baselines3.common.type_aliases import Schedule
+from stable_baselines3.common.torch_layers import BaseFeaturesExtractor, FlattenExtractor
 from torch import Tensor, nn
 
-from ... import unknown
 from .heads import Head, make_head
-from .updates import Adam, Mlp
+from .updates import Mlp
 
 LOG_STD_RANGE = (-20.0, 2.0)  # as in SB3 and the SAC authors' code
 EPSILON = 1e-6  # guards log(1 - a^2), as in SB3
@@ -274,150 +272,3 @@ ACTORS: dict[str, type[Actor]] = {
     "gaussian": Gaussian,
     "deterministic": Deterministic,
 }
-
-
-class ActorCriticPolicy(BasePolicy):
-    """An actor, critics with slowly moving targets, and what else an agent asks for; flat observations.
-
-    Args:
-        observation_space: of the environment.
-        action_space: of the environment.
-        lr_schedule: of all optimisers, unless ``actor_lr`` says otherwise.
-        net_arch: widths of the hidden layers, or ``{"pi": [...], "qf": [...]}``; two of 256 if None.
-        activation_fn: between the layers.
-        actor: a name of :data:`ACTORS`.
-        actor_layer_norm: normalise the actor's hidden layers.
-        actor_target: whether there is a slowly moving copy of the actor.
-        n_critics: critics Q(s, a).
-        n_values: critics V(s), without targets.
-        critic_head: what critics learn: a name of :data:`~.heads.HEADS`.
-        critic_head_kwargs: of the head.
-        critic_layer_norm: normalise the critics' hidden layers.
-        value_layer_norm: normalise the hidden layers of critics V(s).
-        orthogonal_init: gain of the last layers where all networks begin orthogonally; see :class:`~.updates.Mlp`.
-        log_std_offset: of the actor; see :class:`Actor`.
-        features_extractor_class: of observations.
-        features_extractor_kwargs: of the extractor.
-        share_features_extractor: critics see through the actor's extractor, which the actor alone trains.
-        normalize_images: divide images by 255.
-        optimizer_class: Adam in one pass by default.
-        optimizer_kwargs: of the optimiser.
-    """
-
-    actor: Actor
-    actor_target: Actor | None
-    critic: Critics
-    critic_target: Critics
-    value: Critics | None
-
-    def __init__(
-        self,
-        observation_space: Space[Any],
-        action_space: Box,
-        lr_schedule: Schedule,
-        net_arch: list[int] | dict[str, list[int]] | None = None,
-        activation_fn: type[nn.Module] = nn.ReLU,
-        actor: str = "squashed-gaussian",
-        actor_layer_norm: bool = False,
-        actor_target: bool = False,
-        n_critics: int = 2,
-        n_values: int = 0,
-        critic_head: str = "mse",
-        critic_head_kwargs: dict[str, Any] | None = None,
-        critic_layer_norm: bool = False,
-        value_layer_norm: bool = False,
-        orthogonal_init: float | None = None,
-        log_std_offset: float | None = None,
-        features_extractor_class: type[BaseFeaturesExtractor] = FlattenExtractor,
-        features_extractor_kwargs: dict[str, Any] | None = None,
-        share_features_extractor: bool = False,
-        normalize_images: bool = True,
-        optimizer_class: type[th.optim.Optimizer] = Adam,
-        optimizer_kwargs: dict[str, Any] | None = None,
-    ) -> None:
-        super().__init__(
-            observation_space,
-            action_space,
-            features_extractor_class,
-            features_extractor_kwargs,
-            normalize_images=normalize_images,
-            optimizer_class=optimizer_class,
-            optimizer_kwargs=optimizer_kwargs,
-            squash_output=True,
-        )
-        if actor not in ACTORS:
-            raise ValueError(unknown("actor", actor, ACTORS))
-        net_arch = [256, 256] if net_arch is None else net_arch
-        arch = net_arch if isinstance(net_arch, dict) else {"pi": net_arch, "qf": net_arch}
-        common: dict[str, Any] = {"activation_fn": activation_fn, "normalize_images": normalize_images}
-        common["orthogonal"] = orthogonal_init
-        actors: dict[str, Any] = {
-            "net_arch": arch["pi"],
-            "layer_norm": actor_layer_norm,
-            "log_std_offset": log_std_offset,
-        }
-        self._actor_kwargs = actors | common
-        critics = {"net_arch": arch["qf"], "layer_norm": critic_layer_norm, "head": critic_head, **common}
-        self._critic_kwargs = critics | {"head_kwargs": critic_head_kwargs}
-        lr = float(lr_schedule(1))
-        self.actor = self._trained(self._actor(actor), lr)
-        shared = self.actor.features_extractor if share_features_extractor else None
-        self.critic = self._trained(self._critics(shared, n=n_critics), lr)
-        self.critic_target = self._follower(self._critics(n=n_critics), self.critic)
-        self.actor_target = self._follower(self._actor(actor), self.actor) if actor_target else None
-        values: dict[str, Any] = {"n": n_values, "acts": False, "layer_norm": value_layer_norm or critic_layer_norm}
-        self.value = self._trained(self._critics(shared, **values), lr) if n_values else None
-
-    def forward(self, obs: Any, deterministic: bool = False) -> Tensor:
-        """Actions ``[B, A]`` in [-1, 1]."""
-        return self._predict(obs, deterministic)
-
-    def _predict(self, observation: Any, deterministic: bool = False) -> Tensor:
-        actions: Tensor = self.actor(observation, deterministic)
-        return actions
-
-    def set_precision(self, precision: str) -> None:
-        """Precision of the matrix products of all networks: "fp32" or "bf16"."""
-        for module in self.modules():
-            if isinstance(module, Mlp):
-                module.set_precision(precision)
-
-    def _actor(self, kind: str) -> Actor:
-        space = cast(Box, self.action_space)
-        return ACTORS[kind](self.observation_space, space, self.make_features_extractor(), **self._actor_kwargs)
-
-    def _critics(self, shared: BaseFeaturesExtractor | None = None, **settings: Any) -> Critics:
-        space, extractor = cast(Box, self.action_space), shared or self.make_features_extractor()
-        settings = {**self._critic_kwargs, "borrowed": shared is not None, **settings}
-        return Critics(self.observation_space, space, extractor, **settings)
-
-    def _trained(self, network: Any, lr: float) -> Any:
-        make: Any = self.optimizer_class
-        owned = network.named_parameters()
-        if getattr(network, "borrowed", False):
-            owned = ((name, param) for name, param in owned if not name.startswith("features_extractor"))
-        network.optimizer = make([param for _, param in owned], lr=lr, **self.optimizer_kwargs)
-        return network
-
-    @staticmethod
-    def _follower(copy: Any, source: Network) -> Any:
-        copy.load_state_dict(source.state_dict())
-        copy.requires_grad_(False)
-        copy.set_training_mode(False)
-        return copy
-
-
-class ActorCriticCnnPolicy(ActorCriticPolicy):
-    """For images."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        kwargs.setdefault("features_extractor_class", NatureCNN)
-        super().__init__(*args, **kwargs)
-
-
-class ActorCriticMultiInputPolicy(ActorCriticPolicy):
-    """For dicts of observations."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        kwargs.setdefault("features_extractor_class", CombinedExtractor)
-        super().__init__(*args, **kwargs)

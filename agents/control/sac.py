@@ -116,7 +116,7 @@ class SAC(ActorCritic):
     def _draw_both(self, batch: Batch) -> tuple[Drawn, Drawn]:
         """Actions at s' and at s, by one pass of the actor, which does not change between their uses."""
         n = len(batch.rewards)
-        noise = th.cat([th.randn_like(batch.actions), th.randn_like(batch.actions)])
+        noise = th.cat([th.randn(batch.actions.shape, device=self.device) for _ in range(2)])
         drawn = draw(self.actor, th.cat([batch.next_observations, batch.observations]), noise)
         return drawn.rows(0, n), drawn.rows(n, 2 * n)
 

@@ -118,7 +118,7 @@ def improve(
     """
     alpha = temperature.value
     if plain_actor(actor) and plain_critic(critic):
-        drawn = draw(actor, batch.observations, th.randn_like(batch.actions)) if drawn is None else drawn
+        drawn = drawn or draw(actor, batch.observations, th.randn(batch.actions.shape, device=alpha.device))
         loss = step_actor(actor, critic, batch.observations, drawn, alpha, objective)
         temperature.update(drawn.log_prob)
         return {"actor_loss": loss, "ent_coef": alpha}

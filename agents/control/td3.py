@@ -11,7 +11,7 @@ from stable_baselines3.common.noise import ActionNoise
 from torch import Tensor
 
 from .actor_critic import ActorCritic, Metrics, minimise
-from .networks import ActorCriticPolicy
+from .actor_critic_policy import ActorCriticPolicy
 from .replay import Batch
 from .settings import OffPolicySettings, takes
 from .soft import regress

@@ -35,7 +35,11 @@ def test_show_of_an_unknown_handle_names_the_nearest(capsys: pytest.CaptureFixtu
 
 
 def test_identity_is_kind_and_handle() -> None:
-    assert [part.kind for part in parts_of("ppo")] == ["agent", "method"]
+    assert [(part.kind, part.handle) for part in parts_of("ppo")] == [
+        ("agent", "ppo"),
+        ("agent", "fast-ppo"),
+        ("method", "ppo"),
+    ]
     assert len({(part.kind, part.handle) for part in parts()}) == len(parts())
 
 
