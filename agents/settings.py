@@ -109,6 +109,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "ent_coef": (r"auto(_0*\.?0*[1-9][\d.]*(e-?\d+)?)?", '"auto" or "auto_0.1"'),
     "target_entropy": ("auto", '"auto"'),
     "reward_scale": ("auto", '"auto"'),
+    "reward_shift": ("auto", '"auto"'),
 }
 """By keyword, what a word in a number's place may be: its pattern, and how to say so."""
 
