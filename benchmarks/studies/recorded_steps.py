@@ -17,6 +17,7 @@ import json
 import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -219,9 +220,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     held_out = demonstrations(given.env, "test", seeds_of(RECORDED, 0, given.recorded), given.level)
     given.out.mkdir(parents=True, exist_ok=True)
     runs = []
-    with ProcessPoolExecutor(given.processes, get_context("spawn")) as pool:
-        jobs = [(seed, method) for seed in range(given.seeds) for method in METHODS]
-        parts = pool.map(partial(run, held_out=held_out, given=given), *zip(*jobs, strict=True))
+    jobs = [(seed, method) for seed in range(given.seeds) for method in METHODS]
+    one = partial(run, held_out=held_out, given=given)
+    with ProcessPoolExecutor(given.processes, get_context("spawn")) if given.processes > 1 else nullcontext() as pool:
+        parts = iter((pool.map if pool else map)(one, *zip(*jobs, strict=True)))
         for seed in range(given.seeds):
             runs.append(joined([next(parts) for _ in METHODS]))
             (given.out / f"seed-{seed}.json").write_text(json.dumps(runs[-1], indent=1) + "\n")

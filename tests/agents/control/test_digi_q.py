@@ -150,6 +150,7 @@ def test_offline_it_learns_what_bad_hands_did_seldom() -> None:
     assert len(learner.kept) == 400
 
 
+@pytest.mark.slow  # digirl's, of the same loop, is in the default suite
 def test_online_it_becomes_better_than_what_it_began_with() -> None:
     learner = agent(rollouts=32, actor_updates=10, value_updates=20, critic_learning_rate=3e-3)
     learner.clone(episodes(60, right=0.3), 6)
