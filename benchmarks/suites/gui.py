@@ -146,9 +146,8 @@ GUI_ABLATIONS = Suite(
 
 _RATES = {"filtered-cloning": 1e-3, "phone-awr": 1e-3, "digirl": 1e-4, "phone-grpo": 1e-5, "ppo": 1e-4}
 _CHOSEN = (
-    "Every condition has the learning rate that did best for it among seven from 3e-6 to 3e-3, two tuning seeds each "
-    "(docs/results/gui-v2-tuning). GRPO did best where it hardly moves from the base: at higher rates it loses what "
-    "the base knew."
+    "Every condition has the learning rate that did best for it among six from 1e-5 to 3e-3, two tuning seeds each "
+    "(docs/results/gui-v2-tuning). GRPO's is the lowest of them: at higher rates it loses what the base knew."
 )
 
 GUI_TUNED = Suite(
