@@ -52,7 +52,7 @@ class Power:
 def power(runs: int, effect: float, tests: int, *, repeats: int = REPEATS, seed: int = 0) -> Power:
     """The power of permutation tests of two agents, by simulation of normal scores.
 
-    Of more than 20,000 ways to divide the runs 4,000 are drawn, so that p-values below 0.00025 are not told apart.
+    Of more than 20,000 ways to divide the runs 4,000 are drawn, so that p-values are resolved to 0.00025.
 
     Args:
         runs: a side.

@@ -72,7 +72,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Verification:
-    """What came of all checks of one run."""
+    """The results of all checks of one run."""
 
     folder: Path
     checks: tuple[Check, ...]

@@ -68,7 +68,7 @@ def unknown_agent(run: Run) -> str:
     module, colon, _ = run.agent.rpartition(":")
     if not colon or module in ("control", "language") or module.partition(".")[0] in OURS:
         return ""
-    return f"{run.agent} is in no catalogue: nobody here knows its code"
+    return f"{run.agent} is in no catalogue: its code is unknown"
 
 
 def changed_tree(runs: Sequence[FinishedRun]) -> str:

@@ -3,9 +3,9 @@
 The page is ``explore.html`` with its script and style, the data inside it, and the libraries of ``templates/vendor``
 (Tabulator, uPlot) beside it; it works from ``file://``. What is shown is decided here, how in ``explore.js``.
 
-A row is tied with the best row above that it cannot be told from: an exact permutation test of the mean score over runs
-against that row, at 5% over all such tests of the section (Bonferroni); below four runs a side nobody can be told
-apart. That is a help in reading a table that was sorted by the same scores, and no verdict: reports give those.
+A row is tied with the best row above from which it does not differ significantly: an exact permutation test of the
+mean score over runs against that row, at 5% over all such tests of the section (Bonferroni); below four runs a side no
+difference is significant. That is a help in reading a table that was sorted by the same scores, and no verdict: reports give those.
 """
 
 import math

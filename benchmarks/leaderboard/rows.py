@@ -17,7 +17,7 @@ _TITLES[OVERALL] = "All domains"
 class Metric:
     """A number and its interval; ``None`` below three runs, and where every resample gives the same number.
 
-    NaN, shown as "-", is a number that nobody knows: a success rate where the environment does not tell.
+    NaN, shown as "-", is an unknown number: a success rate where the environment does not report one.
     An interval without width would claim certainty; it only says that the runs at hand do not differ.
     """
 

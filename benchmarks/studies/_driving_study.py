@@ -68,7 +68,7 @@ class Ride(NamedTuple):
         infraction: what ended it.
         seconds: it took.
         metres: of the route that were driven.
-        pushed: steps in which more than 2 m/s2 of braking were imposed on somebody.
+        pushed: steps in which more than 2 m/s2 of braking were imposed on other road users.
         braking: their sum, m/s2 (a step counts for at most 6).
     """
 

@@ -6,7 +6,7 @@
 
 A run is one PPO by manoeuvres (which may change lane) in ``tiltyard/Intersection-v0`` among dense traffic, with the
 factor ``courtesy`` of the reward (weight 1) or without it (weight 0); everything else is equal, success included, which
-braking over 4 m/s2 imposed on somebody costs in either arm. What counts is the sum of braking over 2 m/s2 that held-out
+braking over 4 m/s2 imposed on others costs in either arm. What counts is the sum of braking over 2 m/s2 that held-out
 episodes imposed on those behind, in m/s2 times s a km. ``scripted`` says what the expert and random manoeuvres impose.
 """
 

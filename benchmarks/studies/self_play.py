@@ -13,7 +13,7 @@ training towns, on the same observations and rewards of ``tiltyard/TownSelfPlay-
 Pedestrians are the same. Towns are drawn anew 16 times in a training. Neither condition was tuned by itself: both have
 the settings below, which were chosen before the first full run.
 
-Tests (the best action, all reward weights 1, problems of seeds that nobody trained on): ``idm``, training towns with
+Tests (the best action, all reward weights 1, problems of seeds that no run trained on): ``idm``, training towns with
 IDM traffic; ``held-out``, the 20 test towns with IDM traffic; ``checkpoints``, training towns with 32 agents, of which
 4 are tested and 28 act by checkpoints of self-play after a quarter, half, three quarters and all of a training by
 *another* seed. An incident is the end of an episode by the agent's own fault: a collision that it is to blame for, a

@@ -209,7 +209,7 @@ CASES = [
         (0, 1),
         "eval_points 3",
     ),
-    Case(unknown_agent, "an agent that nobody knows", "", "nobody here knows its code", (1,)),
+    Case(unknown_agent, "an unknown agent", "", "its code is unknown", (1,)),
     Case(another_agent, "the run called another agent's", "checkpoint", "", (1,)),
     Case(million, "a normalised score of a million", "scores", "is not between"),
     Case(plausible_scores, "scores twenty times as high", "evaluation", "", (0, 1)),

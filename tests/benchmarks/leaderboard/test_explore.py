@@ -40,7 +40,7 @@ def test_agents_that_cannot_be_told_apart_share_a_rank() -> None:
     scores = {agent: level + 0.02 * rng.standard_normal((8, 2)) for agent, level in levels.items()}
     assert ranked(scores) == {"a": "1 to 2", "b": "1 to 2", "c": "3", "d": "4"}
     few = {agent: values[:3] for agent, values in scores.items()}
-    assert set(ranked(few).values()) == {"1 to 4"}  # below four runs nobody can be told apart
+    assert set(ranked(few).values()) == {"1 to 4"}  # below four runs no difference is significant
     assert ranked({}) == {}
 
 
