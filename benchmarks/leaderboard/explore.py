@@ -5,7 +5,8 @@ The page is ``explore.html`` with its script and style, the data inside it, and 
 
 A row is tied with the best row above from which it does not differ significantly: an exact permutation test of the
 mean score over runs against that row, at 5% over all such tests of the section (Bonferroni); below four runs a side no
-difference is significant. That is a help in reading a table that was sorted by the same scores, and no verdict: reports give those.
+difference is significant. That is a help in reading a table that was sorted by the same scores, and no verdict: reports
+give those.
 """
 
 import math
