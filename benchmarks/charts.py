@@ -103,8 +103,13 @@ def curve(
     (line,) = axes.plot(x, y, color=colour, label=label or "_", linewidth=width, marker=marker)
     line.set_gid(NAMED + printable(label))
     if band is not None:
-        edge = np.append(x, np.flip(x)), np.append(band.low, band.high[::-1])
-        axes.fill(*edge, color=colour, alpha=0.16, linewidth=0)
+        known = np.flatnonzero(np.isfinite(band.low))
+        for part in filter(
+            len, np.split(known, np.flatnonzero(np.diff(known) > 1) + 1)
+        ):  # where there is no interval, no area
+            at = np.asarray(x)[part]
+            edge = np.append(at, at[::-1]), np.append(band.low[part], band.high[part][::-1])
+            axes.fill(*edge, color=colour, alpha=0.16, linewidth=0)
 
 
 def dots(axes: "Axes", x: npt.ArrayLike, y: npt.ArrayLike, *, colour: str, said: Sequence[str]) -> None:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
 
     from .evaluation import Evaluation
-    from .statistics import Interval
 
 
 def parse_names(text: str | None) -> list[str] | None:
@@ -201,11 +200,9 @@ def print_evaluation(scores: Sequence[float], successes: Sequence[bool], env_id:
         env_id: whose scale the normalised return is on.
         task: what the table is headed, if not by the environment's id.
     """
-    import numpy as np
     from rich.console import Console
 
     from .evaluation import wilson
-    from .statistics import Interval, bootstrap_interval, mean
 
     row, n = find_env(env_id), len(scores)
     shown = table(f"{task or env_id}, {n} held-out episodes", "", "mean#", "95% interval#")
@@ -213,20 +210,27 @@ def print_evaluation(scores: Sequence[float], successes: Sequence[bool], env_id:
     if row.scored:
         kinds.append(("normalised (0 random, 1 expert)", [row.normalise(score) for score in scores]))
     for name, values in kinds:
-        found = None
-        if n >= 3:
-            found = bootstrap_interval(np.array(values)[:, None], mean, rng=np.random.default_rng(0))
-        shown.add_row(name, f"{sum(values) / n:.3f}", _ends(found))
+        shown.add_row(name, f"{sum(values) / n:.3f}", interval_of(values))
     if successes:
         rate = sum(successes) / n
-        shown.add_row("success", f"{rate:.3f}", _ends(Interval(rate, *wilson(successes))))
+        low, high = wilson(successes)
+        shown.add_row("success", f"{rate:.3f}", f"{low:.3f} to {high:.3f}")
     else:
         shown.add_row("success", "-", "the environment does not say")
     Console().print(shown)
 
 
-def _ends(found: "Interval | None") -> str:
-    return "needs 3 episodes" if found is None else f"{found.low:.3f} to {found.high:.3f}"
+def interval_of(values: Sequence[float]) -> str:
+    """The ends of the 95% bootstrap interval of a mean over episodes, or why there is none."""
+    import numpy as np
+
+    from .saturated import none
+    from .statistics import MIN_RUNS, bootstrap_interval, mean
+
+    if len(values) < MIN_RUNS:
+        return f"needs {MIN_RUNS} episodes"
+    found = bootstrap_interval(np.array(values)[:, None], mean, rng=np.random.default_rng(0))
+    return none(len(values), "episodes") if np.isnan(found.low) else f"{found.low:.3f} to {found.high:.3f}"
 
 
 @contextmanager

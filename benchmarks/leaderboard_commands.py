@@ -47,6 +47,9 @@ class Report:
     """folder of run folders"""
     out: Path = Path("report")
     """folder of the page and its figures"""
+    tuning: Path | None = None
+    """folder that tiltyard tune made for this suite: its cost and its noise are told too; by default the folder
+    <suite>-tuning beside --out, where there is one"""
     check: bool = False
     """write nothing: say whether the page in --out is what these runs give, byte for byte; exit status 1 if not"""
 
@@ -60,7 +63,7 @@ class Report:
         kept = reported(self.runs, suite)
         for task, count in missing(suite, kept).items():
             print(f"not finished: {count} runs of {task}", file=sys.stderr)
-        files = rebuilt(suite, kept, self.out)
+        files = rebuilt(suite, kept, self.out, self.tuning)
         if self.check:
             stale = differing(files, self.out)
             for name in stale:

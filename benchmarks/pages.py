@@ -7,12 +7,14 @@ a template says which of two filters a text needs: ``plain`` for what a run says
 import json
 from collections.abc import Sequence
 from functools import cache
+from math import isnan
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
 from .records import printable
+from .saturated import NONE
 
 TEMPLATES = Path(__file__).with_name("templates")
 
@@ -73,10 +75,14 @@ def formatted(value: Any, spec: str) -> str:
 def bracketed(numbers: Sequence[float], spec: str) -> str:
     """An estimate and the ends of its interval, ``0.50 [0.40, 0.60]``; or the estimate alone."""
     estimate, *ends = (format(number, spec) for number in numbers)
+    if any(map(isnan, numbers[1:])):
+        return f"{estimate} [{NONE}]"
     return f"{estimate} [{', '.join(ends)}]" if ends else estimate
 
 
 def ranged(numbers: Sequence[float], spec: str) -> str:
     """An estimate and the ends of its interval, ``50% (40% to 60%)``."""
     estimate, low, high = (format(number, spec) for number in numbers)
+    if any(map(isnan, numbers[1:])):
+        return f"{estimate} ({NONE})"
     return f"{estimate} ({low} to {high})"

@@ -15,6 +15,7 @@ from .leaderboard import print_leaderboard
 from .leaderboard.report import write_report
 from .runs import FinishedRun
 from .suites import Suite
+from .tuning import TRIALS, Tuning, read_tuning
 
 START, END = "<!-- tiltyard:board -->", "<!-- /tiltyard:board -->"
 PAGE = "README.md"
@@ -22,20 +23,22 @@ WIDTH = 80
 """Columns of tables in a page."""
 
 
-def rebuilt(suite: Suite, runs: Sequence[FinishedRun], folder: Path) -> dict[str, bytes]:
+def rebuilt(suite: Suite, runs: Sequence[FinishedRun], folder: Path, tuning: Path | None = None) -> dict[str, bytes]:
     """Content of the page and its pictures by file name.
 
     Args:
         suite: whose race it shows.
         runs: the raw data.
-        folder: where the page is, if its words are written by hand.
+        folder: where the page is.
+        tuning: folder of the tuning behind the suite; by default ``<suite>-tuning`` beside ``folder``, if it is there.
 
     Raises:
         ValueError: a suite without comparisons whose page has no marks, or no run.
     """
     if suite.comparisons:
         with TemporaryDirectory() as made:
-            write_report(suite, runs, made, command=f"tiltyard race {suite.name} --out runs/{suite.name}")
+            command = f"tiltyard race {suite.name} --out runs/{suite.name}"
+            write_report(suite, runs, made, command=command, tuning=trials_of(suite, folder, tuning))
             return {path.name: path.read_bytes() for path in sorted(Path(made).iterdir())}
     text = (folder / PAGE).read_text(encoding="utf-8") if (folder / PAGE).is_file() else ""
     before, opened, rest = text.partition(START)
@@ -46,6 +49,14 @@ def rebuilt(suite: Suite, runs: Sequence[FinishedRun], folder: Path) -> dict[str
             f"{START} ... {END} for its tables"
         )
     return {PAGE: f"{before}{START}\n```\n{tables(runs)}```\n{END}{after}".encode()}
+
+
+def trials_of(suite: Suite, folder: Path, asked: Path | None) -> Tuning | None:
+    """The tuning that was asked for, or the one beside the page; None where there is none."""
+    beside = folder.absolute().parent / f"{suite.name}-tuning"
+    if asked is None and not (beside / TRIALS).is_file():
+        return None
+    return read_tuning(asked or beside)
 
 
 def tables(runs: Sequence[FinishedRun]) -> str:

@@ -2,8 +2,8 @@
 
 Every function takes ``scores``: rows are independent runs (seeds), columns are tasks. A bare array is checked for shape
 and finiteness; :class:`Scores` adds the names of runs and tasks, so that swapped axes or a hole are refused by name. No
-interval is given for fewer than :data:`MIN_RUNS` runs: with one run every resample is the same matrix, and the interval
-would have zero width.
+interval is given for fewer than :data:`MIN_RUNS` runs, and none of zero width: where all resamples are equal, one with
+stated coverage takes its place (:mod:`.saturated`), or its ends are NaN.
 
     scores = score_matrix({"Hopper": [0.4, 0.5, 0.3], "Highway": [0.9, 0.8, 0.7]})
     print(bootstrap_interval(scores, iqm, rng=np.random.default_rng(0)))  # 0.575 [0.475, 0.650]
@@ -19,7 +19,7 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
-from . import _kernels
+from . import _kernels, saturated
 
 Floats = npt.NDArray[np.float64]
 Statistic = Callable[[Floats], float]
@@ -39,7 +39,7 @@ class Interval:
 
     def __format__(self, spec: str) -> str:
         if not (isfinite(self.low) and isfinite(self.high)):
-            return f"{self.estimate:{spec or '.3f'}} [no interval]"
+            return f"{self.estimate:{spec or '.3f'}} [{saturated.NONE}]"
         return " ".join(
             [format(self.estimate, spec or ".3f"), f"[{self.low:{spec or '.3f'}}, {self.high:{spec or '.3f'}}]"]
         )
@@ -50,7 +50,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Band:
-    """A curve and its pointwise interval, arrays ``[thresholds]``."""
+    """A curve and its pointwise interval, arrays ``[thresholds]``; the ends are NaN where there is no interval."""
 
     estimate: Floats
     low: Floats
@@ -141,12 +141,19 @@ def optimality_gap(scores: ScoresLike, *, target: float = 1.0) -> float:
 
 
 def bootstrap_interval(
-    scores: ScoresLike, statistic: Statistic, *, rng: np.random.Generator, resamples: int = 2000, level: float = 0.95
+    scores: ScoresLike,
+    statistic: Statistic,
+    *,
+    rng: np.random.Generator,
+    resamples: int = 2000,
+    level: float = 0.95,
+    bounds: saturated.Bounds | None = None,
 ) -> Interval:
     """Percentile interval of a statistic by the stratified bootstrap: runs are resampled within each task.
 
     The same ``rng`` state gives the same interval, bit for bit; one 64-bit word is taken from it. The four statistics
-    of this module run compiled, any other callable ``[runs, tasks] -> float`` once a resample.
+    of this module run compiled, any other callable ``[runs, tasks] -> float`` once a resample. Where all resamples give
+    the same number the ends are those of :func:`.saturated.of_scores`: NaN, unless the scores have ``bounds``.
 
     Args:
         scores: ``[runs, tasks]`` with at least three runs.
@@ -154,6 +161,7 @@ def bootstrap_interval(
         rng: decides the resamples.
         resamples: how many.
         level: share of the bootstrap distribution inside the interval.
+        bounds: the least and the largest score that there can be, such as (0, 1) of success rates.
 
     Raises:
         ValueError: wrong shape, fewer than three runs, a cell that is NaN or infinite, or a statistic that returns one.
@@ -163,8 +171,10 @@ def bootstrap_interval(
     draws = _distribution(values, statistic, resamples, _key(rng))
     if not np.isfinite(draws).all():
         raise ValueError("the statistic is NaN or infinite on some resamples: it has no interval")
-    low, high = np.quantile(draws, _ends(level))
-    return Interval(float(statistic(values)), float(low), float(high))
+    low, high = map(float, np.quantile(draws, _ends(level)))
+    if saturated.no_width(low, high):
+        low, high = saturated.of_scores(values, statistic, bounds, level)
+    return Interval(float(statistic(values)), low, high)
 
 
 def probability_of_improvement(a: ScoresLike, b: ScoresLike) -> float:
@@ -180,10 +190,16 @@ def probability_of_improvement(a: ScoresLike, b: ScoresLike) -> float:
 def improvement_interval(
     a: ScoresLike, b: ScoresLike, *, rng: np.random.Generator, resamples: int = 2000, level: float = 0.95
 ) -> Interval:
-    """Interval of :func:`probability_of_improvement`, runs of both sides resampled independently within each task."""
+    """Interval of :func:`probability_of_improvement`, runs of both sides resampled independently within each task.
+
+    Where all pairs of runs on a task end alike, as where every run of ``a`` beats every run of ``b``, it is that of
+    :func:`.saturated.of_shares`, of as many pairs as can be made of different runs.
+    """
     _enough(a), _enough(b)
     _check_settings(rng, resamples, level)
     wins = _wins(a, b)
+    if (wins == wins[:, :1, :1]).all():
+        return Interval(float(wins.mean()), *saturated.of_shares(wins[:, 0, 0], min(wins.shape[1:]), level))
     draws = _kernels.improvements(wins, resamples, _key(rng), _key(rng))
     low, high = np.quantile(draws, _ends(level))
     return Interval(float(wins.mean()), float(low), float(high))
@@ -205,7 +221,10 @@ def profile_band(
     resamples: int = 2000,
     level: float = 0.95,
 ) -> Band:
-    """:func:`performance_profile` with its pointwise stratified bootstrap interval."""
+    """:func:`performance_profile` with its pointwise stratified bootstrap interval.
+
+    At thresholds that all runs of a task exceed, or none, it is that of :func:`.saturated.of_shares`.
+    """
     values, taus = _enough(scores), _thresholds(thresholds)
     _check_settings(rng, resamples, level)
     order = np.argsort(taus)
@@ -213,16 +232,22 @@ def profile_band(
     draws = _kernels.profiles(passed, len(values), len(taus), resamples, _key(rng))
     ends = np.empty((2, len(taus)))
     ends[:, order] = np.quantile(draws, _ends(level), axis=0)
+    for i in np.flatnonzero(ends[0] == ends[1]):
+        ends[:, i] = saturated.of_shares((values > taus[i]).mean(axis=0), len(values), level)
     return Band(performance_profile(values, taus), ends[0], ends[1])
 
 
 def mean_band(curves: npt.ArrayLike, *, rng: np.random.Generator, resamples: int = 2000, level: float = 0.95) -> Band:
-    """The mean over runs of curves ``[runs, points]``, with the pointwise bootstrap interval over whole curves."""
+    """The mean over runs of curves ``[runs, points]``, with the pointwise bootstrap interval over whole curves.
+
+    The band is NaN at points at which all runs are alike, as where they start from one checkpoint.
+    """
     values = _enough(curves)
     _check_settings(rng, resamples, level)
     drawn = rng.integers(len(values), size=(resamples, len(values)))
     low, high = np.quantile(values[drawn].mean(axis=1), _ends(level), axis=0)
-    return Band(values.mean(axis=0), low, high)
+    alike = high - low <= saturated.SAME * np.abs(values).max(axis=0)
+    return Band(values.mean(axis=0), np.where(alike, np.nan, low), np.where(alike, np.nan, high))
 
 
 @overload

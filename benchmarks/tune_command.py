@@ -35,7 +35,7 @@ class Tune:
         from .pages import render
         from .provenance import commit, hardware, versions
         from .race import command_of
-        from .tuning import parse_grid, tune
+        from .tuning import TRIALS, parse_grid, tune
 
         setting, values = parse_grid(self.grid)
         choices = tune(
@@ -55,7 +55,7 @@ class Tune:
         ]
         made = {"versions": versions(), "commit": commit(), "hardware": hardware()}
         found = {"suite": self.suite, "grid": self.grid, "seeds": self.seeds, "choices": kept, **made}
-        (self.out / "tuning.json").write_text(json.dumps(found, indent=1) + "\n")
+        (self.out / TRIALS).write_text(json.dumps(found, indent=1) + "\n")
         command = command_of("tune", self.suite, grid=self.grid, agents=self.agents, envs=self.envs, seeds=self.seeds)
         about = {"suite": self.suite, "setting": setting, "seeds": self.seeds, "command": command, **made}
         page = render("tuning.md.jinja", choices=choices, values=values, **about)

@@ -14,9 +14,12 @@ import numpy as np
 from .. import unknown
 from .evaluation import TUNING_FROM, is_tuning
 from .race import command_of, finish
+from .records import number, part, read_record, seconds_of, words
 from .runs import FinishedRun, Run
 from .suites import Suite, find
 
+TRIALS = "tuning.json"
+MOST_BYTES = 1 << 24
 SEEDS = tuple(range(TUNING_FROM, TUNING_FROM + 3))
 
 
@@ -51,6 +54,21 @@ class Choice:
     def at_edge(self) -> bool:
         """Whether the best value is the first or the last of the grid."""
         return self.best in (next(iter(self.tried)), list(self.tried)[-1])
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """All trials of one tuning, as its folder holds them.
+
+    Attributes:
+        folder: name of the folder.
+        seeds: of the trials, as they were asked for.
+        choices: of every condition and task.
+    """
+
+    folder: str
+    seeds: str
+    choices: tuple[Choice, ...]
 
 
 def tune(
@@ -121,6 +139,42 @@ def _choice(
     tried = {value: tuple(one.normalised for one in mine if one.run.params[setting] == value) for value in values}
     steps, seconds = sum(one.run.budget for one in mine), sum(one.wall_seconds for one in mine)
     return Choice(key[0], key[1], setting, tried, present, steps, seconds)
+
+
+def read_tuning(folder: str | Path) -> Tuning:
+    """What ``tiltyard tune`` left in ``folder``.
+
+    Raises:
+        FileNotFoundError: no ``tuning.json`` there.
+        ValueError: it is damaged, or no tuning's.
+    """
+    path = Path(folder) / TRIALS
+    if not path.is_file():
+        raise FileNotFoundError(f"{folder} holds no {TRIALS}: give a folder that tiltyard tune made")
+    record = read_record(path, MOST_BYTES)
+    try:
+        choices = tuple(_stored(one) for one in part(record, "choices", list))
+        return Tuning(Path(folder).absolute().name, words(record, "seeds"), choices)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path} is damaged ({error}): tune again") from error
+
+
+def _stored(record: Mapping[str, Any]) -> Choice:
+    tried = {
+        number(value, "tried"): tuple(number(score, "tried") for score in scores)
+        for value, scores in part(record, "tried", list)
+    }
+    if len(set(map(len, tried.values()))) != 1 or not all(tried.values()):
+        raise ValueError("not every value has as many trials")
+    return Choice(
+        task=words(record, "task"),
+        agent=words(record, "agent"),
+        setting=words(record, "setting"),
+        tried=tried,
+        present=record.get("present"),
+        steps=part(record, "steps", int),
+        seconds=seconds_of({"wall_seconds": part(record, "seconds", float)}),
+    )
 
 
 def parse_grid(text: str) -> tuple[str, list[Any]]:

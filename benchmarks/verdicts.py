@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .permutation import holm
+from .saturated import SAME
 from .statistics import MIN_RUNS, Interval
 
 Judgement = Literal["supported", "contradicted", "equivalent", "undecided"]
@@ -32,9 +33,6 @@ Wanted = Literal["above", "no less"]
 ALPHA, POWER = 0.05, 0.8
 RULE = "Student's t a part, Holm over the parts, two one-sided tests within the margin; from 2026-11-23"
 """Of these verdicts, as their records name it."""
-
-SAME = 1e-12
-"""Values that differ by less than this share of their size are the same number, rounded twice."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from ...agents.control.datasets import Transitions, load, readable
 from ...agents.control.elements_policy import reads
 from ...agents.control.trajectories import read as read_episodes
 from ..charts import INK, canvas, colour
-from ..statistics import Interval, bootstrap_interval, mean
 from .store import path_of, policies, recorded
 from .tq_saco import BINS, state_action_coverage, trajectory_quality
 
@@ -185,24 +184,17 @@ def _counts(found: Summary) -> Any:
 
 
 def _qualities(found: Summary) -> Any:
-    from ..commands import table
+    from ..commands import interval_of, table
 
     shown = table("", "", "mean#", "95% interval#")
-    shown.add_row("return", f"{found.returns.mean():.2f}", _interval(found.returns))
+    shown.add_row("return", f"{found.returns.mean():.2f}", interval_of(found.returns.tolist()))
     if found.scores is not None:
         low, high = found.scores
         normalised = (found.returns - low) / (high - low)
-        shown.add_row("TQ (return; 0 random, 1 expert)", f"{found.quality:.3f}", _interval(normalised))
+        shown.add_row("TQ (return; 0 random, 1 expert)", f"{found.quality:.3f}", interval_of(normalised.tolist()))
     if found.coverage is not None:
         shown.add_row(f"SACo (pairs; 1 {str(found.reference).rpartition('/')[2]})", f"{found.coverage:.3f}", "")
     return shown
-
-
-def _interval(values: npt.NDArray[np.float64]) -> str:
-    if len(values) < 3:
-        return "needs 3 episodes"
-    found: Interval = bootstrap_interval(values[:, None], mean, rng=np.random.default_rng(0))
-    return f"{found.low:.3f} to {found.high:.3f}"
 
 
 def _histogram(found: Summary, bars: int = 12, width: int = 44) -> str:

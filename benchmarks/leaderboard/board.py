@@ -7,7 +7,7 @@ A task whose random and expert scores are not known has a section of its own, of
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import nan
+from math import isfinite, nan
 from typing import get_args
 from zlib import crc32
 
@@ -17,6 +17,7 @@ from ...envs.catalogue import Domain, find
 from ...envs.seeding import generator
 from .. import statistics
 from ..runs import FinishedRun
+from ..saturated import Bounds, none
 from ..statistics import MIN_RUNS, Band, Floats, Interval, Scores
 from .admission import changed_tree, core, unknown_agent
 from .groups import Groups, env_of, group, short
@@ -43,20 +44,23 @@ class _Bootstrap:
     resamples: int
     level: float
 
-    def metric(self, values: Floats, statistic: statistics.Statistic, *names: str) -> Metric:
+    def metric(
+        self, values: Floats, statistic: statistics.Statistic, *names: str, bounds: Bounds | None = None
+    ) -> Metric:
         if len(values) < MIN_RUNS:
             return Metric(statistic(values), None)
         interval = statistics.bootstrap_interval(
-            values, statistic, rng=self._rng(*names), resamples=self.resamples, level=self.level
+            values, statistic, rng=self._rng(*names), resamples=self.resamples, level=self.level, bounds=bounds
         )
-        return _metric(interval)
+        return _metric(interval, values)
 
     def improvement(self, a: Scores, b: Scores, *names: str) -> Metric:
         if min(len(a.runs), len(b.runs)) < MIN_RUNS:
             return Metric(statistics.probability_of_improvement(a, b), None)
-        return _metric(
-            statistics.improvement_interval(a, b, rng=self._rng(*names), resamples=self.resamples, level=self.level)
+        interval = statistics.improvement_interval(
+            a, b, rng=self._rng(*names), resamples=self.resamples, level=self.level
         )
+        return Metric(interval.estimate, interval)
 
     def profile(self, scores: Scores, thresholds: Floats, *names: str) -> Band | None:
         if len(scores.runs) < MIN_RUNS:
@@ -75,8 +79,11 @@ class _Bootstrap:
         return generator(self.root, *(crc32(name.encode()) for name in names))
 
 
-def _metric(interval: Interval) -> Metric:
-    return Metric(interval.estimate, interval if interval.high > interval.low else None)
+def _metric(interval: Interval, values: Floats) -> Metric:
+    if isfinite(interval.low):
+        return Metric(interval.estimate, interval)
+    alike = (values == values[0]).all()
+    return Metric(interval.estimate, None, none(len(values)) if alike else "no interval: all resamples are alike")
 
 
 def leaderboard(
@@ -226,7 +233,7 @@ def _doubts(values: Floats) -> list[str]:
     if count < MIN_RUNS:
         return [f"only {count} run{'s' if count > 1 else ''}: no interval below {MIN_RUNS}"]
     if (values == values[0]).all():
-        return [f"all {count} runs scored the same, which leaves a bootstrap nothing to resample"]
+        return [none(count)]
     return []
 
 
@@ -246,7 +253,9 @@ def _result(task: str, agent: str, runs: tuple[FinishedRun, ...], boot: _Bootstr
         agent=agent,
         runs=runs,
         score=boot.metric(scores, statistics.mean, task, agent, "score"),
-        success=boot.metric(successes, statistics.mean, task, agent, "success") if told else Metric(nan, None),
+        success=boot.metric(successes, statistics.mean, task, agent, "success", bounds=(0.0, 1.0))
+        if told
+        else Metric(nan, None),
         steps=steps,
         curve=values.mean(axis=0),
         curve_band=boot.curve_band(values, task, agent, "curve"),

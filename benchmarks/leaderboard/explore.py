@@ -132,7 +132,7 @@ def _series(result: Result, steps: Sequence[float]) -> dict[str, list[float | No
     made: dict[str, list[float | None]] = {}
     for name, values in columns.items():
         at = {} if values is None else dict(zip(map(float, result.steps), map(float, values), strict=True))
-        made[name] = [at.get(step) for step in steps]
+        made[name] = [known(at.get(step)) for step in steps]
     return made
 
 
@@ -150,8 +150,13 @@ def _result(result: Result) -> dict[str, Any]:
     }
 
 
+def known(value: float | None) -> float | None:
+    """A number as JSON has it; None for one that is not known."""
+    return None if value is None or math.isnan(value) else value
+
+
 def _value(metric: Metric) -> float | None:
-    return None if math.isnan(metric.value) else metric.value
+    return known(metric.value)
 
 
 def _end(metric: Metric, name: str) -> float | None:

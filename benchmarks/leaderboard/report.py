@@ -24,10 +24,12 @@ from ..statistics import (
     score_matrix,
 )
 from ..suites import Comparison, Suite
+from ..tuning import Tuning
 from .admission import changed_tree
 from .board import Board, Result, Section, leaderboard
 from .figures import draw_curves, draw_ranking, episodes_at
 from .groups import place, short
+from .tuned import section as tuned_section
 
 VERDICT_RUNS = LEAST  # of 3 runs a side 2 of the 20 orders set them wholly apart: one chance in ten (of 4, one in 35)
 ALPHA = 0.05
@@ -36,7 +38,9 @@ INERT = "inert here"
 COLOURS = len(PALETTE)  # more agents than that are drawn as a ranking, since their curves would share colours
 
 
-def write_report(suite: Suite, runs: Iterable[FinishedRun], out: str | Path, *, command: str) -> Path:
+def write_report(
+    suite: Suite, runs: Iterable[FinishedRun], out: str | Path, *, command: str, tuning: Tuning | None = None
+) -> Path:
     """Writes ``README.md`` and a figure a comparison into ``out``; returns the page's path.
 
     Args:
@@ -44,6 +48,7 @@ def write_report(suite: Suite, runs: Iterable[FinishedRun], out: str | Path, *, 
         runs: finished runs; those of other tasks are ignored.
         out: a folder.
         command: what made the runs.
+        tuning: the trials that settings of the suite were chosen by; what they cost and add to the noise is told.
 
     Raises:
         ValueError: a suite without comparisons, or no run of any.
@@ -58,9 +63,9 @@ def write_report(suite: Suite, runs: Iterable[FinishedRun], out: str | Path, *, 
     shown = [one for one in found if one is not None]
     family = _Family(shown)
     parts = [_compared(one, family, folder) for one in shown]
-    text = render(
-        "race.md.jinja", **_head(suite, runs, board, command), parts=parts, compared=len(family.p), alpha=ALPHA
-    )
+    tuned = None if tuning is None else tuned_section(tuning, [(one.comparison, one.board) for one in shown])
+    told = {**_head(suite, runs, board, command), "parts": parts, "tuned": tuned}
+    text = render("race.md.jinja", **told, compared=len(family.p), alpha=ALPHA)
     page = folder / "README.md"
     page.write_text(text, encoding="utf-8")
     return page
@@ -262,7 +267,7 @@ def _odds(mine: Scores, theirs: Scores, level: float) -> str:
     if min(len(mine.runs), len(theirs.runs)) < MIN_RUNS:
         return f"{probability_of_improvement(mine, theirs):.2f}"
     odds = improvement_interval(mine, theirs, rng=np.random.default_rng(0), level=level)
-    return f"{odds.estimate:.2f}" if odds.low == odds.high else f"{odds:.2f}"
+    return f"{odds:.2f}"
 
 
 def _scores(board: Board, agent: str, tasks: Sequence[str]) -> Scores | None:

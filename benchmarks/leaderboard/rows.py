@@ -15,19 +15,31 @@ _TITLES[OVERALL] = "All domains"
 
 @dataclass(frozen=True)
 class Metric:
-    """A number and its interval; ``None`` below three runs, and where every resample gives the same number.
+    """A number and its interval; ``None`` below three runs, and where runs do not differ and have no known bounds.
 
     NaN, shown as "-", is an unknown number: a success rate where the environment does not report one.
-    An interval without width would claim certainty; it only says that the runs at hand do not differ.
+
+    Attributes:
+        value: the number.
+        interval: never one of zero width, which would claim certainty from a few runs that agree.
+        why: why runs enough give no interval, in words that stand in its place; else empty.
     """
 
     value: float
     interval: Interval | None
+    why: str = ""
 
     def __format__(self, spec: str) -> str:
         if isnan(self.value):
             return "-"
-        return format(self.interval, spec) if self.interval else format(self.value, spec or ".3f")
+        if self.interval:
+            return format(self.interval, spec)
+        return format(self.value, spec or ".3f") + (f" [{self.why}]" if self.why else "")
+
+    @property
+    def brief(self) -> "Metric":
+        """Without the words, for tables too narrow for them."""
+        return Metric(self.value, self.interval)
 
     def __str__(self) -> str:
         return format(self, "")
@@ -73,8 +85,7 @@ class Standing:
         tasks: those the agent ran.
         metrics: normalised ``iqm``, ``mean``, ``median`` and ``optimality_gap``.
         next_agent: the next ranked row, or "".
-        beats_next: probability that a run of this agent outscores one of the next row, on a task of the section; its
-            interval is missing where every run beats every other.
+        beats_next: probability that a run of this agent outscores one of the next row, on a task of the section.
         profile: share of runs above each of the section's thresholds; ``None`` without an interval.
         flags: what a reader must know, in words.
         verified: whether each of its runs was.

@@ -42,6 +42,9 @@ def print_leaderboard(
         if section.note:
             console.print(Text(f"{section.note}."))
     console.print(_results(board))
+    for result in board.results:
+        if result.score.why:
+            console.print(Text(f"{short(result.task)}, {result.agent}, mean return: {result.score.why}."))
     for note in board.notes:
         console.print(Text(f"Note: {note}."))
     if verified:
@@ -78,7 +81,7 @@ def _standing(standing: Standing) -> list[str]:
     return [
         str(standing.rank or "-"),
         standing.agent + VERIFIED * standing.verified,
-        f"{metrics['iqm']:.3f}",
+        f"{metrics['iqm'].brief:.3f}",
         *(format(Metric(metrics[name].value, None), ".2f") for name in ("mean", "optimality_gap")),
         f"{standing.beats_next:.0%}" if standing.beats_next else "",
         str(standing.runs),
@@ -92,7 +95,7 @@ def _results(board: Board) -> Table:
         cells = (
             short(result.task),
             result.agent + VERIFIED * result.verified,
-            f"{result.score:,.2f}",
+            f"{result.score.brief:,.2f}",
             f"{result.success:.0%}",
             budget,
             count,

@@ -14,6 +14,7 @@ import numpy as np
 from ..leaderboard.figures import episode_curves
 from ..race import race
 from ..runs import FinishedRun
+from ..saturated import no_width
 from ..statistics import Floats, Interval
 from ..suites import find
 from ..suites.suite import Suite, Task
@@ -110,7 +111,7 @@ def log_ratio(ours: Curves, theirs: Curves, mine: Sequence[int], others: Sequenc
 
 
 def mean_log_ratio(pairs: Sequence[tuple[Curves, Curves]], rng: np.random.Generator) -> Interval:
-    """The mean of :func:`log_ratio` over tasks, with the 95% bootstrap interval over runs."""
+    """The mean of :func:`log_ratio` over tasks, with the 95% bootstrap interval over runs; NaN where runs are alike."""
 
     def drawn() -> float:
         ratios = []
@@ -120,8 +121,8 @@ def mean_log_ratio(pairs: Sequence[tuple[Curves, Curves]], rng: np.random.Genera
         return float(np.mean(ratios))
 
     whole = [log_ratio(*pair, *(range(len(curves.success)) for curves in pair)) for pair in pairs]
-    low, high = np.quantile([drawn() for _ in range(RESAMPLES)], (0.025, 0.975))
-    return Interval(float(np.mean(whole)), float(low), float(high))
+    low, high = map(float, np.quantile([drawn() for _ in range(RESAMPLES)], (0.025, 0.975)))
+    return Interval(float(np.mean(whole)), *((np.nan, np.nan) if no_width(low, high) else (low, high)))
 
 
 def told_of(agents: Mapping[str, Curves], goal: float) -> dict[str, Any]:

@@ -80,7 +80,7 @@ def test_runs_that_all_agree_get_no_interval_of_no_width():
         assert "their spread is not known" in found.reason
         assert isnan(found.interval.low)
         assert isnan(found.p)
-        assert str(found.interval).endswith("[no interval]")
+        assert str(found.interval).endswith("[no interval: identical runs]")
 
 
 def test_holm_is_over_the_parts():
@@ -130,7 +130,7 @@ def test_a_claim_is_as_good_as_its_parts(parts, expected):
 def test_no_difference_hides_behind_decimals():
     assert told(Interval(-0.0196, -0.0229, -0.0162)) == "-0.0196 [-0.0229, -0.0162]"
     assert told(Interval(96.5, -11.2, 204.1)) == "96 [-11, 204]"
-    assert told(Interval(0.5, float("nan"), float("nan"))) == "0.50 [no interval]"
+    assert told(Interval(0.5, float("nan"), float("nan"))) == "0.50 [no interval: identical runs]"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,180 @@
+"""The tuning behind a page: what it cost, and differences of conditions with its noise (:mod:`..nested`)."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from ..nested import Tuned, nested_difference
+from ..permutation import holm
+from ..statistics import Interval
+from ..suites import Comparison
+from ..tuning import Choice, Tuning
+from ..verdicts import ALPHA, Sample
+from .board import Board, Result
+from .groups import short
+
+NOT_BEST = "the race has another value than its trials choose"
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition of a page with its trials.
+
+    Attributes:
+        name: as the page has it.
+        tasks: where it was tuned, as :attr:`Run.where` has them.
+        choices: of each task.
+        results: of each task.
+    """
+
+    name: str
+    tasks: tuple[str, ...]
+    choices: tuple[Choice, ...]
+    results: tuple[Result, ...]
+
+    @property
+    def setting(self) -> str:
+        """What was tuned."""
+        return self.choices[0].setting
+
+    @property
+    def raced(self) -> Any:
+        """The value that the race has."""
+        return self.results[0].runs[0].run.params.get(self.setting)
+
+    @property
+    def best(self) -> Any:
+        """The value with the highest mean over the tuned tasks."""
+        means = {value: np.mean([one.tried[value] for one in self.choices]) for value in self.choices[0].tried}
+        return max(means, key=lambda value: float(means[value]))
+
+    def sampled(self) -> Tuned | None:
+        """What can be resampled; None where the race's value is not the one that these trials choose."""
+        grid = list(self.choices[0].tried)
+        if self.raced != self.best:
+            return None
+        seeds = set.intersection(*({run.run.seed for run in one.runs} for one in self.results))
+        scores = [[run.normalised for run in one.runs if run.run.seed in seeds] for one in self.results]
+        trials = [[one.tried[value] for one in self.choices] for value in grid]
+        return Tuned(np.array(trials, np.float64), np.array(scores, np.float64).T, grid.index(self.raced))
+
+    def cells(self) -> list[str]:
+        """What its tuning was and cost: cells of a table."""
+        values = list(self.choices[0].tried)
+        trials = sum(len(scores) for one in self.choices for scores in one.tried.values())
+        edge = ", at the edge of the grid" if self.best in (values[0], values[-1]) else ""
+        return [
+            self.name,
+            self.setting,
+            ", ".join(map(str, values)),
+            f"{self.best}{edge}",
+            str(self.raced),
+            str(trials),
+            f"{sum(one.steps for one in self.choices):,}",
+            f"{sum(one.seconds for one in self.choices) / 60:.0f}",
+        ]
+
+
+@dataclass(frozen=True)
+class Effect:
+    """A condition's lead over the reference on tuned tasks: of the runs alone, and with tuning."""
+
+    agent: str
+    reference: str
+    tasks: tuple[str, ...]
+    alone: Interval
+    nested: Interval
+    p: float
+
+
+@dataclass(frozen=True)
+class Section:
+    """What a page says of its tuning: the trials, cells of two tables, and the conditions without an effect."""
+
+    tuning: Tuning
+    budget: list[list[str]]
+    effects: list[list[str]]
+    left: list[str]
+
+
+def conditions(tuning: Tuning, board: Board, across: bool) -> list[Condition]:
+    """The conditions on a board that ``tuning`` is of, by name; one that stands for several settings is left out.
+
+    Args:
+        tuning: the trials.
+        board: with the agents named as on the page.
+        across: whether these names hold what else an agent was given.
+    """
+    by_key: dict[tuple[str, str], list[Result]] = defaultdict(list)
+    for result in board.results:
+        run = result.runs[0].run
+        by_key[run.task, run.agent].append(result)
+    found: dict[str, list[tuple[str, Choice, Result]]] = defaultdict(list)
+    for choice in tuning.choices:
+        mine = by_key.get((choice.task, choice.agent), [])
+        if len(mine) == 1:
+            where = mine[0].runs[0].run.where if across else choice.task
+            found[mine[0].agent].append((where, choice, mine[0]))
+    made = []
+    for name, parts in sorted(found.items()):
+        tasks, choices, results = zip(*parts, strict=True)
+        if len({tuple(one.tried) for one in choices}) == 1:
+            made.append(Condition(name, tasks, choices, results))
+    return made
+
+
+def section(tuning: Tuning, found: Sequence[tuple[Comparison, Board]]) -> Section | None:
+    """The page's section on tuning; None where none of its conditions was tuned.
+
+    Args:
+        tuning: the trials.
+        found: comparisons of the page, each with the board of its runs; those of some tasks of a wider one are not
+            looked at, for a setting that was chosen over several tasks was chosen for none of them alone.
+    """
+    budget: dict[str, list[str]] = {}
+    left: dict[str, None] = {}
+    effects: list[Effect] = []
+    for comparison, board in found:
+        if any(_within(comparison, other) for other, _ in found):
+            continue
+        mine = {one.name: one for one in conditions(tuning, board, comparison.across)}
+        budget |= {name: one.cells() for name, one in mine.items()}
+        left |= {f"{name}: {NOT_BEST}": None for name, one in mine.items() if one.raced != one.best}
+        if rival := mine.pop(comparison.reference, None):
+            effects += chain.from_iterable(_effects(one, rival) for one in mine.values())
+    rows = [_row(one, p) for one, p in zip(effects, holm([one.p for one in effects]), strict=True)]
+    return Section(tuning, list(budget.values()), rows, list(left)) if budget else None
+
+
+def _within(inner: Comparison, outer: Comparison) -> bool:
+    return inner.reference == outer.reference and set(inner.tasks) < set(outer.tasks)
+
+
+def _effects(one: Condition, rival: Condition) -> Iterator[Effect]:
+    """Over all tasks on which both were tuned, and on each."""
+    a, b = one.sampled(), rival.sampled()
+    if a is None or b is None or one.tasks != rival.tasks:
+        return
+    every = tuple(range(len(one.tasks)))
+    for chosen in dict.fromkeys([every, *((i,) for i in every)]):
+        samples = [Sample.of(side.scores[:, chosen].mean(axis=1)) for side in (a, b)]
+        nested, p = nested_difference(a, b, rng=np.random.default_rng(0), tasks=chosen)
+        tasks = tuple(one.tasks[i] for i in chosen)
+        yield Effect(one.name, rival.name, tasks, samples[0].minus(samples[1]).interval(), nested, p)
+
+
+def _row(effect: Effect, p: float) -> list[str]:
+    verdict = "no significant difference" if p > ALPHA else "better" if effect.nested.estimate > 0 else "worse"
+    return [
+        effect.agent,
+        effect.reference,
+        ", ".join(map(short, effect.tasks)),
+        f"{effect.alone:.3f}",
+        f"{effect.nested:.3f}",
+        f"{p:.3f}" if p >= 0.001 else "below 0.001",
+        verdict,
+    ]
