@@ -83,7 +83,7 @@ def train(
 
 
 def _train(run: Run, folder: Path, session: Session, logger: Logger, steps: "_Steps") -> None:
-    start = time.perf_counter()
+    start, used = time.perf_counter(), time.process_time()
     agent = _agent(run, session)
     training = agent.get_env()
     assert training is not None
@@ -111,6 +111,7 @@ def _train(run: Run, folder: Path, session: Session, logger: Logger, steps: "_St
         "normalised": find_env(run.env_id).normalise(final.mean),
         "timesteps": agent.num_timesteps,
         "wall_seconds": time.perf_counter() - start,
+        "clock": [[wall - start, processor - used] for wall, processor in curve.clock],
     }
     (folder / FINAL).write_text(json.dumps(record, indent=1) + "\n")
 
@@ -146,6 +147,7 @@ class HeldOutEvaluation(EvalCallback):
         super().__init__(env, n_eval_episodes=run.eval_episodes, verbose=0)
         self.path = folder / CURVE
         self._keep = session.keep and run.budget > 0
+        self.clock: list[tuple[float, float]] = []  # by the wall and of the processor, as each point began
         begin = run.params.get(RESUMED, 0)
         for name, values in earlier_points(session.source, run.eval_episodes, begin).items():
             setattr(self, {"ep_lengths": "evaluations_length"}.get(name, f"evaluations_{name}"), values)
@@ -170,6 +172,7 @@ class HeldOutEvaluation(EvalCallback):
             at: how long the agent has trained; its own count by default.
         """
         at = self.model.num_timesteps if at is None else at
+        self.clock.append((time.perf_counter(), time.process_time()))
         found = play_episodes(
             self.model, self.eval_env, self.n_eval_episodes, seeds=self._seeds, deterministic=self.deterministic
         )

@@ -4,6 +4,7 @@ import sys
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import tyro
 
@@ -23,17 +24,24 @@ class Leaderboard:
     """count runs of this suite alone (and other agents on its tasks, by its rules); others are named and left out"""
     verified: Path | None = None
     """mark the rows of runs that this record has, as tiltyard verify --record writes it"""
+    scale: Literal["expert", "published", "best"] = "expert"
+    """what scores are normalised by: 1 is the scripted expert, D4RL's published expert, or the best known here; the
+    site has all that there are numbers of"""
+    videos: bool = False
+    """play an episode of each agent on each task into the site, from its checkpoint"""
 
     def run(self) -> int:
         """Shows the finished runs that may be pooled."""
         from .leaderboard import print_leaderboard, write_page
+        from .leaderboard.scales import NAMES
         from .suites import find
         from .verified import verified_names
 
         kept = reported(self.runs, None if self.suite is None else find(self.suite))
         verified = frozenset() if self.verified is None else verified_names(self.verified, kept)
-        print_leaderboard(kept, verified=verified)
-        print(f"wrote {write_page(kept, self.out, verified=verified)}")
+        print_leaderboard(kept, verified=verified, scale=self.scale)
+        how = {"scale": self.scale, "scales": NAMES, "record": self.videos}
+        print(f"wrote {write_page(kept, self.out, verified=verified, **how)}")
         return 0
 
 
@@ -50,6 +58,10 @@ class Report:
     tuning: Path | None = None
     """folder that tiltyard tune made for this suite: its cost and its noise are told too; by default the folder
     <suite>-tuning beside --out, where there is one"""
+    axis: Literal["samples", "wall-clock", "processor"] = "samples"
+    """what learning curves are drawn along; times of evaluations that were not recorded are read off evenly"""
+    scale: Literal["expert", "published", "best"] = "expert"
+    """what scores are normalised by: 1 is the scripted expert, D4RL's published expert, or the best known here"""
     check: bool = False
     """write nothing: say whether the page in --out is what these runs give, byte for byte; exit status 1 if not"""
 
@@ -63,7 +75,7 @@ class Report:
         kept = reported(self.runs, suite)
         for task, count in missing(suite, kept).items():
             print(f"not finished: {count} runs of {task}", file=sys.stderr)
-        files = rebuilt(suite, kept, self.out, self.tuning)
+        files = rebuilt(suite, kept, self.out, self.tuning, axis=self.axis, scale=self.scale)
         if self.check:
             stale = differing(files, self.out)
             for name in stale:

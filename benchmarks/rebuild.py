@@ -12,7 +12,9 @@ from tempfile import TemporaryDirectory
 from rich.console import Console
 
 from .leaderboard import print_leaderboard
+from .leaderboard.board import Axis
 from .leaderboard.report import write_report
+from .leaderboard.scales import ScaleName
 from .runs import FinishedRun
 from .suites import Suite
 from .tuning import TRIALS, Tuning, read_tuning
@@ -23,7 +25,15 @@ WIDTH = 80
 """Columns of tables in a page."""
 
 
-def rebuilt(suite: Suite, runs: Sequence[FinishedRun], folder: Path, tuning: Path | None = None) -> dict[str, bytes]:
+def rebuilt(
+    suite: Suite,
+    runs: Sequence[FinishedRun],
+    folder: Path,
+    tuning: Path | None = None,
+    *,
+    axis: Axis = "samples",
+    scale: ScaleName = "expert",
+) -> dict[str, bytes]:
     """Content of the page and its pictures by file name.
 
     Args:
@@ -31,6 +41,8 @@ def rebuilt(suite: Suite, runs: Sequence[FinishedRun], folder: Path, tuning: Pat
         runs: the raw data.
         folder: where the page is.
         tuning: folder of the tuning behind the suite; by default ``<suite>-tuning`` beside ``folder``, if it is there.
+        axis: that learning curves are drawn along, in a suite with comparisons.
+        scale: that scores are normalised by.
 
     Raises:
         ValueError: a suite without comparisons whose page has no marks, or no run.
@@ -38,7 +50,8 @@ def rebuilt(suite: Suite, runs: Sequence[FinishedRun], folder: Path, tuning: Pat
     if suite.comparisons:
         with TemporaryDirectory() as made:
             command = f"tiltyard race {suite.name} --out runs/{suite.name}"
-            write_report(suite, runs, made, command=command, tuning=trials_of(suite, folder, tuning))
+            trials = trials_of(suite, folder, tuning)
+            write_report(suite, runs, made, command=command, tuning=trials, axis=axis, scale=scale)
             return {path.name: path.read_bytes() for path in sorted(Path(made).iterdir())}
     text = (folder / PAGE).read_text(encoding="utf-8") if (folder / PAGE).is_file() else ""
     before, opened, rest = text.partition(START)
@@ -48,7 +61,7 @@ def rebuilt(suite: Suite, runs: Sequence[FinishedRun], folder: Path, tuning: Pat
             f"suite {suite.name} has nothing to report: it has no comparison, and {folder / PAGE} has no marks "
             f"{START} ... {END} for its tables"
         )
-    return {PAGE: f"{before}{START}\n```\n{tables(runs)}```\n{END}{after}".encode()}
+    return {PAGE: f"{before}{START}\n```\n{tables(runs, scale)}```\n{END}{after}".encode()}
 
 
 def trials_of(suite: Suite, folder: Path, asked: Path | None) -> Tuning | None:
@@ -59,10 +72,10 @@ def trials_of(suite: Suite, folder: Path, asked: Path | None) -> Tuning | None:
     return read_tuning(asked or beside)
 
 
-def tables(runs: Sequence[FinishedRun]) -> str:
+def tables(runs: Sequence[FinishedRun], scale: ScaleName = "expert") -> str:
     """What ``tiltyard leaderboard`` prints of ``runs``."""
     out = StringIO()
-    print_leaderboard(runs, console=Console(file=out, width=WIDTH, color_system=None))
+    print_leaderboard(runs, console=Console(file=out, width=WIDTH, color_system=None), scale=scale)
     return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
 
 

@@ -12,6 +12,7 @@ import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from io import BytesIO
+from itertools import pairwise
 from pathlib import Path
 from struct import error as StructError
 from typing import TYPE_CHECKING, Any
@@ -186,6 +187,17 @@ def _array(archive: ZipFile, name: str, kind: Any, *shape: int) -> Any:
     if kind is np.bool_ and any(byte > 1 for byte in bytes(body)):
         raise ValueError(f"{name} holds bytes that are neither true nor false")
     return np.frombuffer(body, kind).reshape(found)
+
+
+def clock_of(final: Mapping[str, Any], points: int) -> tuple[tuple[float, float], ...]:
+    """Seconds by the wall and of the processor to each point of a curve; () where not every point has them."""
+    pairs = part(final, "clock", list) if "clock" in final else []
+    if any(type(pair) is not list or len(pair) != 2 for pair in pairs):
+        raise ValueError("'clock' must hold pairs of seconds")
+    found = tuple((number(wall, "clock"), number(processor, "clock")) for wall, processor in pairs)
+    if any(min(pair) < 0 for pair in found) or any(b[0] < a[0] or b[1] < a[1] for a, b in pairwise(found)):
+        raise ValueError("'clock' counts backwards")
+    return found if len(found) == points else ()
 
 
 def seconds_of(final: Mapping[str, Any]) -> float:

@@ -35,7 +35,7 @@ from ..envs.catalogue import resolve
 from . import provenance
 from .evaluation import SEED_LIMIT
 from .folders import claimed, publish
-from .records import Points, episodes_of, part, printable, read_points, read_record, seconds_of, words
+from .records import Points, clock_of, episodes_of, part, printable, read_points, read_record, seconds_of, words
 
 if TYPE_CHECKING:
     from .session import Session
@@ -239,6 +239,8 @@ class FinishedRun:
         commit: of Tiltyard's checkout, ``""`` for an installed wheel.
         hardware: processor, cores, memory.
         folder: where it lies.
+        clock: seconds by the wall and of the processor from the run's start to each point of the curve, earlier
+            evaluations included; () of runs that did not record it, and of those that went on from others.
     """
 
     run: Run
@@ -251,6 +253,7 @@ class FinishedRun:
     commit: str
     hardware: str
     folder: Path
+    clock: tuple[tuple[float, float], ...] = ()
 
 
 def is_plain(value: Any) -> bool:
@@ -331,6 +334,7 @@ def _checked(folder: Path) -> FinishedRun:
         commit=words(record, "commit"),
         hardware=words(record, "hardware"),
         folder=folder,
+        clock=clock_of(final, len(points.timesteps)),
     )
 
 

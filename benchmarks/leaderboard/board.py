@@ -13,7 +13,7 @@ from zlib import crc32
 
 import numpy as np
 
-from ...envs.catalogue import Domain, find
+from ...envs.catalogue import Domain
 from ...envs.seeding import generator
 from .. import statistics
 from ..runs import FinishedRun
@@ -21,9 +21,10 @@ from ..saturated import Bounds, none
 from ..statistics import MIN_RUNS, Band, Floats, Interval, Scores
 from .admission import changed_tree, core, unknown_agent
 from .groups import Groups, env_of, group, short
-from .rows import OVERALL, RAW, Board, Metric, Result, Section, Standing
+from .rows import AXES, OVERALL, RAW, Axis, Board, Curve, Metric, Result, Section, Standing
+from .scales import Scale, ScaleName, scaled
 
-__all__ = ["OVERALL", "RAW", "Board", "Metric", "Result", "Section", "Standing", "leaderboard"]
+__all__ = ["AXES", "OVERALL", "RAW", "Axis", "Board", "Curve", "Metric", "Result", "Section", "Standing", "leaderboard"]
 
 DOMAINS: tuple[Domain, ...] = get_args(Domain)
 _TRACKS = {"online": "", "offline": ", offline", "offline to online": ", offline to online"}
@@ -94,6 +95,7 @@ def leaderboard(
     level: float = 0.95,
     across: bool = False,
     verified: Collection[str] = (),
+    scale: ScaleName | Scale = "expert",
 ) -> Board:
     """Ranks the agents of ``runs``.
 
@@ -104,10 +106,12 @@ def leaderboard(
         level: of the intervals.
         across: set all runs of an environment side by side, whatever data they learn from; see :func:`.groups.place`.
         verified: names of runs that were verified (:mod:`..verified`).
+        scale: what scores are normalised by (:mod:`.scales`).
 
     Raises:
-        ValueError: no run at all.
+        ValueError: no run at all, or none on this scale.
     """
+    runs, by, left = scaled(runs, scale)
     groups, notes = group(runs, across=across)
     if not groups:
         raise ValueError("a leaderboard needs at least one finished run")
@@ -124,9 +128,9 @@ def leaderboard(
     if sum(not section.raw for section in sections) > 1 and everywhere:
         complete = {key: found for key, found in groups.items() if key[1] in everywhere and key[0] in shared}
         sections.insert(0, _section(OVERALL, [task for task in scored if task in shared], complete, boot))
-    results = [_result(*key, found, boot) for key, found in groups.items()]
+    results = [_result(*key, found, boot, by) for key, found in groups.items()]
     results.sort(key=lambda result: (tasks.index(result.task), -result.score.value, result.agent))
-    board = Board(tuple(sections), tuple(results), (*notes, *_untrained(tasks)), level)
+    board = Board(tuple(sections), tuple(results), (*left, *notes, *_untrained(tasks)), level, by)
     return _marked(board, groups, frozenset(verified)) if verified else board
 
 
@@ -243,11 +247,11 @@ def _marks(runs: Sequence[FinishedRun]) -> list[str]:
     return [one for one in (*said, changed_tree(runs)) if one]
 
 
-def _result(task: str, agent: str, runs: tuple[FinishedRun, ...], boot: _Bootstrap) -> Result:
+def _result(task: str, agent: str, runs: tuple[FinishedRun, ...], boot: _Bootstrap, by: Scale) -> Result:
     scores = np.array([[float(np.mean(run.scores))] for run in runs])
     told = all(run.successes for run in runs)
     successes = np.array([[float(np.mean(run.successes))] for run in runs if told])
-    steps, values = _curves(runs)
+    steps, values = _curves(runs, by, [[point[0] for point in run.curve] for run in runs])
     return Result(
         task=task,
         agent=agent,
@@ -260,17 +264,44 @@ def _result(task: str, agent: str, runs: tuple[FinishedRun, ...], boot: _Bootstr
         curve=values.mean(axis=0),
         curve_band=boot.curve_band(values, task, agent, "curve"),
         flags=(*_doubts(scores), *_marks(runs)),
+        timed=_timed(runs, by, boot, task, agent),
     )
 
 
-def _curves(runs: Sequence[FinishedRun]) -> tuple[Floats, Floats]:
-    """Evaluation steps ``[points]`` that all runs cover, and the normalised returns there ``[runs, points]``."""
-    curves = [np.array([point[:2] for point in run.curve], dtype=np.float64).reshape(-1, 2) for run in runs]
-    if not all(map(len, curves)):
+def _timed(runs: Sequence[FinishedRun], by: Scale, boot: _Bootstrap, task: str, agent: str) -> dict[Axis, Curve]:
+    """Curves along time; of runs that did not record it, along the wall's where evaluations are evenly spaced."""
+    found: dict[Axis, Curve] = {}
+    recorded = all(len(run.clock) == len(run.curve) for run in runs)
+    for i, axis in enumerate(AXES[1:]):
+        if recorded:
+            places = [[pair[i] for pair in run.clock] for run in runs]
+        elif axis == "wall-clock" and all(run.run.track == "online" for run in runs):
+            places = [[run.wall_seconds * step / run.curve[-1][0] for step, *_ in run.curve] for run in runs]
+        else:
+            continue
+        at, values = _curves(runs, by, places)
+        if len(at):
+            band = boot.curve_band(values, task, agent, "curve", axis)
+            found[axis] = Curve(at, values.mean(axis=0), band, estimated=not recorded)
+    return found
+
+
+def _curves(runs: Sequence[FinishedRun], by: Scale, places: Sequence[Sequence[float]]) -> tuple[Floats, Floats]:
+    """Points of an axis that all runs cover ``[points]``, and the normalised returns there ``[runs, points]``.
+
+    Args:
+        runs: with their curves.
+        by: the scale.
+        places: of each run, where its evaluations are on the axis.
+    """
+    axes = [np.array(mine, dtype=np.float64) for mine in places]
+    if not all(map(len, axes)):
         return np.empty(0), np.empty((len(runs), 0))
-    steps = np.unique(np.concatenate([curve[:, 0] for curve in curves]))
-    first, last = max(curve[0, 0] for curve in curves), min(curve[-1, 0] for curve in curves)
+    steps = np.unique(np.concatenate(axes))
+    first, last = max(axis[0] for axis in axes), min(axis[-1] for axis in axes)
     steps = steps[(steps >= first) & (steps <= last)]
-    row = find(runs[0].run.env_id)
-    values = [[row.normalise(float(x)) for x in np.interp(steps, curve[:, 0], curve[:, 1])] for curve in curves]
+    values = [
+        [by.normalise(run.run, float(x)) for x in np.interp(steps, axis, [point[1] for point in run.curve])]
+        for run, axis in zip(runs, axes, strict=True)
+    ]
     return steps, np.array(values, dtype=np.float64).reshape(len(runs), len(steps))

@@ -1,7 +1,8 @@
 """The leaderboard as a site: tables to sort, filter and search, dots a seed, pairwise odds, curves; without network.
 
-The page is ``explore.html`` with its script and style, the data inside it, and the libraries of ``templates/vendor``
-(Tabulator, uPlot) beside it; it works from ``file://``. What is shown is decided here, how in ``explore.js``.
+The pages ``explore.html`` and ``papers.html`` (:mod:`.paper_list`) have their data inside them, and their scripts,
+style and the libraries of ``templates/vendor`` (Tabulator, uPlot) beside them; they work from ``file://``. What is
+shown is decided here, how in ``explore.js``.
 
 A row is tied with the best row above from which it does not differ significantly: an exact permutation test of the
 mean score over runs against that row, at 5% over all such tests of the section (Bonferroni); below four runs a side no
@@ -17,33 +18,93 @@ from typing import Any
 
 import numpy as np
 
+from ..index import parts_of
 from ..pages import TEMPLATES, render
 from ..permutation import LEAST, permutation_p
+from ..runs import CHECKPOINT, FinishedRun
 from ..statistics import Floats, probability_of_improvement, score_matrix
-from .groups import env_of, short
-from .rows import Board, Metric, Result, Section
+from .groups import Identity, env_of, identity, short
+from .paper_list import PAPERS, known_papers, paper_rows
+from .rows import AXES, Axis, Board, Curve, Metric, Result, Section
 
 PAGE = "explore.html"
-FILES = ("explore.js", "explore.css")
+FILES = ("site.js", "explore.js", "papers.js", "explore.css")
 VENDOR = "vendor"
 ALPHA = 0.05
+MOMENTS = 41
+"""Points of an axis of time."""
 
 
-def write_site(board: Board, out: str | Path, colours: Mapping[str, str]) -> Path:
-    """Writes the page and what it needs into the folder ``out``; returns the page's path."""
+def write_site(
+    boards: Sequence[Board], out: str | Path, colours: Mapping[str, str], videos: Mapping[str, str] | None = None
+) -> Path:
+    """Writes the pages and what they need into the folder ``out``; returns the first page's path.
+
+    Args:
+        boards: of the same runs on one or several scales, the first of which is shown first.
+        out: the folder.
+        colours: of the agents.
+        videos: of episodes, by name of the run: where they are in ``out``.
+    """
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     for name in FILES:
         shutil.copyfile(TEMPLATES / name, folder / name)
     shutil.copytree(TEMPLATES / VENDOR, folder / VENDOR, dirs_exist_ok=True)
+    (folder / PAPERS).write_text(render(PAPERS, data={"papers": paper_rows()}), encoding="utf-8")
     page = folder / PAGE
-    page.write_text(render("explore.html", data=site_data(board, colours), notes=board.notes), encoding="utf-8")
+    data = site_data(boards, colours, videos or {})
+    notes = list(dict.fromkeys(note for board in boards for note in board.notes))
+    page.write_text(render(PAGE, data=data, notes=notes), encoding="utf-8")
     return page
 
 
-def site_data(board: Board, colours: Mapping[str, str]) -> dict[str, Any]:
+def site_data(
+    boards: Sequence[Board], colours: Mapping[str, str], videos: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     """What the page shows, as JSON holds it: numbers that are not known are null."""
-    return {"level": board.level, "sections": [_section(one, board, colours) for one in board.sections]}
+    scales = [
+        {
+            "name": board.scale.name,
+            "words": board.scale.words,
+            "sections": [_section(one, board, colours) for one in board.sections],
+        }
+        for board in boards
+    ]
+    results = [one for board in boards for one in board.results]
+    runs = {run.run.name: _run(run, (videos or {}).get(run.run.name)) for one in results for run in one.runs}
+    sources = {one.agent: _source(identity(one.runs[0].run)) for one in results}
+    return {"level": boards[0].level, "scales": scales, "runs": runs, "sources": sources}
+
+
+def _run(run: FinishedRun, video: str | None) -> dict[str, Any]:
+    folder = run.folder if not run.folder.is_absolute() else Path(run.folder.name)
+    return {
+        "seed": run.run.seed,
+        "task": short(run.run.task),
+        "score": float(np.mean(run.scores)),
+        "success": float(np.mean(run.successes)) if run.successes else None,
+        "length": run.run.length,
+        "seconds": run.wall_seconds,
+        "command": run.run.command,
+        "commit": run.commit or "an installed wheel",
+        "video": video,
+        "play": f"tiltyard play --agent {folder.as_posix()} --video {run.run.name}.mp4",
+        "playable": (run.folder / CHECKPOINT).is_file(),
+    }
+
+
+def _source(whose: Identity) -> dict[str, Any]:
+    """The paper and the source files of an agent or a method, as far as they are known."""
+    kind = "method" if whose.kind == "language" else "agent"
+    named = [part for part in parts_of(whose.handle) if part.handle == whose.handle]
+    mine = [part for part in named if part.kind == kind] or named
+    paper = known_papers().get(mine[0].paper if mine else whose.handle)
+    return {
+        "handle": whose.handle,
+        "files": list(dict.fromkeys(path for part in mine for path in part.sources)),
+        "paper": paper and {"handle": paper.handle, "title": paper.cited, "link": paper.link},
+    }
 
 
 def _section(section: Section, board: Board, colours: Mapping[str, str]) -> dict[str, Any]:
@@ -60,6 +121,7 @@ def _section(section: Section, board: Board, colours: Mapping[str, str]) -> dict
             **{name: _value(one.metrics[name]) for name in ("iqm", "mean", "median", "optimality_gap")},
             "low": _end(one.metrics["iqm"], "low"),
             "high": _end(one.metrics["iqm"], "high"),
+            "why": one.metrics["iqm"].why or "no interval",
             "runs": one.runs,
             "seeds": [] if one.agent not in scores else [float(x) for x in scores[one.agent].mean(axis=1)],
             "flags": "; ".join(one.flags),
@@ -118,22 +180,56 @@ def _odds(scores: Mapping[str, Floats], tasks: Sequence[str]) -> list[list[float
 
 
 def _curves(task: str, results: Sequence[Result], colours: Mapping[str, str]) -> dict[str, Any]:
-    """Learning curves on one task over all steps at which some agent was evaluated; null elsewhere."""
-    mine = [one for one in results if one.task == task and len(one.steps)]
-    steps = sorted({float(step) for one in mine for step in one.steps})
-    series = [{"agent": one.agent, "colour": colours[one.agent], **_series(one, steps)} for one in mine]
+    """Learning curves on one task along every axis that some agent has; null where an agent has no point."""
+    mine = [one for one in results if one.task == task]
     kind = "normalised return" if env_of(task).scored else "return"
-    return {"task": short(task), "steps": steps, "series": series, "kind": kind}
+    axes = {}
+    for axis in AXES:
+        found = [(one.agent, curve) for one in mine if (curve := one.along(axis)) is not None and len(curve.at)]
+        if found:
+            axes[axis] = _along(axis, found, colours)
+    return {"task": short(task), "kind": kind, "axes": axes}
 
 
-def _series(result: Result, steps: Sequence[float]) -> dict[str, list[float | None]]:
-    band = result.curve_band
-    columns = {"mean": result.curve, "low": band.low if band else None, "high": band.high if band else None}
-    made: dict[str, list[float | None]] = {}
-    for name, values in columns.items():
-        at = {} if values is None else dict(zip(map(float, result.steps), map(float, values), strict=True))
-        made[name] = [known(at.get(step)) for step in steps]
+def _along(axis: Axis, found: Sequence[tuple[str, Curve]], colours: Mapping[str, str]) -> dict[str, Any]:
+    """Curves over all places of an axis: every step that there is, or moments that all share."""
+    if axis == "samples":
+        places = np.unique(np.concatenate([curve.at for _, curve in found]))
+        columns = [_at_steps(curve, places) for _, curve in found]
+    else:
+        ends = [curve.at[end] for _, curve in found for end in (0, -1)]
+        places = np.unique(np.concatenate([np.linspace(0.0, max(ends), MOMENTS), ends]))
+        columns = [_between(curve, places) for _, curve in found]
+    return {
+        "at": places.tolist(),
+        "estimated": any(curve.estimated for _, curve in found),
+        "series": [
+            {"agent": agent, "colour": colours[agent], **column}
+            for (agent, _), column in zip(found, columns, strict=True)
+        ],
+    }
+
+
+def _lines(curve: Curve) -> dict[str, Floats]:
+    band, none = curve.band, np.full(len(curve.at), np.nan)
+    return {"mean": curve.mean, "low": band.low if band else none, "high": band.high if band else none}
+
+
+def _at_steps(curve: Curve, places: Floats) -> dict[str, list[float | None]]:
+    index = np.searchsorted(places, curve.at)
+    made = {}
+    for name, values in _lines(curve).items():
+        line = np.full(len(places), np.nan)
+        line[index] = values
+        made[name] = [known(value) for value in line.tolist()]
     return made
+
+
+def _between(curve: Curve, places: Floats) -> dict[str, list[float | None]]:
+    return {
+        name: [known(value) for value in np.interp(places, curve.at, values, left=np.nan, right=np.nan).tolist()]
+        for name, values in _lines(curve).items()
+    }
 
 
 def _result(result: Result) -> dict[str, Any]:
@@ -141,11 +237,11 @@ def _result(result: Result) -> dict[str, Any]:
         "task": short(result.task),
         "agent": result.agent,
         "verified": result.verified,
-        "score": _value(result.score),
-        "success": _value(result.success),
+        "score": f"{result.score:,.2f}",
+        "success": None if math.isnan(result.success.value) else f"{result.success:.0%}",
         "length": result.runs[0].run.length,
-        "commands": [run.run.command for run in result.runs],
-        "commits": sorted({run.commit or "an installed wheel" for run in result.runs}),
+        "runs": [run.run.name for run in result.runs],
+        "normalised": [run.normalised for run in result.runs],
         "flags": "; ".join(result.flags),
     }
 

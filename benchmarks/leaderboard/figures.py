@@ -14,7 +14,7 @@ from ..charts import PALETTE, Estimate, canvas, colour, curve, dots, from_zero, 
 from ..records import LARGEST_FILE, read_bytes
 from ..runs import FinishedRun
 from ..statistics import MIN_RUNS, Band, Floats, mean_band
-from .board import Board, Result, Section
+from .board import Axis, Board, Result, Section
 from .groups import short
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ OTHERS, REFERENCE = PALETTE[:2]
 Colours = Mapping[str, str]
 
 
-def draw_curves(board: Board, path: str | Path, *, by_episodes: bool = False) -> None:
+def draw_curves(board: Board, path: str | Path, *, by_episodes: bool = False, axis: Axis = "samples") -> None:
     """Learning curves of all results, an axis a task, as one PNG: means over runs and their pointwise intervals.
 
     Who takes no step in the environment, beside others who do, is a dotted line at its last score.
@@ -35,6 +35,7 @@ def draw_curves(board: Board, path: str | Path, *, by_episodes: bool = False) ->
         board: whose results are drawn.
         path: of the PNG.
         by_episodes: success against episodes of training, instead of normalised returns against steps.
+        axis: normalised returns against this instead.
     """
     tasks = list(dict.fromkeys(result.task for result in board.results))
     agents = sorted({result.agent for result in board.results})
@@ -43,7 +44,7 @@ def draw_curves(board: Board, path: str | Path, *, by_episodes: bool = False) ->
     with canvas(5.2 * columns, 3.6 * rows + 0.3 * math.ceil(len(agents) / columns)) as figure:
         axes = figure.subplots(rows, columns, squeeze=False).ravel()
         for ax, task in zip(axes, tasks, strict=False):
-            _curves(ax, [result for result in board.results if result.task == task], colours, by_episodes)
+            _curves(ax, [result for result in board.results if result.task == task], colours, by_episodes, axis)
             ax.set_title(fill(short(task), 40))
         for ax in axes[len(tasks) :]:
             ax.set_axis_off()
@@ -52,7 +53,7 @@ def draw_curves(board: Board, path: str | Path, *, by_episodes: bool = False) ->
         figure.savefig(path)
 
 
-def _curves(ax: "Axes", results: Sequence[Result], colours: Colours, by_episodes: bool) -> None:
+def _curves(ax: "Axes", results: Sequence[Result], colours: Colours, by_episodes: bool, axis: Axis) -> None:
     offline = all(result.runs[0].run.track == "offline" for result in results)
     for result in results:
         mine = colours[result.agent]
@@ -60,13 +61,28 @@ def _curves(ax: "Axes", results: Sequence[Result], colours: Colours, by_episodes
             level = float(np.mean([run.normalised for run in result.runs]))
             ax.axhline(level, color=mine, label=result.agent, linewidth=1.6, linestyle=":")
             continue
-        points = success_by_episodes(result) if by_episodes else (result.steps, result.curve, result.curve_band)
+        if by_episodes and axis == "samples":
+            points = success_by_episodes(result)
+        elif found := result.along(axis):
+            points = found.at, found.mean, found.band
+        else:
+            continue
         curve(ax, points[0], points[1], band=points[2], colour=mine, label=result.agent)
-    if by_episodes:
+    if axis != "samples":
+        ax.set(xlabel=axis_words(axis, results), ylabel="normalised return")
+    elif by_episodes:
         ax.set(xlabel="episodes", ylabel="success")
     else:
         ax.set(xlabel="updates" if offline else "environment steps", ylabel="normalised return")
     from_zero(ax)
+
+
+def axis_words(axis: Axis, results: Sequence[Result]) -> str:
+    """What an axis counts, for its label."""
+    if axis == "samples":
+        return "updates" if all(one.runs[0].run.track == "offline" for one in results) else "environment steps"
+    guessed = any(found.estimated for one in results if (found := one.along(axis)))
+    return ("seconds by the clock" if axis == "wall-clock" else "processor seconds") + guessed * ", read off evenly"
 
 
 def draw_ranking(board: Board, section: Section, reference: str, path: str | Path) -> None:

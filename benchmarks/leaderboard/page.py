@@ -21,6 +21,8 @@ from .board import OVERALL, Board, Metric, Result, Section, leaderboard
 from .explore import write_site
 from .figures import Colours, curves_svg, profile_svg
 from .groups import env_of, identity, short
+from .scales import Scale, ScaleName, on_published
+from .videos import collected, recorded
 
 
 def write_page(
@@ -29,6 +31,9 @@ def write_page(
     *,
     rng: np.random.Generator | None = None,
     verified: Collection[str] = (),
+    scale: ScaleName = "expert",
+    scales: Sequence[ScaleName] = (),
+    record: bool = False,
 ) -> Path:
     """Writes the page and returns its path.
 
@@ -38,17 +43,25 @@ def write_page(
             filter (:mod:`.explore`); made where missing.
         rng: decides the bootstrap; by default the same one each time, so that the same runs make the same page.
         verified: names of runs that were verified; their rows get a mark.
+        scale: what scores on the page are normalised by (:mod:`.scales`).
+        scales: on which others the site shows them; those that no run has a place on are left out.
+        record: play an episode of each agent on each task into the site, if a checkpoint is there (:mod:`.videos`);
+            videos that lie in run folders are shown in any case.
 
     Raises:
         ValueError: no finished run.
     """
-    board = leaderboard(runs, rng=rng or np.random.default_rng(0), verified=verified)
+    runs, rng = list(runs), rng or np.random.default_rng(0)
+    board = leaderboard(runs, rng=rng, verified=verified, scale=scale)
     path = Path(out) if Path(out).suffix == ".html" else Path(out) / "index.html"
     path.parent.mkdir(parents=True, exist_ok=True)
     site = path.name == "index.html"
     path.write_text(render(board, site=site), encoding="utf-8")
     if site:
-        write_site(board, path.parent, _colours(board))
+        others = [one for one in scales if one != scale and (one != "published" or on_published(runs))]
+        boards = [board, *(leaderboard(runs, rng=rng, verified=verified, scale=one) for one in others)]
+        videos = collected(board.runs, path.parent) | (recorded(board, path.parent) if record else {})
+        write_site(boards, path.parent, _colours(board), videos)
     return path
 
 
@@ -63,7 +76,7 @@ def render(board: Board, *, site: bool = False) -> str:
         counts=_counts(board),
         level=f"{board.level:.0%}",
         results_of=lambda section: _results(section, board),
-        figures_of=lambda section, results: _figures(section, results, colours),
+        figures_of=lambda section, results: _figures(section, results, colours, board.scale),
         anchor=_anchor,
         duration=_duration,
         env_of=env_of,
@@ -124,11 +137,11 @@ class _Figure(NamedTuple):
     chart: str
 
 
-def _figures(section: Section, results: Sequence[Result], colours: Colours) -> list[_Figure]:
+def _figures(section: Section, results: Sequence[Result], colours: Colours, by: Scale) -> list[_Figure]:
     """The section's performance profile, and learning curves of the tasks that have results."""
     drawn = [_profile(section, colours)]
     if results:
-        drawn += [_curve(task, [one for one in results if one.task == task], colours) for task in section.tasks]
+        drawn += [_curve(task, [one for one in results if one.task == task], colours, by) for task in section.tasks]
     return drawn
 
 
@@ -139,12 +152,12 @@ def _profile(section: Section, colours: Colours) -> _Figure:
     return _Figure("Performance profile", "share of all runs × tasks that score above τ", agents, chart)
 
 
-def _curve(task: str, results: Sequence[Result], colours: Colours) -> _Figure:
+def _curve(task: str, results: Sequence[Result], colours: Colours, by: Scale) -> _Figure:
     scored = env_of(task).scored
     offline = all(result.runs[0].run.track == "offline" for result in results)
     labels = ("updates" if offline else "environment steps", "normalised return" if scored else "return")
     chart = curves_svg(results, colours, f"Learning curves, {task}", labels)
-    caption = "held-out problems, mean over runs" + "; 0 random, 1 expert" * scored
+    caption = "held-out problems, mean over runs" + f"; 0 random, 1 {by.one}" * scored
     return _Figure(f"Learning curves, {short(task)}", caption, [result.agent for result in results], chart)
 
 

@@ -26,9 +26,10 @@ from ..statistics import (
 from ..suites import Comparison, Suite
 from ..tuning import Tuning
 from .admission import changed_tree
-from .board import Board, Result, Section, leaderboard
+from .board import Axis, Board, Result, Section, leaderboard
 from .figures import draw_curves, draw_ranking, episodes_at
 from .groups import place, short
+from .scales import ScaleName, scaled
 from .tuned import section as tuned_section
 
 VERDICT_RUNS = LEAST  # of 3 runs a side 2 of the 20 orders set them wholly apart: one chance in ten (of 4, one in 35)
@@ -39,7 +40,14 @@ COLOURS = len(PALETTE)  # more agents than that are drawn as a ranking, since th
 
 
 def write_report(
-    suite: Suite, runs: Iterable[FinishedRun], out: str | Path, *, command: str, tuning: Tuning | None = None
+    suite: Suite,
+    runs: Iterable[FinishedRun],
+    out: str | Path,
+    *,
+    command: str,
+    tuning: Tuning | None = None,
+    axis: Axis = "samples",
+    scale: ScaleName = "expert",
 ) -> Path:
     """Writes ``README.md`` and a figure a comparison into ``out``; returns the page's path.
 
@@ -49,22 +57,26 @@ def write_report(
         out: a folder.
         command: what made the runs.
         tuning: the trials that settings of the suite were chosen by; what they cost and add to the noise is told.
+        axis: that learning curves are drawn along.
+        scale: that scores are normalised by.
 
     Raises:
         ValueError: a suite without comparisons, or no run of any.
     """
-    folder, runs = Path(out), list(runs)
+    folder = Path(out)
     runs = [run for run in runs if any(_compares(comparison, run) for comparison in suite.comparisons)]
     if not runs:
         raise ValueError(f"suite {suite.name} has nothing to report: it has no comparison with a finished run")
+    runs, by, left = scaled(runs, scale)
     folder.mkdir(parents=True, exist_ok=True)
-    board = leaderboard(runs, rng=np.random.default_rng(0))
+    board = leaderboard(runs, rng=np.random.default_rng(0), scale=by)
     found = [_found(comparison, runs, board) for comparison in suite.comparisons]
     shown = [one for one in found if one is not None]
     family = _Family(shown)
-    parts = [_compared(one, family, folder) for one in shown]
+    parts = [_compared(one, family, folder, axis) for one in shown]
     tuned = None if tuning is None else tuned_section(tuning, [(one.comparison, one.board) for one in shown])
-    told = {**_head(suite, runs, board, command), "parts": parts, "tuned": tuned}
+    head = _head(suite, runs, board, command)
+    told = {**head, "notes": (*left, *head["notes"]), "parts": parts, "tuned": tuned}
     text = render("race.md.jinja", **told, compared=len(family.p), alpha=ALPHA)
     page = folder / "README.md"
     page.write_text(text, encoding="utf-8")
@@ -82,6 +94,7 @@ def _head(suite: Suite, runs: Sequence[FinishedRun], board: Board, command: str)
         "hardware": ", ".join(sorted({run.hardware for run in runs})),
         "versions": ", ".join(f"{name} {version}" for name, version in versions.items()),
         "level": board.level,
+        "scale": board.scale,
         "notes": board.notes,
         "missing": missing(suite, runs),
         "no_verdict": NO_VERDICT,
@@ -200,13 +213,13 @@ def _found(comparison: Comparison, runs: Sequence[FinishedRun], whole: Board) ->
         mine = [run for run in mine if _has_log(run)]
     if not mine:
         return None
-    part = leaderboard(mine, rng=np.random.default_rng(0), across=comparison.across)
+    part = leaderboard(mine, rng=np.random.default_rng(0), across=comparison.across, scale=whole.scale)
     board = _named_as(whole, part, across=comparison.across)
     section = next(section for section in board.sections if set(section.tasks) == set(comparison.tasks))
     return _Found(comparison, board, section)
 
 
-def _compared(found: _Found, family: _Family, folder: Path) -> _Part:
+def _compared(found: _Found, family: _Family, folder: Path, axis: Axis) -> _Part:
     """One comparison: its table over all tasks, its table a task, its figure."""
     comparison, board, section = found.comparison, found.board, found.section
     figure = folder / (comparison.title.lower().replace(",", "").replace(" ", "-") + ".png")
@@ -214,7 +227,7 @@ def _compared(found: _Found, family: _Family, folder: Path) -> _Part:
     if many:
         draw_ranking(board, section, comparison.reference, figure)
     else:
-        draw_curves(board, figure, by_episodes=comparison.by_episodes)
+        draw_curves(board, figure, by_episodes=comparison.by_episodes, axis=axis)
     overall, told = _overall(found, family)
     caption = "Scores at the end" if many else "Learning curves"
     return _Part(comparison, overall, _by_task(found, family), told, figure.name, caption)

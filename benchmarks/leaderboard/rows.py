@@ -1,12 +1,17 @@
 """What a board consists of: sections of ranked agents, results of an agent on a task, numbers with their intervals."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from math import isnan
+from typing import Literal, get_args
 
 from ..runs import FinishedRun
 from ..statistics import Band, Floats, Interval
 from .groups import short
+from .scales import Scale
 
+Axis = Literal["samples", "wall-clock", "processor"]
+AXES: tuple[Axis, ...] = get_args(Axis)
 OVERALL = "all domains"
 RAW = "raw returns of "
 _TITLES = {"text": "Text", "gui": "GUI", "driving": "Driving", "robotics": "Robotics", "other": "Other"}
@@ -46,6 +51,23 @@ class Metric:
 
 
 @dataclass(frozen=True)
+class Curve:
+    """Mean normalised return over runs along an axis, ``[points]``; the band where there are runs enough.
+
+    Attributes:
+        at: places on the axis: environment steps (or updates), or seconds.
+        mean: over runs.
+        band: its pointwise interval.
+        estimated: whether the runs did not record the axis, and evaluations are taken to be evenly spaced in time.
+    """
+
+    at: Floats
+    mean: Floats
+    band: Band | None
+    estimated: bool = False
+
+
+@dataclass(frozen=True)
 class Result:
     """One agent on one task.
 
@@ -60,6 +82,7 @@ class Result:
         curve_band: its pointwise interval, where there are runs enough.
         flags: what a reader must know, in words.
         verified: whether each of its runs was.
+        timed: the curve along ``"wall-clock"`` and ``"processor"`` time, where these are known.
     """
 
     task: str
@@ -72,6 +95,11 @@ class Result:
     curve_band: Band | None
     flags: tuple[str, ...]
     verified: bool = False
+    timed: Mapping[Axis, Curve] = field(default_factory=dict, hash=False)
+
+    def along(self, axis: Axis) -> Curve | None:
+        """The curve along an axis; None where it is not known."""
+        return Curve(self.steps, self.curve, self.curve_band) if axis == "samples" else self.timed.get(axis)
 
 
 @dataclass(frozen=True)
@@ -143,12 +171,16 @@ class Section:
 
 @dataclass(frozen=True)
 class Board:
-    """The whole leaderboard: sections by domain, per-task results, and sentences on what was left out or kept apart."""
+    """The whole leaderboard: sections by domain, per-task results, and sentences on what was left out or kept apart.
+
+    ``scale`` is what its scores are normalised by.
+    """
 
     sections: tuple[Section, ...]
     results: tuple[Result, ...]
     notes: tuple[str, ...]
     level: float
+    scale: Scale = Scale()
 
     @property
     def runs(self) -> tuple[FinishedRun, ...]:

@@ -12,6 +12,7 @@ from rich.text import Text
 from ..runs import FinishedRun
 from .board import Board, Metric, Section, Standing, leaderboard
 from .groups import short
+from .scales import ScaleName
 
 VERIFIED = " ✓"
 """After the name of an agent each of whose runs was verified."""
@@ -23,6 +24,7 @@ def print_leaderboard(
     rng: np.random.Generator | None = None,
     console: Console | None = None,
     verified: Collection[str] = (),
+    scale: ScaleName = "expert",
 ) -> Board:
     """Prints one table a domain and one of all tasks, and returns the board they show.
 
@@ -31,8 +33,9 @@ def print_leaderboard(
         rng: decides the bootstrap; by default the same one each time, so that the same runs print the same intervals.
         console: where to print.
         verified: names of runs that were verified; their rows get a mark.
+        scale: what scores are normalised by (:mod:`.scales`).
     """
-    board = leaderboard(runs, rng=rng or np.random.default_rng(0), verified=verified)
+    board = leaderboard(runs, rng=rng or np.random.default_rng(0), verified=verified, scale=scale)
     console = console or Console()
     for section in board.sections:
         console.print(_section(section, board.level))
@@ -50,7 +53,7 @@ def print_leaderboard(
     if verified:
         console.print(f"{VERIFIED.strip()}: each run's checkpoint was played again and scored what is stored.")
     console.print(
-        "Normalised scores: 0 is a random policy, 1 the scripted expert. Brackets: "
+        f"Normalised scores: {board.scale.words}. Brackets: "
         f"{board.level:.0%} stratified bootstrap intervals over runs.",
         style="dim",
     )

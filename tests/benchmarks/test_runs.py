@@ -73,6 +73,9 @@ def test_evaluations_are_in_sb3s_format_and_end_with_the_final_scores(finished):
         assert tuple(points["results"][-1]) == finished.scores
     assert [step for step, _, _ in finished.curve] == [50, 100, 150]
     assert finished.curve[-1][1] == pytest.approx(sum(finished.scores) / 4)
+    assert len(finished.clock) == 3
+    assert 0 < finished.clock[0][0] < finished.clock[-1][0] < finished.wall_seconds
+    assert 0 < finished.clock[0][1] < finished.clock[-1][1]
 
 
 def test_the_stored_agent_earns_the_stored_scores_again(finished):
