@@ -40,8 +40,8 @@ class Leaderboard:
         kept = reported(self.runs, None if self.suite is None else find(self.suite))
         verified = frozenset() if self.verified is None else verified_names(self.verified, kept)
         print_leaderboard(kept, verified=verified, scale=self.scale)
-        how = {"scale": self.scale, "scales": NAMES, "record": self.videos}
-        print(f"wrote {write_page(kept, self.out, verified=verified, **how)}")
+        page = write_page(kept, self.out, verified=verified, scale=self.scale, scales=NAMES, record=self.videos)
+        print(f"wrote {page}")
         return 0
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
 from .records import printable
-from .saturated import NONE
+from .saturated import NONE, finer
 
 TEMPLATES = Path(__file__).with_name("templates")
 
@@ -74,6 +74,7 @@ def formatted(value: Any, spec: str) -> str:
 
 def bracketed(numbers: Sequence[float], spec: str) -> str:
     """An estimate and the ends of its interval, ``0.50 [0.40, 0.60]``; or the estimate alone."""
+    spec = finer(spec, *numbers[1:]) if len(numbers) > 1 else spec
     estimate, *ends = (format(number, spec) for number in numbers)
     if any(map(isnan, numbers[1:])):
         return f"{estimate} [{NONE}]"
@@ -82,7 +83,7 @@ def bracketed(numbers: Sequence[float], spec: str) -> str:
 
 def ranged(numbers: Sequence[float], spec: str) -> str:
     """An estimate and the ends of its interval, ``50% (40% to 60%)``."""
-    estimate, low, high = (format(number, spec) for number in numbers)
+    estimate, low, high = (format(number, finer(spec, *numbers[1:])) for number in numbers)
     if any(map(isnan, numbers[1:])):
         return f"{estimate} ({NONE})"
     return f"{estimate} ({low} to {high})"

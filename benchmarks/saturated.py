@@ -16,6 +16,7 @@ Papers: Clopper and Pearson, The use of confidence or fiducial limits illustrate
 Massart, The tight constant in the Dvoretzky-Kiefer-Wolfowitz inequality (1990).
 """
 
+import re
 from collections.abc import Callable
 from math import isfinite, log, nan, sqrt
 
@@ -39,6 +40,21 @@ def none(count: int, what: str = "runs") -> str:
 def no_width(low: float, high: float) -> bool:
     """Whether an interval has no width, but for rounding."""
     return high - low <= SAME * max(abs(low), abs(high))
+
+
+def finer(spec: str, low: float, high: float) -> str:
+    """A format such as ``.2f`` with so many decimals more that two ends that differ do not read the same.
+
+    >>> finer(".2f", 0.2494, 0.2538), finer(".0%", 0.1, 0.2)
+    ('.3f', '.0%')
+    """
+    found = re.fullmatch(r"(.*\.)(\d+)([f%])", spec)
+    if found is None or not low < high:
+        return spec
+    digits = int(found[2])
+    while format(low, f"{found[1]}{digits}{found[3]}") == format(high, f"{found[1]}{digits}{found[3]}") and digits < 12:
+        digits += 1
+    return f"{found[1]}{digits}{found[3]}"
 
 
 def share_of_others(outcomes: int, level: float) -> float:

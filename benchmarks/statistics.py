@@ -40,9 +40,8 @@ class Interval:
     def __format__(self, spec: str) -> str:
         if not (isfinite(self.low) and isfinite(self.high)):
             return f"{self.estimate:{spec or '.3f'}} [{saturated.NONE}]"
-        return " ".join(
-            [format(self.estimate, spec or ".3f"), f"[{self.low:{spec or '.3f'}}, {self.high:{spec or '.3f'}}]"]
-        )
+        spec = saturated.finer(spec or ".3f", self.low, self.high)
+        return f"{self.estimate:{spec}} [{self.low:{spec}}, {self.high:{spec}}]"
 
     def __str__(self) -> str:
         return format(self, "")

@@ -17,6 +17,7 @@ from ...envs.catalogue import find
 from ..charts import PALETTE, number, ticks
 from ..pages import render as filled
 from ..runs import FinishedRun
+from ..saturated import finer
 from .board import OVERALL, Board, Metric, Result, Section, leaderboard
 from .explore import write_site
 from .figures import Colours, curves_svg, profile_svg
@@ -188,6 +189,7 @@ def _shown(metric: Metric, spec: str, sure: str) -> tuple[str, str]:
     low, high = metric.interval.low, metric.interval.high
     if spec == ".2f" and high - low < 0.02:  # so that a narrow interval does not read as none
         spec = ".3f"
+    spec = finer(spec, low, high)
     return f"{metric.value:{spec}}", f"{low:{spec}} to {high:{spec}}"
 
 

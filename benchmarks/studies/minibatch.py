@@ -30,7 +30,6 @@ import numpy as np
 from tiltyard.benchmarks.studies._driving_study import (
     Table,
     expert,
-    interval,
     once,
     rides,
     said,
@@ -39,6 +38,7 @@ from tiltyard.benchmarks.studies._driving_study import (
     trained,
     write_page,
 )
+from tiltyard.benchmarks.verdicts import Part, Sample, judge, overall
 
 ENV = "tiltyard/Intersection-v0"
 REWARDS = ("carl", "shaped")
@@ -189,19 +189,18 @@ def falls(cells: dict[tuple[str, int], list[dict[str, Any]]], reward: str) -> di
 
 
 def verdict(cells: dict[tuple[str, int], list[dict[str, Any]]]) -> str:
-    """The claim has two parts, each of which must hold: the shaped sum falls, and by more than CaRL's reward."""
+    """The claim has two parts, each judged by itself: the shaped sum falls, and by more than CaRL's reward."""
     shaped, carl = falls(cells, "shaped"), falls(cells, "carl")
     seeds = sorted(shaped.keys() & carl.keys())
     if len(seeds) < 3:
         return "Too few seeds for a verdict."
-    parts = {
-        "the score under the shaped sum falls by": interval([shaped[seed] for seed in seeds]),
-        "which is more than under CaRL's reward by": interval([shaped[seed] - carl[seed] for seed in seeds]),
+    effects = {
+        "the score under the shaped sum falls by": [shaped[seed] for seed in seeds],
+        "which is more than under CaRL's reward by": [shaped[seed] - carl[seed] for seed in seeds],
     }
-    low, high = min(part[1] for part in parts.values()), min(part[2] for part in parts.values())
-    judged = "reproduced" if low > 0 else "not reproduced at this scale" if high <= 0 else "inconclusive"
-    told = ", ".join(f"{name} {mean:.2f} [{a:.2f}, {b:.2f}]" for name, (mean, a, b) in parts.items())
-    return f"From the smallest to the largest mini-batch {told}. Verdict: {judged}."
+    judged = judge({name: Part(Sample.of(values), tuple(values)) for name, values in effects.items()})
+    told = ", ".join(f"{name} {one.interval:.2f} ({one.judgement})" for name, one in judged.items())
+    return f"From the smallest to the largest mini-batch {told}. Verdict: {overall(judged)}."
 
 
 def main() -> None:

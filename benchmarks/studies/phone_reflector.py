@@ -20,6 +20,8 @@ from rich.table import Table
 
 import tiltyard
 from tiltyard.benchmarks.evaluation import wilson
+from tiltyard.benchmarks.saturated import no_width, of_scores
+from tiltyard.benchmarks.statistics import mean
 from tiltyard.envs.gui.baselines import NoisyExpert, WordMatcher
 from tiltyard.envs.gui.elements import NUMERIC_VERBS, TAP
 from tiltyard.wrappers.reflector import Reflector
@@ -62,10 +64,13 @@ def played(
 
 
 def difference(bare: Any, reflected: Any, rng: np.random.Generator) -> tuple[float, float, float]:
-    """Mean paired difference, with a percentile bootstrap interval at 95% over problems."""
+    """Mean paired difference, with a percentile bootstrap interval at 95% over problems; exact where all are alike."""
     gains = np.asarray(reflected, float) - np.asarray(bare, float)
     means = gains[rng.integers(len(gains), size=(4000, len(gains)))].mean(1)
-    return float(gains.mean()), float(np.quantile(means, 0.025)), float(np.quantile(means, 0.975))
+    low, high = map(float, np.quantile(means, (0.025, 0.975)))
+    if no_width(low, high):
+        low, high = of_scores(gains[:, None], mean, (-1.0, 1.0), 0.95)
+    return float(gains.mean()), low, high
 
 
 def main() -> None:

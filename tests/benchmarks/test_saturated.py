@@ -1,6 +1,7 @@
 """No interval of zero width: every function of the library that returns one, on runs that agree."""
 
 import ast
+import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from tiltyard.benchmarks import bands, evaluation, saturated, statistics, verdicts
 from tiltyard.benchmarks.claims import effects
 from tiltyard.benchmarks.commands import interval_of
+from tiltyard.benchmarks.docs import LOST, RESULTS
 from tiltyard.benchmarks.leaderboard.rows import Metric
 from tiltyard.benchmarks.nested import Tuned, nested_interval
 from tiltyard.benchmarks.pages import bracketed, ranged
@@ -158,6 +160,24 @@ def test_the_words_where_there_is_no_interval() -> None:
     assert ranged([0.5, nan, nan], ".0%") == "50% (no interval: identical runs)"
     assert interval_of([2.0] * 4) == "no interval: 4 identical episodes"
     assert interval_of([1.0, 2.0]) == "needs 3 episodes"
+
+
+def test_ends_that_differ_never_read_the_same() -> None:
+    assert f"{Interval(0.2514, 0.2494, 0.2538):.2f}" == "0.251 [0.249, 0.254]"
+    assert f"{Interval(0.2514, 0.2494, 0.2538):.0%}" == "25.1% [24.9%, 25.4%]"
+    assert f"{Interval(1234.5, 1234.501, 1234.502):,.2f}" == "1,234.500 [1,234.501, 1,234.502]"
+    assert f"{Interval(0.5, 0.4, 0.6):.2f}" == "0.50 [0.40, 0.60]"
+    assert bracketed([0.5, 0.499, 0.501], "+.2f") == "+0.500 [+0.499, +0.501]"
+    assert ranged([0.5, 0.499, 0.501], ".0%") == "50.0% (49.9% to 50.1%)"
+
+
+def test_no_page_of_results_shows_an_interval_of_zero_width() -> None:
+    """But for pages without raw data, which cannot be made anew."""
+    pages = {path: path.read_text(encoding="utf-8") for path in RESULTS.glob("*/README.md")}
+    shown = re.compile(r"[\d%] (?:\[([^\[\],|]+), ([^\[\],|]+)\]|\(([^()|]+?) to ([^()|]+?)\))")
+    found = {path: shown.findall(text) for path, text in pages.items() if LOST not in text}
+    assert sum(map(len, found.values())) > 500
+    assert not [(path, ends) for path, all_ends in found.items() for ends in all_ends if ends[0::2] == ends[1::2]]
 
 
 def test_rates_of_success_have_wilsons_interval() -> None:

@@ -30,10 +30,10 @@ def test_a_fall_is_counted_seed_by_seed():
 @pytest.mark.parametrize(
     ("shaped", "carl", "verdict"),
     [
-        ([0.1, 0.2, 0.1], [0.8, 0.8, 0.8], "reproduced"),
-        ([0.1, 0.2, 0.1], [0.1, 0.2, 0.1], "not reproduced at this scale"),  # both fall
-        ([0.95, 0.94, 0.96], [0.8, 0.8, 0.8], "not reproduced at this scale"),  # neither does
-        ([0.1, 0.9, 0.5], [0.8, 0.8, 0.8], "inconclusive"),
+        ([0.1, 0.2, 0.1], [0.8, 0.8, 0.8], "supported"),
+        ([0.1, 0.2, 0.1], [0.1, 0.2, 0.1], "undecided"),  # both fall
+        ([0.95, 0.94, 0.96], [0.8, 0.8, 0.8], "contradicted"),  # it rises
+        ([0.1, 0.9, 0.5], [0.8, 0.8, 0.8], "undecided"),
     ],
 )
 def test_both_parts_of_the_claim_must_hold(shaped, carl, verdict):
@@ -64,4 +64,4 @@ def test_the_page_has_a_row_a_condition(tmp_path):
     minibatch.report(tmp_path)
     page = (tmp_path / "README.md").read_text()
     assert page.count("0.60 [0.35, 0.85] | 3 |") == 6  # Student: 0.1 * 4.303 / sqrt(3) to either side
-    assert "Verdict: not reproduced at this scale." in page
+    assert "Verdict: undecided." in page
