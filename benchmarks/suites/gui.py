@@ -148,7 +148,8 @@ _RATES = {"filtered-cloning": 1e-3, "phone-awr": 1e-3, "digirl": 1e-4, "phone-gr
 _CHOSEN = (
     "Every condition has the learning rate that did best for it among six from 1e-5 to 3e-3, two tuning seeds each "
     "(docs/results/gui-v2-tuning). GRPO did best at the lowest, so two lower ones were tried for it alone "
-    "(docs/results/gui-v2-tuning-grpo): at 3e-6 it is 0.02 above 1e-5, and at 1e-4 and more it loses what the base knew."
+    "(docs/results/gui-v2-tuning-grpo): at 3e-6 it is 0.02 above 1e-5, and at 1e-4 and more it loses what "
+    "the base knew."
 )
 
 GUI_TUNED = Suite(
