@@ -56,8 +56,8 @@ class Report:
     out: Path = Path("report")
     """folder of the page and its figures"""
     tuning: Path | None = None
-    """folder that tiltyard tune made for this suite: its cost and its noise are told too; by default the folder
-    <suite>-tuning beside --out, where there is one"""
+    """folder that tiltyard tune made for this suite: its cost and its noise are told too; by default the folders
+    <suite>-tuning and <suite>-tuning-... beside --out, where there are any"""
     axis: Literal["samples", "wall-clock", "processor"] = "samples"
     """what learning curves are drawn along; times of evaluations that were not recorded are read off evenly"""
     scale: Literal["expert", "published", "best"] = "expert"

@@ -17,7 +17,7 @@ from .leaderboard.report import write_report
 from .leaderboard.scales import ScaleName
 from .runs import FinishedRun
 from .suites import Suite
-from .tuning import TRIALS, Tuning, read_tuning
+from .tuning import TRIALS, Tuning, merged, read_tuning
 
 START, END = "<!-- tiltyard:board -->", "<!-- /tiltyard:board -->"
 PAGE = "README.md"
@@ -40,7 +40,8 @@ def rebuilt(
         suite: whose race it shows.
         runs: the raw data.
         folder: where the page is.
-        tuning: folder of the tuning behind the suite; by default ``<suite>-tuning`` beside ``folder``, if it is there.
+        tuning: folder of the tuning behind the suite; by default those called ``<suite>-tuning`` and
+            ``<suite>-tuning-...`` beside ``folder``, if there are any.
         axis: that learning curves are drawn along, in a suite with comparisons.
         scale: that scores are normalised by.
 
@@ -65,11 +66,12 @@ def rebuilt(
 
 
 def trials_of(suite: Suite, folder: Path, asked: Path | None) -> Tuning | None:
-    """The tuning that was asked for, or the one beside the page; None where there is none."""
-    beside = folder.absolute().parent / f"{suite.name}-tuning"
-    if asked is None and not (beside / TRIALS).is_file():
-        return None
-    return read_tuning(asked or beside)
+    """The tuning that was asked for, or those beside the page; None where there are none."""
+    if asked is not None:
+        return read_tuning(asked)
+    beside = folder.absolute().parent
+    found = [*beside.glob(f"{suite.name}-tuning/{TRIALS}"), *sorted(beside.glob(f"{suite.name}-tuning-*/{TRIALS}"))]
+    return merged([read_tuning(path.parent) for path in found]) if found else None
 
 
 def tables(runs: Sequence[FinishedRun], scale: ScaleName = "expert") -> str:

@@ -58,15 +58,15 @@ class Choice:
 
 @dataclass(frozen=True)
 class Tuning:
-    """All trials of one tuning, as its folder holds them.
+    """All trials of a suite, as the folders of one or several tunings hold them.
 
     Attributes:
-        folder: name of the folder.
+        folders: their names.
         seeds: of the trials, as they were asked for.
         choices: of every condition and task.
     """
 
-    folder: str
+    folders: tuple[str, ...]
     seeds: str
     choices: tuple[Choice, ...]
 
@@ -154,9 +154,33 @@ def read_tuning(folder: str | Path) -> Tuning:
     record = read_record(path, MOST_BYTES)
     try:
         choices = tuple(_stored(one) for one in part(record, "choices", list))
-        return Tuning(Path(folder).absolute().name, words(record, "seeds"), choices)
+        return Tuning((Path(folder).absolute().name,), words(record, "seeds"), choices)
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path} is damaged ({error}): tune again") from error
+
+
+def merged(tunings: Sequence[Tuning]) -> Tuning:
+    """Trials of several tunings, such as of a grid and of values that it was widened by later; each counts once."""
+    found: dict[tuple[str, str, str], Choice] = {}
+    for choice in (one for tuning in tunings for one in tuning.choices):
+        key = choice.task, choice.agent, choice.setting
+        found[key] = _joined(found[key], choice) if key in found else choice
+    folders = tuple(folder for tuning in tunings for folder in tuning.folders)
+    return Tuning(folders, "; ".join(dict.fromkeys(one.seeds for one in tunings)), tuple(found.values()))
+
+
+def _joined(first: Choice, second: Choice) -> Choice:
+    """Both grids in order; trials that are in both, with the same scores, cost once."""
+    again = [value for value, scores in second.tried.items() if first.tried.get(value) == scores]
+    new = {value: scores for value, scores in second.tried.items() if value not in again}
+    tried = {value: first.tried.get(value, ()) + new.get(value, ()) for value in {**first.tried, **new}}
+    share = len(new) / len(second.tried)
+    return replace(
+        first,
+        tried=dict(sorted(tried.items())),
+        steps=first.steps + round(share * second.steps),
+        seconds=first.seconds + share * second.seconds,
+    )
 
 
 def _stored(record: Mapping[str, Any]) -> Choice:

@@ -25,7 +25,7 @@ from ..runs import CHECKPOINT, FinishedRun
 from ..statistics import Floats, probability_of_improvement, score_matrix
 from .groups import Identity, env_of, identity, short
 from .paper_list import PAPERS, known_papers, paper_rows
-from .rows import AXES, Axis, Board, Curve, Metric, Result, Section
+from .rows import AXES, Axis, Board, Curve, Metric, Result, Section, Standing
 
 PAGE = "explore.html"
 FILES = ("site.js", "explore.js", "papers.js", "explore.css")
@@ -109,7 +109,10 @@ def _source(whose: Identity) -> dict[str, Any]:
 
 def _section(section: Section, board: Board, colours: Mapping[str, str]) -> dict[str, Any]:
     results = [result for result in board.results if result.task in section.tasks]
-    scores = {one.agent: _scores(section, one.agent, one.runs, results) for one in section.standings if one.rank}
+    every = {
+        one.agent: _scores(one, section.ranked_on if one.rank else one.tasks, results) for one in section.standings
+    }
+    scores = {one.agent: every[one.agent] for one in section.standings if one.rank}
     ranks = ranked(scores)
     rows = [
         {
@@ -123,7 +126,7 @@ def _section(section: Section, board: Board, colours: Mapping[str, str]) -> dict
             "high": _end(one.metrics["iqm"], "high"),
             "why": one.metrics["iqm"].why or "no interval",
             "runs": one.runs,
-            "seeds": [] if one.agent not in scores else [float(x) for x in scores[one.agent].mean(axis=1)],
+            "seeds": [float(x) for x in every[one.agent].mean(axis=1)],
             "flags": "; ".join(one.flags),
         }
         for one in section.standings
@@ -141,10 +144,10 @@ def _section(section: Section, board: Board, colours: Mapping[str, str]) -> dict
     }
 
 
-def _scores(section: Section, agent: str, count: int, results: Sequence[Result]) -> Floats:
-    """Normalised scores ``[runs, tasks]`` of an agent on the tasks that ranks are of."""
-    mine = {one.task: one.runs[:count] for one in results if one.agent == agent}
-    return np.array([[run.normalised for run in mine[task]] for task in section.ranked_on], dtype=np.float64).T
+def _scores(standing: Standing, tasks: Sequence[str], results: Sequence[Result]) -> Floats:
+    """Normalised scores ``[runs, tasks]`` of an agent."""
+    mine = {one.task: one.runs[: standing.runs] for one in results if one.agent == standing.agent}
+    return np.array([[run.normalised for run in mine[task]] for task in tasks], dtype=np.float64).T
 
 
 def ranked(scores: Mapping[str, Floats]) -> dict[str, str]:

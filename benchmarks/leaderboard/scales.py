@@ -90,8 +90,14 @@ def scaled(runs: Iterable[FinishedRun], asked: ScaleName | Scale) -> tuple[list[
     left = sorted({short(run.run.where) for run in runs} - {short(run.run.where) for run in kept})
     if not kept:
         raise ValueError(f"no environment of these runs has {name} scores: {', '.join(left)} have none")
-    told = [replace(run, normalised=scale.normalise(run.run, sum(run.scores) / len(run.scores))) for run in kept]
+    told = [_on(scale, run) for run in kept]
     return told, scale, [f"left out, for they have no {name} scores: {', '.join(left)}"] if left else []
+
+
+def _on(scale: Scale, run: FinishedRun) -> FinishedRun:
+    """The run on a scale: itself where it is on it."""
+    value = scale.normalise(run.run, sum(run.scores) / len(run.scores))
+    return run if value == run.normalised else replace(run, normalised=value)
 
 
 def on_published(runs: Iterable[FinishedRun]) -> bool:

@@ -53,19 +53,23 @@ class Condition:
         return max(means, key=lambda value: float(means[value]))
 
     def sampled(self) -> Tuned | None:
-        """What can be resampled; None where the race's value is not the one that these trials choose."""
+        """What can be resampled; None where the race's value is not the best of these trials, or these are uneven."""
         grid = list(self.choices[0].tried)
-        if self.raced != self.best:
+        if self.raced != self.best or len({len(scores) for one in self.choices for scores in one.tried.values()}) > 1:
             return None
         seeds = set.intersection(*({run.run.seed for run in one.runs} for one in self.results))
         scores = [[run.normalised for run in one.runs if run.run.seed in seeds] for one in self.results]
         trials = [[one.tried[value] for one in self.choices] for value in grid]
         return Tuned(np.array(trials, np.float64), np.array(scores, np.float64).T, grid.index(self.raced))
 
+    @property
+    def trials(self) -> int:
+        """How many there were."""
+        return sum(len(scores) for one in self.choices for scores in one.tried.values())
+
     def cells(self) -> list[str]:
         """What its tuning was and cost: cells of a table."""
         values = list(self.choices[0].tried)
-        trials = sum(len(scores) for one in self.choices for scores in one.tried.values())
         edge = ", at the edge of the grid" if self.best in (values[0], values[-1]) else ""
         return [
             self.name,
@@ -73,7 +77,7 @@ class Condition:
             ", ".join(map(str, values)),
             f"{self.best}{edge}",
             str(self.raced),
-            str(trials),
+            str(self.trials),
             f"{sum(one.steps for one in self.choices):,}",
             f"{sum(one.seconds for one in self.choices) / 60:.0f}",
         ]
@@ -99,6 +103,11 @@ class Section:
     budget: list[list[str]]
     effects: list[list[str]]
     left: list[str]
+
+    @property
+    def even(self) -> bool:
+        """Whether all conditions had as many trials."""
+        return len({row[5] for row in self.budget}) == 1
 
 
 def conditions(tuning: Tuning, board: Board, across: bool) -> list[Condition]:

@@ -60,7 +60,7 @@ def test_agents_that_do_not_differ_significantly_share_a_rank() -> None:
 
 
 def test_the_site_shows_the_boards_numbers(runs: list[FinishedRun]) -> None:
-    board = leaderboard(runs, rng=np.random.default_rng(0), verified={run.run.name for run in runs[:6]})
+    board = leaderboard(runs, rng=np.random.default_rng(0), resamples=50, verified={run.run.name for run in runs[:6]})
     colours = dict.fromkeys((row.run.agent for row in runs), "#123456")
     data = json.loads(json.dumps(site_data([board], colours), allow_nan=False))
     (scale,) = data["scales"]
@@ -89,6 +89,19 @@ def test_the_site_shows_the_boards_numbers(runs: list[FinishedRun]) -> None:
     sac = next(line for line in curves["axes"]["samples"]["series"] if line["agent"] == "sac")
     result = next(one for one in board.results if one.agent == "sac")
     assert [x for x in sac["mean"] if x is not None] == pytest.approx(result.curve)
+
+
+def test_agents_without_a_rank_have_their_dots_too(runs: list[FinishedRun], make_run: MakeRun) -> None:
+    runs = [
+        *runs,
+        *(make_run("tiltyard/Ant-v5", agent, i, 0.4) for agent in ("sac", "dsac-t", "ppo") for i in range(6)),
+    ]
+    board = leaderboard(runs, rng=np.random.default_rng(0), resamples=20)
+    data = site_data([board], dict.fromkeys((row.run.agent for row in runs), "#123456"))
+    rows = {row["agent"]: row for row in data["scales"][0]["sections"][-1]["rows"]}
+    unranked = [agent for agent, row in rows.items() if not row["rank"]]
+    assert unranked == ["td3"]
+    assert all(len(row["seeds"]) == row["runs"] == 6 for row in rows.values())
 
 
 def test_rows_lead_to_paper_source_runs_commands_and_videos(runs: list[FinishedRun], tmp_path: Path) -> None:

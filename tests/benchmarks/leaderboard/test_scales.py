@@ -9,9 +9,11 @@ import pytest
 
 from tiltyard.benchmarks.leaderboard.board import leaderboard
 from tiltyard.benchmarks.leaderboard.figures import axis_words, draw_curves
+from tiltyard.benchmarks.leaderboard.report import write_report
 from tiltyard.benchmarks.leaderboard.scales import PUBLISHED, on_published, scaled
 from tiltyard.benchmarks.records import clock_of
 from tiltyard.benchmarks.runs import FinishedRun
+from tiltyard.benchmarks.suites import Comparison, Entry, Suite, Task
 from tiltyard.envs.catalogue import find
 
 MakeRun = Callable[..., FinishedRun]
@@ -69,6 +71,22 @@ def test_what_has_no_published_scores_is_left_out_and_named(runs: list[FinishedR
         scaled(roads, "published")
     with pytest.raises(ValueError, match="scale"):
         scaled(runs, "human")  # type: ignore[arg-type]
+
+
+def test_a_report_says_its_scale_and_leaves_verdicts_as_they_are(make_run: MakeRun, tmp_path: Path) -> None:
+    runs = [make_run(HOPPER, agent, seed, level) for agent, level in (("sac", 0.8), ("td3", 0.3)) for seed in range(5)]
+    runs += [make_run(HIGHWAY, "sac", 0, 0.5)]
+    both = Comparison("Hopper", (HOPPER,), "td3"), Comparison("Road", (HIGHWAY,), "sac")
+    suite = Suite("mine", "", (Task(HOPPER, (Entry("sac", 20_000, 1),)),), (0,), comparisons=both)
+    here, there = (
+        write_report(suite, runs, tmp_path / scale, command="", scale=scale, axis="wall-clock").read_text()
+        for scale in ("expert", "published")
+    )
+    assert "0 is a random policy, 1 the scripted expert." in here
+    assert "0 is D4RL's random policy, 1 D4RL's expert" in there
+    assert "left out, for they have no published scores: Highway-v0" in there
+    verdicts = [[line.split(" | ")[-3:-1] for line in page.splitlines() if "better" in line] for page in (here, there)]
+    assert verdicts[0] == verdicts[1] != []
 
 
 def test_curves_along_recorded_time(make_run: MakeRun, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from tiltyard.benchmarks.leaderboard.tuned import NOT_BEST, Section, section
 from tiltyard.benchmarks.rebuild import PAGE, rebuilt, trials_of
 from tiltyard.benchmarks.runs import FinishedRun
 from tiltyard.benchmarks.suites import Comparison, Entry, Suite, Task
-from tiltyard.benchmarks.tuning import Tuning, read_tuning
+from tiltyard.benchmarks.tuning import Tuning, merged, read_tuning
 
 MakeRun = Callable[..., FinishedRun]
 HOPPER, CHEETAH = "tiltyard/Hopper-v5", "tiltyard/HalfCheetah-v5"
@@ -132,5 +132,21 @@ def test_the_tunings_that_are_published_can_be_read() -> None:
     from tiltyard.benchmarks.docs import RESULTS
 
     found = [read_tuning(path.parent) for path in sorted(RESULTS.glob("*-tuning/tuning.json"))]
-    assert {one.folder: len(one.choices) for one in found} == {"driving-v1-tuning": 4, "gui-v2-tuning": 5}
-    assert isinstance(found[0], Tuning)
+    assert {("driving-v1-tuning", 4), ("gui-v2-tuning", 5)} <= {(one.folders[0], len(one.choices)) for one in found}
+
+
+def test_a_grid_that_was_widened_later_is_one_grid(tmp_path: Path) -> None:
+    first = read_tuning(tuning(tmp_path / "mine-tuning", RATES))
+    later = tuning(tmp_path / "mine-tuning-wider", {"sac": 1e-3})
+    record = json.loads((later / "tuning.json").read_text())
+    for choice in record["choices"]:
+        choice["tried"] = [[1e-4, [0.0, 0.2]], *choice["tried"][:2]]
+    (later / "tuning.json").write_text(json.dumps(record))
+    both = merged([first, read_tuning(later)])
+    assert both.folders == ("mine-tuning", "mine-tuning-wider")
+    sac = next(one for one in both.choices if one.agent == "sac")
+    assert list(sac.tried) == [1e-4, 3e-4, 1e-3, 3e-3]
+    assert (sac.tried[1e-4], sac.tried[1e-3]) == ((0.0, 0.2), (0.5, 0.52))
+    assert (sac.steps, sac.seconds) == (160_000, 800.0)  # two of the three later values were there before
+    assert trials_of(SUITE, tmp_path / "mine", None) == both
+    assert sum(one.agent == "td3" for one in both.choices) == 2
