@@ -65,7 +65,7 @@ def test_tuning_noise_that_runs_alone_do_not_show_is_in_the_interval() -> None:
     assert alone >= 0.09
 
 
-@pytest.mark.slow  # pytest -m slow tests/benchmarks/test_nested.py: half a minute
+@pytest.mark.slow  # pytest -m slow tests/benchmarks/test_nested.py: a minute
 @pytest.mark.parametrize("name", WORLDS)
 def test_coverage_and_false_differences_are_as_stated(name: str) -> None:
     covered, nested, _ = rates(WORLDS[name], 1000)
