@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..maps.graph import DRIVING, NONE, Columns, LaneGraph
+from ..reference import by_reference
 
 SWAY = 2.0  # m/s2: lateral acceleration in bends that drivers accept
 SHORT = 6.0  # m: between two conflict zones, a lane on which nobody can wait
@@ -96,6 +97,7 @@ MAP = _record(
 )
 
 
+@by_reference
 class Atlas(NamedTuple):
     """All maps of a batch; a tuple of read-only arrays, which compiled functions take as it is."""
 

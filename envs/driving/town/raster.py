@@ -14,6 +14,7 @@ from scipy.ndimage import distance_transform_cdt
 
 from ..compiled import compiled
 from ..maps.graph import AMBER, RED, SIGNAL
+from ..reference import by_reference
 from .atlas import Atlas
 from .episode import Episode
 from .observe import hidden
@@ -44,6 +45,7 @@ LONGEST = 63  # pixels that a cell can tell of
 ON_ROAD, ON_MARK = 1, 2
 
 
+@by_reference
 class Ground(NamedTuple):
     """Bitmaps of the ground of all maps, one after the other; cell (i, j) is at ``first + i * ny + j``."""
 
