@@ -111,22 +111,23 @@ def lay_ground(ground: Ground, number: int, own: Agent, v: int, limit: int, out:
         forward = ROW - 0.5 - row
         x = int(math.floor((x0 + forward * cos - left * sin) * FINE))
         y = int(math.floor((y0 + forward * sin + left * cos) * FINE))
-        at, end = row * PIXELS, row * PIXELS + PIXELS
-        while at < end:
-            i, j = x >> FINE_BITS, y >> FINE_BITS
-            count, word = 1, np.int64(0)
-            if 0 <= i < nx and 0 <= j < ny:
-                bits = np.int64(ground.bits[first + i * ny + j])
-                word = (255 << (8 * ROAD)) * (bits & ON_ROAD) + (255 << (8 * MARKS)) * ((bits & ON_MARK) >> 1)
-                count = min(1 + int(bits >> 2), end - at)
-            for k in range(at, at + count):
-                words[k] = np.uint64(word)
-            x += across * count
-            y += along * count
-            at += count
-        half = PIXELS // 2
-        for k in range(end - PIXELS, end):
-            words[k] |= np.uint64((v if k < end - half else limit) << (8 * OWN))
+        for half in range(2):
+            own_word = np.uint64(v if half == 0 else limit) << np.uint64(8 * OWN)
+            at = row * PIXELS + half * (PIXELS // 2)
+            end = at + PIXELS // 2
+            while at < end:
+                i, j = x >> FINE_BITS, y >> FINE_BITS
+                count, word = 1, np.int64(0)
+                if 0 <= i < nx and 0 <= j < ny:
+                    bits = np.int64(ground.bits[first + i * ny + j])
+                    word = (255 << (8 * ROAD)) * (bits & ON_ROAD) + (255 << (8 * MARKS)) * ((bits & ON_MARK) >> 1)
+                    count = min(1 + int(bits >> 2), end - at)
+                words[at] = np.uint64(word) | own_word
+                for k in range(at + 1, at + count):
+                    words[k] = np.uint64(word) | own_word
+                x += across * count
+                y += along * count
+                at += count
 
 
 @compiled
