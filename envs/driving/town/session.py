@@ -19,7 +19,7 @@ from .motion import vanish
 from .observe import NEIGHBOURS, sense
 from .parked import park
 from .problem import ARRIVED, draw_route, free_time, metres_left
-from .raster import Ground, rasterise
+from .raster import PIXELS, Ground, rasterise
 from .recording import Tape, note
 from .reward import judge
 from .sight import colour
@@ -336,8 +336,9 @@ def rasterise_slots(
     atlas: Atlas, batch: Batch, episodes: Any, ground: Ground, options: Options, slots: Any, out: Any, a: int, b: int
 ) -> None:
     """Rasters of ``slots[a:b]`` into ``out[a:b]``, each ``[64, 64, 8]``."""
+    cells = np.empty(PIXELS, np.uint32)
     for j in range(a, b):
-        rasterise(atlas, ground, batch, episodes[slots[j]], options.occlusion, out[j])
+        rasterise(atlas, ground, batch, episodes[slots[j]], options.occlusion, cells, out[j])
 
 
 @compiled
