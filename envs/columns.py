@@ -11,18 +11,24 @@ Bools = npt.NDArray[np.bool_]
 Info = dict[str, Any]
 
 
-def masked(columns: Mapping[str, Any], mask: Bools) -> Info:
-    """Gymnasium's vector info: each column beside ``_name``, a mask of the environments it speaks for."""
+def masked(columns: Mapping[str, Any], mask: Bools, *, copy: bool = True) -> Info:
+    """Gymnasium's vector info: each column beside ``_name``, a mask of the environments it speaks for.
+
+    Args:
+        columns: by name.
+        mask: ``[n]``.
+        copy: of arrays; environments may hand out their own, which the next step overwrites.
+    """
     info: Info = {}
     for key, column in columns.items():
-        info[key] = masked(column, mask) if isinstance(column, dict) else _column(column)
+        info[key] = masked(column, mask, copy=copy) if isinstance(column, dict) else _column(column, copy)
         info[f"_{key}"] = mask
     return info
 
 
-def _column(values: Any) -> npt.NDArray[Any]:
+def _column(values: Any, copy: bool) -> npt.NDArray[Any]:
     if isinstance(values, np.ndarray):
-        return values.copy()  # environments may hand out their own arrays, which the next step overwrites
+        return values.copy() if copy else values
     if isinstance(values[0], bool | int | float):
         return np.asarray(values)
     column = np.empty(len(values), dtype=object)
@@ -55,6 +61,11 @@ def select_info(columns: Mapping[str, Any], index: int) -> Info:
             value = column[index]
             row[key] = value.item() if isinstance(value, np.generic) else value
     return row
+
+
+def fits(value: Any, column: Any, index: int) -> bool:
+    """Whether a value may stand in an environment's place of an array; lists take what they are given."""
+    return not isinstance(column, np.ndarray) or np.shape(value) == np.shape(column[index])
 
 
 def is_batch(observation: Any, space: Space[Any]) -> bool:

@@ -25,7 +25,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from .. import unknown
-from .columns import is_batch, masked, merged, select_info
+from .columns import fits, is_batch, masked, merged, select_info
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
@@ -47,6 +47,8 @@ class BatchedEnv(ABC):
     """Of one environment."""
     env_state: ClassVar[tuple[str, ...]] = ()
     """Names of the arrays or lists ``[n, ...]`` that decide an environment's coming steps: what a snapshot holds."""
+    fresh_infos: ClassVar[bool] = False
+    """Whether infos are arrays of their own, which nobody writes to later: they are then handed out uncopied."""
 
     def __init__(self, num_envs: int, render_mode: str | None = None) -> None:
         if num_envs < 1:
@@ -75,6 +77,11 @@ class BatchedEnv(ABC):
     @abstractmethod
     def observe(self) -> Any:
         """All observations, batched as Gymnasium batches the space; never a view of internal state."""
+
+    def observe_at(self, indices: Ints) -> Sequence[Any]:
+        """Observations of ``indices`` ``[k]``, one after the other; override where that is less work than all."""
+        observation = self.observe()
+        return [select_env(observation, index) for index in indices.tolist()]
 
     def reset_info(self) -> Info:
         """Columns ``[n]`` that name each environment's current problem (Countdown: ``numbers``, ``target``)."""
@@ -105,7 +112,7 @@ class BatchedEnv(ABC):
         """
         self._need_env_state()
         own = {name: getattr(self, name) for name in self.env_state}
-        if state.keys() != own.keys() or not all(_fits(state[name], column, index) for name, column in own.items()):
+        if state.keys() != own.keys() or not all(fits(state[name], column, index) for name, column in own.items()):
             raise ValueError(f"this is no state of {type(self).__name__}: restore what its own snapshot() returned")
         for name, column in own.items():
             column[index] = deepcopy(state[name])
@@ -140,11 +147,6 @@ class Expert:
 def select_env(batch: Any, index: int) -> Any:
     """One environment's part of a batch of observations or actions (arrays, lists or dicts of them)."""
     return {key: select_env(part, index) for key, part in batch.items()} if isinstance(batch, Mapping) else batch[index]
-
-
-def _fits(value: Any, column: Any, index: int) -> bool:
-    """Whether a value may stand in an environment's place of an array; lists take what they are given."""
-    return not isinstance(column, np.ndarray) or np.shape(value) == np.shape(column[index])
 
 
 def _keywords(batched_class: type[BatchedEnv]) -> list[str]:
@@ -309,7 +311,7 @@ class BatchedVectorEnv(VectorEnv[Any, Any, Any]):
             if one is not None or self._seeds[index] < 0:
                 self._seeds[index], self._episodes[index] = _fresh_seed() if one is None else one, -1
         self._begin(mask)
-        return self.batched.observe(), masked(self.batched.reset_info(), mask)
+        return self.batched.observe(), self._masked(self.batched.reset_info(), mask)
 
     def step(self, actions: Any) -> tuple[Any, Floats, Bools, Bools, Info]:
         """Steps all environments; see the class for what happens to environments whose episode ends."""
@@ -330,30 +332,27 @@ class BatchedVectorEnv(VectorEnv[Any, Any, Any]):
         limit = self.max_episode_steps or np.inf
         truncated = ((self._elapsed >= limit) | self.batched.broken()) & active
         self._done = terminated | truncated
-        info = masked(self.batched.step_info(), active)
-        if fresh.any():
-            info = merged(info, masked(self.batched.reset_info(), fresh))
-        observation = self.batched.observe()
-        if self.autoreset_mode == AutoresetMode.SAME_STEP and self._done.any():
-            observation, info = self._autoreset(observation)
-        return observation, reward, terminated, truncated, info
-
-    def _autoreset(self, observation: Any) -> tuple[Any, Info]:
-        done = self._done
         columns = self.batched.step_info()
-        info, final_info = masked(columns, ~done), masked(columns, done)
+        if self.autoreset_mode == AutoresetMode.SAME_STEP and self._done.any():
+            info = self._autoreset(columns)
+        else:
+            info = self._masked(columns, active)
+        if fresh.any():
+            info = merged(info, self._masked(self.batched.reset_info(), fresh))
+        return self.batched.observe(), reward, terminated, truncated, info
+
+    def _autoreset(self, columns: Info) -> Info:
+        done, indices = self._done, np.flatnonzero(self._done)
+        info, final_info = self._masked(columns, ~done), self._masked(columns, done)
         final_obs = np.full(self.num_envs, None, dtype=object)
-        for index in np.flatnonzero(done):
-            final_obs[index] = select_env(observation, int(index))
+        for index, last in zip(indices, self.batched.observe_at(indices), strict=True):
+            final_obs[index] = last
         self._begin(done)
-        info = merged(info, masked(self.batched.reset_info(), done))
-        info |= {
-            "final_obs": final_obs,
-            "_final_obs": done,
-            "final_info": final_info,
-            "_final_info": done,
-        }
-        return self.batched.observe(), info
+        info = merged(info, self._masked(self.batched.reset_info(), done))
+        return info | {"final_obs": final_obs, "_final_obs": done, "final_info": final_info, "_final_info": done}
+
+    def _masked(self, columns: Info, mask: Bools) -> Info:
+        return masked(columns, mask, copy=not self.batched.fresh_infos)
 
     def expert(self) -> Expert:
         """The scripted policy, for all environments at once."""

@@ -5,7 +5,8 @@
 One agent-step is one agent in one policy step of 0.2 s (two ticks), rules, collisions and events included. First the
 kernel alone; then whole ``env.step`` calls, with observations, rewards, infos and resets, where the agents of policies
 are driven by the scripted expert, whose own time is not counted; then the peers. All rates are per second of CPU time
-of one thread, so that they mean something on a machine that is shared; contenders take turns.
+of one thread, so that they mean something on a machine that is shared; contenders take turns. With ``--threads 2`` the
+environments share their worlds among two threads, and their rates are per second on the clock: for an idle machine.
 """
 
 import argparse
@@ -15,7 +16,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from time import process_time
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,7 @@ def kernel(name: str, agents: int) -> Contender:
     return measure
 
 
-def environment(envs: Any, policies: int) -> Contender:
+def environment(envs: Any, policies: int, clock: Callable[[], float]) -> Contender:
     """Steps/s of whole ``env.step`` calls under the expert: of policies' agents, and of all agents."""
     envs.reset(seed=0)
     batched = envs.batched
@@ -74,9 +75,9 @@ def environment(envs: Any, policies: int) -> Contender:
         spent, egos, agents = 0.0, 0, 0
         while spent < seconds:
             actions = batched.expert_actions()
-            start = process_time()
+            start = clock()
             envs.step(actions)
-            spent += process_time() - start
+            spent += clock() - start
             egos += envs.num_envs
             agents += int((batched.agents["controller"] != ABSENT).sum())
         size = bytes_a_world(batched.batch) + policies * batched.episodes.itemsize
@@ -85,19 +86,20 @@ def environment(envs: Any, policies: int) -> Contender:
     return measure
 
 
-def environments() -> dict[str, Contender]:
+def environments(threads: int) -> dict[str, Contender]:
     """One ego among 16 scripted vehicles, by vector and by raster, and self-play."""
     found: dict[str, Contender] = {}
+    clock = process_time if threads == 1 else perf_counter
     for observation in ("vector", "bev"):
-        settings: dict[str, Any] = {"scene": "intersection", "maps": 1, "pedestrians": 0, "observation": observation}
+        settings: dict[str, Any] = {"scene": "intersection", "maps": 1, "pedestrians": 0, "threads": threads}
+        settings["observation"] = observation
         kilometres = float(library("intersection", "train", 1).places.kilometres[0])
         ego: Any = DrivingVectorEnv(4 * WORLDS, action="discrete", density=16.0 / kilometres, **settings)
-        found[f"ego and 16 scripted vehicles, {observation}"] = environment(ego, 1)
+        found[f"ego and 16 scripted vehicles, {observation}"] = environment(ego, 1, clock)
     for agents in (32, 64):
         settings = {"agents": agents, "action": "discrete", "maps": 1, "density": 0.0, "pedestrians": 0}
-        found[f"self-play, {agents} policies a world"] = environment(
-            SelfPlayVectorEnv(WORLDS // 2 * agents, **settings), agents
-        )
+        envs = SelfPlayVectorEnv(WORLDS // 2 * agents, threads=threads, **settings)
+        found[f"self-play, {agents} policies a world"] = environment(envs, agents, clock)
     return found
 
 
@@ -145,6 +147,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=1.0, help="of CPU time, per contender and repeat")
+    parser.add_argument("--threads", type=int, default=1, help="of the environments; with more the clock counts")
     parser.add_argument("--peers", default=sys.executable, metavar="PYTHON", help="interpreter that has the peers")
     arguments = parser.parse_args()
     ours = {
@@ -152,7 +155,7 @@ def main() -> None:
         for name in ("town", "intersection", "roundabout", "highway")
         for agents in (32, 64)
     }
-    ours |= environments()
+    ours |= environments(arguments.threads)
     others = {name: peer(arguments.peers, name) for name in PEERS}
     rates: dict[str, list[Rates]] = {name: [] for name in (*ours, *others)}
     for _ in range(arguments.repeats):

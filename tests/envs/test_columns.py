@@ -14,3 +14,9 @@ def test_infos_of_disjoint_environments_are_one_also_where_they_are_nested() -> 
     assert both["terms"]["_pace"].tolist() == both["_terms"].tolist() == both["_score"].tolist() == [True, False, True]
     assert both["_only"].tolist() == [True, False, False]
     assert first["score"].tolist() == [1, 0, 0]  # neither is changed
+
+
+def test_arrays_are_copied_unless_they_are_known_to_be_fresh() -> None:
+    own = np.array([1.0, 2.0, 3.0])
+    assert masked({"height": own}, LEFT)["height"] is not own
+    assert masked({"terms": {"height": own}}, LEFT, copy=False)["terms"]["height"] is own

@@ -13,7 +13,7 @@ from ...core import BatchedEnv, BatchedVectorEnv, Bools, Floats, Info, Ints, Sin
 from ...seeding import check_split, problem_keys
 from ..metrics.log import EpisodeLog
 from ..town import account, observe, raster, session
-from ..town.episode import EPISODE, FACTORS, INFRACTIONS, OFFENCES, TERMS, WEIGHTS
+from ..town.episode import EPISODE, FACTORS, INFRACTIONS, OFFENCES, WEIGHTS
 from ..town.frame import Dashboard, draw
 from ..town.recording import Recorder, tape
 from ..town.staging import fired, staged
@@ -28,6 +28,7 @@ Observation = Literal["vector", "bev"]
 Reward = Literal["carl", "sum"]
 CONTROLLERS = {"box": CONTROLS, "discrete": MANOEUVRES, "waypoints": WAYPOINT}
 MANOEUVRE_NAMES = ("keep", "left", "right", "faster", "slower")
+INFRACTION_NAMES, OFFENCE_NAMES, TRIGGER_NAMES = map(np.array, (INFRACTIONS, OFFENCES, ("", *TRIGGERS)))
 MAPS = 10
 WAYPOINT_SCALE, WAYPOINT_BASE = np.array([20, 10, 20], np.float32), np.array([20, 0, 20], np.float32)  # m, m, m/s
 WANTED = {
@@ -103,8 +104,9 @@ class Driving(BatchedEnv):
     metadata = {"render_modes": ["rgb_array"], "render_fps": 5}
     env_state = (
         *("worlds", "agents", "episodes", "weights"),
-        *("_routes", "_events", "_keys", "_order", "_crossings", "_scripts"),
+        *("_routes", "_events", "_keys", "_order", "_crossings", "_scripts", "_vehicles"),
     )
+    fresh_infos = True
 
     def __init__(
         self,
@@ -193,6 +195,8 @@ class Driving(BatchedEnv):
         self._routes, self._events, self._keys = self.batch.routes, self.batch.events, self.batch.keys
         self._order, self._crossings = self.batch.order, self.batch.crossings
         self._scripts = self.batch.scripts
+        self._vehicles = np.zeros(self.world_count, np.int64)
+        self._slots = np.arange(self.num_envs)
         self.episodes = np.zeros(self.num_envs, EPISODE)
         self.weights = np.ones((self.num_envs, WEIGHTS))
         self.weights[:, FACTORS.index("courtesy")] = self._courtesy
@@ -208,12 +212,16 @@ class Driving(BatchedEnv):
     def begin(self, indices: Ints, seeds: Ints, episodes: Ints) -> None:
         """Draws the problems and lets their traffic settle."""
         keys = problem_keys(self.split, seeds, episodes)
-        session.begin_worlds(
-            self.library.atlas, self.library.places, self.batch, self.episodes, indices, keys, self._options
-        )
-        self._begin_logs(indices)
+        self._begin_worlds(indices, keys)
+        self._note_begun(indices)
 
-    def _begin_logs(self, indices: Ints) -> None:
+    def _begin_worlds(self, worlds: Ints, keys: npt.NDArray[np.uint64]) -> None:
+        arguments = (self.library.atlas, self.library.places, self.batch, self.episodes, worlds, keys, self._options)
+        self._parts.run(session.begin_worlds, *arguments, count=len(worlds))
+
+    def _note_begun(self, indices: Ints) -> None:
+        worlds = self.episodes["world"][indices]
+        self._vehicles[worlds] = session.count_vehicles(self.agents, worlds)
         if self._recorder is not None:
             self._recorder.begin(self.library.atlas, indices)
 
@@ -246,9 +254,13 @@ class Driving(BatchedEnv):
 
     def observe(self) -> npt.NDArray[Any]:
         """Observations ``[n, 233]``, or ``[n, 64, 64, 8]``."""
+        return self.observe_at(self._slots)
+
+    def observe_at(self, indices: Ints) -> npt.NDArray[Any]:
+        """Observations of some slots, ``[k, 233]``, or ``[k, 64, 64, 8]``."""
         space = self.observation_space
-        out = np.empty((self.num_envs, *space.shape), space.dtype)
-        self._look(self.observation, out)
+        out = np.empty((len(indices), *space.shape), space.dtype)
+        self._look(self.observation, indices, out)
         return out
 
     def view(self, observation: Observation) -> npt.NDArray[Any]:
@@ -258,17 +270,16 @@ class Driving(BatchedEnv):
         raster_shape = (raster.PIXELS, raster.PIXELS, len(raster.CHANNELS))
         bev = observation == "bev"
         out = np.empty((self.num_envs, *(raster_shape if bev else (observe.SIZE,))), np.uint8 if bev else np.float32)
-        self._look(observation, out)
+        self._look(observation, self._slots, out)
         return out
 
-    def _look(self, observation: Observation, out: npt.NDArray[Any]) -> None:
+    def _look(self, observation: Observation, slots: Ints, out: npt.NDArray[Any]) -> None:
+        arguments: tuple[Any, ...] = (self.library.atlas, self.batch, self.episodes)
         if observation == "bev":
-            arguments: tuple[Any, ...] = (self.library.atlas, self.library.ground, self.batch, self.episodes)
-            self._parts.run(session.rasterise_worlds, *arguments, self._options, out)
+            look, arguments = session.rasterise_slots, (*arguments, self.library.ground)
         else:
-            self._parts.run(
-                session.observe_worlds, self.library.atlas, self.batch, self.episodes, self.weights, self._options, out
-            )
+            look, arguments = session.observe_slots, (*arguments, self.weights)
+        self._parts.run(look, *arguments, self._options, slots, out, count=len(slots))
 
     def reset_info(self) -> Info:
         """The problem.
@@ -280,8 +291,8 @@ class Driving(BatchedEnv):
         at = self.episodes["world"]
         return {
             "map": np.array(self.library.names)[self.worlds["map"][at]],
-            "vehicles": session.count_vehicles(self.agents)[at],
-            "trigger": np.array(("", *TRIGGERS))[staged(self.batch.scripts)[at] + 1],
+            "vehicles": self._vehicles[at],
+            "trigger": TRIGGER_NAMES[staged(self.batch.scripts)[at] + 1],
             **columns,
         }
 
@@ -296,14 +307,15 @@ class Driving(BatchedEnv):
         ``scores`` are :data:`..town.account.SCORES`; with ``record=True`` they have also those of
         :func:`..metrics.scores.summary` where an episode has just ended (elsewhere NaN).
         """
+        scores, terms = account.columns(self.episodes)
         return {
             "success": self.episodes["success"] != 0,
-            "infraction": np.array(INFRACTIONS)[self.episodes["infraction"]],
-            "offence": np.array(OFFENCES)[self.episodes["offence"]],
+            "infraction": INFRACTION_NAMES[self.episodes["infraction"]],
+            "offence": OFFENCE_NAMES[self.episodes["offence"]],
             "route_completion": 1.0 - self.episodes["left"] / self.episodes["length"],
-            "scores": {**self._log_scores(), **account.scores(self.episodes)},
+            "scores": {**self._log_scores(), **scores},
             "trigger_fired": fired(self.batch.scripts)[self.episodes["world"]],
-            "reward_terms": {term: self.episodes[term].copy() for term in TERMS},
+            "reward_terms": terms,
         }
 
     def _log_scores(self) -> Info:

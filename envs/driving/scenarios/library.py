@@ -9,6 +9,7 @@ import numpy.typing as npt
 from ...seeding import SPLITS, Split, generator
 from ..maps import catalogue
 from ..maps.graph import DRIVING, LaneGraph
+from ..reference import by_reference
 from ..town.atlas import Atlas, atlas
 from ..town.paint import Paint, paint
 from ..town.raster import Ground, grounds
@@ -22,6 +23,7 @@ GOALS = 12
 """Lanes of a map to which routes lead, at most."""
 
 
+@by_reference
 class Places(NamedTuple):
     """What problems are drawn from, as compiled code takes it; M maps."""
 

@@ -63,17 +63,19 @@ class SelfPlay(Driving):
         keys = problem_keys(self.split, seeds, episodes)
         if self.reward_weights == "random":
             session.draw_weights(self.weights, indices, keys, LOWEST_WEIGHT)
-        worlds, counts = np.unique(indices // self._agents, return_counts=True)
-        whole = np.isin(indices // self._agents, worlds[counts == self._agents])
+        worlds = indices // self._agents
+        whole = np.bincount(worlds, minlength=self.world_count)[worlds] == self._agents
         firsts = whole & (indices % self._agents == 0)
-        arguments = (self.library.atlas, self.library.places, self.batch, self.episodes)
-        session.begin_worlds(*arguments, indices[firsts] // self._agents, keys[firsts], self._options)
-        session.respawn(*arguments, indices[~whole], self._options)
-        self._begin_logs(indices)
+        if firsts.any():
+            self._begin_worlds(worlds[firsts], keys[firsts])
+        if not whole.all():
+            arguments = (self.library.atlas, self.library.places, self.batch, self.episodes)
+            self._parts.run(session.respawn, *arguments, indices[~whole], self._options)
+        self._note_begun(indices)
 
     def reset_info(self) -> Info:
         """As in the other scenes, and ``weights`` ``[7]``."""
-        return {**super().reset_info(), "weights": list(self.weights.copy())}
+        return {**super().reset_info(), "weights": self.weights.copy()}
 
     def _need_env_state(self) -> None:
         if self._agents > 1:

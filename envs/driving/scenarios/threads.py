@@ -16,18 +16,30 @@ class Parts:
     """
 
     def __init__(self, threads: int, n: int) -> None:
-        bounds = np.linspace(0, n, min(threads, n) + 1).astype(int)
-        self._blocks = [(int(a), int(b)) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+        self._threads, self._n = threads, n
         self._pool: ThreadPoolExecutor | None = None
 
-    def run(self, function: Callable[..., None], *arguments: Any) -> None:
-        """``function(*arguments, first, last)`` for each block of worlds ``first <= w < last``."""
-        if len(self._blocks) == 1:
-            function(*arguments, *self._blocks[0])
-            return
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(len(self._blocks))
-        list(self._pool.map(lambda block: function(*arguments, *block), self._blocks))
+    def run(self, function: Callable[..., None], *arguments: Any, count: int | None = None) -> None:
+        """``function(*arguments, first, last)`` for each block of worlds ``first <= w < last``.
+
+        Args:
+            function: compiled, so that it runs beside others.
+            *arguments: of all blocks.
+            count: of other things than worlds, such as slots.
+        """
+        n = self._n if count is None else count
+        bounds = np.linspace(0, n, max(min(self._threads, n), 1) + 1).astype(int).tolist()
+        if len(bounds) > 2 and self._pool is None:
+            self._pool = ThreadPoolExecutor(self._threads - 1)
+        others = [
+            self._pool.submit(function, *arguments, a, b)  # type: ignore[union-attr]
+            for a, b in zip(bounds[1:-1], bounds[2:], strict=True)
+        ]
+        try:
+            function(*arguments, bounds[0], bounds[1])
+        finally:
+            for other in others:
+                other.result()
 
     def close(self) -> None:
         """Ends the threads."""

@@ -14,7 +14,7 @@ from ..metrics.rules import SAFE, imposed_braking
 from ..traffic import idm
 from .atlas import Atlas
 from .driver import free, hold_back, pedestrians
-from .episode import Episode
+from .episode import TERMS, Episode
 from .junctions import COMFORT, EARLY
 from .problem import ARRIVED, metres_left
 from .sight import leader, wished
@@ -57,13 +57,21 @@ imposed_by = compiled(imposed_braking)
 
 
 @compiled
-def traffic_speed(world: World, cars: Agents, me: int) -> float:
-    """Mean speed of the motor vehicles and cyclists that are driven, but for ``me``; NaN: there are none."""
-    total, count = 0.0, 0
+def note_speeds(world: World, cars: Agents, speeds: Any) -> None:
+    """Writes the speeds of the motor vehicles and cyclists that are driven into ``speeds`` ``[A]``; -1: it is none."""
     for k in range(world.agents):
         car = cars[k]
-        if k != me and car.controller != ABSENT and car.controller != PARKED and car.kind != PERSON:
-            total += abs(car.v)
+        driven = car.controller != ABSENT and car.controller != PARKED and car.kind != PERSON
+        speeds[k] = abs(car.v) if driven else -1.0
+
+
+@compiled
+def traffic_speed(speeds: Any, agents: int, me: int) -> float:
+    """Mean of the first ``agents`` of what :func:`note_speeds` wrote, but for ``me``; NaN: there are none."""
+    total, count = 0.0, 0
+    for k in range(agents):
+        if k != me and speeds[k] >= 0.0:
+            total += speeds[k]
             count += 1
     return total / count if count > 0 else math.nan
 
@@ -98,8 +106,8 @@ def follower(
 
 
 @compiled
-def open_account(atlas: Atlas, batch: Batch, episode: Episode) -> None:
-    """Begins the totals, at the episode's first state."""
+def open_account(atlas: Atlas, batch: Batch, episode: Episode, speeds: Any) -> None:
+    """Begins the totals, at the episode's first state; ``speeds`` as :func:`note_speeds` writes them."""
     w, me = episode.world, episode.agent
     car = batch.agents[w, me]
     episode.begun = batch.worlds[w].tick
@@ -114,18 +122,18 @@ def open_account(atlas: Atlas, batch: Batch, episode: Episode) -> None:
     if left >= 0.0:
         episode.progress = episode.length - left + ARRIVED
     episode.furthest = episode.progress
-    _pace(batch, episode)
+    _pace(batch, episode, speeds)
 
 
 @compiled
-def _pace(batch: Batch, episode: Episode) -> None:
+def _pace(batch: Batch, episode: Episode, speeds: Any) -> None:
     """Takes a state into the mean speeds of the present quarter of the route; closes a quarter that is over."""
     w, me = episode.world, episode.agent
     if episode.furthest - episode.quarter > episode.length / QUARTERS:
         episode.lacking += slowness(episode.own_speed, episode.their_speed)
         episode.quarter = episode.furthest
         episode.own_speed = episode.their_speed = 0.0
-    episode.traffic = traffic_speed(batch.worlds[w], batch.agents[w], me)
+    episode.traffic = traffic_speed(speeds, batch.worlds[w].agents, me)
     if not math.isnan(episode.traffic):
         episode.own_speed += abs(batch.agents[w, me].v)
         episode.their_speed += episode.traffic
@@ -140,8 +148,8 @@ def slowness(own: float, others: float) -> float:
 
 
 @compiled
-def enter(atlas: Atlas, batch: Batch, episode: Episode) -> None:
-    """Takes a tick that has just passed into the totals."""
+def enter(atlas: Atlas, batch: Batch, episode: Episode, speeds: Any) -> None:
+    """Takes a tick that has just passed into the totals; ``speeds`` as :func:`note_speeds` writes them."""
     w, me = episode.world, episode.agent
     car = batch.agents[w, me]
     x, y = float(car.x), float(car.y)
@@ -156,7 +164,7 @@ def enter(atlas: Atlas, batch: Batch, episode: Episode) -> None:
     episode.furthest += gained
     episode.gained += gained
     episode.strayed += gained if car.astray != 0 or car.lane == NONE else 0.0
-    _pace(batch, episode)
+    _pace(batch, episode, speeds)
     accel, without = follower(
         batch.worlds[w], batch.agents[w], batch.keys[w], atlas, batch.routes[w], batch.crossings[w], me
     )
@@ -196,8 +204,8 @@ def _charge(batch: Batch, episode: Episode) -> None:
 
 
 @compiled
-def balance(episodes: Any, out: Any) -> None:
-    """The totals so far of all slots, into ``out`` ``[slots, 9]``, in the order of :data:`SCORES`."""
+def balance(episodes: Any, totals: Any, terms: Any) -> None:
+    """The totals so far of all slots into ``totals`` ``[9, slots]``, their last reward's terms into ``[8, slots]``."""
     for i in range(len(episodes)):
         one = episodes[i]
         completion = min(max(one.furthest / one.length, 0.0), 1.0)
@@ -207,13 +215,16 @@ def balance(episodes: Any, out: Any) -> None:
         if one.left <= 0.0 and one.infraction == 0:
             completion = 1.0
         within = 1.0 - one.strayed / one.gained if one.gained > 0.0 else 1.0
-        out[i, 0] = 100.0 * completion * within / (1.0 + one.charged + SLOW_COST * slow)
-        out[i, 1], out[i, 2], out[i, 3], out[i, 4] = completion, one.driven / 1000.0, one.hits, one.guilty
-        out[i, 5], out[i, 6], out[i, 7], out[i, 8] = one.lights, one.signs, one.hardest, one.hard / max(one.ticks, 1)
+        totals[0, i] = 100.0 * completion * within / (1.0 + one.charged + SLOW_COST * slow)
+        totals[1, i], totals[2, i], totals[3, i] = completion, one.driven / 1000.0, one.hits
+        totals[4, i], totals[5, i], totals[6, i] = one.guilty, one.lights, one.signs
+        totals[7, i], totals[8, i] = one.hardest, one.hard / max(one.ticks, 1)
+        terms[0, i], terms[1, i], terms[2, i], terms[3, i] = one.route_completion, one.speed, one.ttc, one.gap
+        terms[4, i], terms[5, i], terms[6, i], terms[7, i] = one.comfort, one.lane, one.courtesy, one.penalty
 
 
-def scores(episodes: Any) -> dict[str, Any]:
-    """The totals so far as columns ``[slots]`` by the names of :data:`SCORES`."""
-    out = np.empty((len(episodes), len(SCORES)))
-    balance(episodes, out)
-    return {name: out[:, i] for i, name in enumerate(SCORES)}
+def columns(episodes: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The totals so far by the names of :data:`SCORES`, and the terms of the last reward by theirs; ``[slots]``."""
+    totals, terms = np.empty((len(SCORES), len(episodes))), np.empty((len(TERMS), len(episodes)))
+    balance(episodes, totals, terms)
+    return dict(zip(SCORES, totals, strict=True)), dict(zip(TERMS, terms, strict=True))

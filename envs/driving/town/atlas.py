@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..maps.graph import DRIVING, NONE, Columns, LaneGraph
+from ..reference import by_reference
 
 SWAY = 2.0  # m/s2: lateral acceleration in bends that drivers accept
 SHORT = 6.0  # m: between two conflict zones, a lane on which nobody can wait
@@ -96,6 +97,7 @@ MAP = _record(
 )
 
 
+@by_reference
 class Atlas(NamedTuple):
     """All maps of a batch; a tuple of read-only arrays, which compiled functions take as it is."""
 
@@ -172,10 +174,9 @@ def _part(graph: LaneGraph, number: int, counts: dict[str, int], parts: list[dic
     lanes = np.zeros(len(graph), LANE)
     for name in ("length", "limit", "kind", "junction"):
         lanes[name] = getattr(columns, name)
-    lanes["map"] = number
     for name in ("left", "right"):
         lanes[name] = _moved(getattr(columns, name), base)
-    lanes["road"] = columns.road
+    lanes["map"], lanes["road"] = number, columns.road
     lanes["point"], lanes["final"] = columns.first[:-1] + counts["point"], columns.first[1:] - 1 + counts["point"]
     sharpest = np.maximum.reduceat(np.abs(_bends(columns)), columns.first[:-1])
     lanes["bend"] = np.sqrt(SWAY / np.maximum(sharpest, 1e-4))
@@ -199,8 +200,7 @@ def _part(graph: LaneGraph, number: int, counts: dict[str, int], parts: list[dic
     one["crossing"], one["crossing_end"] = counts["crossing"], counts["crossing"] + len(columns.crossing)
     one["x"], one["y"] = columns.grid_origin
     one["cell"], one["nx"], one["ny"] = columns.grid_cell[0], columns.grid_shape[0], columns.grid_shape[1]
-    one["grid"] = _size(parts, "grid_first")
-    one["entry"], one["start"] = _size(parts, "entries"), _size(parts, "starts")
+    one["grid"], one["entry"], one["start"] = (_size(parts, name) for name in ("grid_first", "entries", "starts"))
     one["entry_end"], one["start_end"] = one["entry"] + len(entries), one["start"] + len(starts)
     return {
         "maps": one,

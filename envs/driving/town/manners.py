@@ -8,7 +8,7 @@ from ..traffic import FREE
 from .collisions import record
 from .junctions import NEVER, clash, give_back, holds, leave, passage_end, take
 from .sight import colour, leader, notice, scan
-from .state import ABSENT, DRIVER, NONE, RIGHT_OF_WAY, SIM_DT, Agents, World
+from .state import ABSENT, DRIVER, NONE, RIGHT_OF_WAY, SIM_DT, Agent, Agents, World
 
 COMMITTED = 4.0  # m/s2: who would have to brake harder to stay out of a zone is treated as coming
 HESITATION = 1.0  # s that a policy's vehicle may stand with a reservation
@@ -73,21 +73,27 @@ def trespass(world: World, cars: Agents, events: Any, atlas: Any, routes: Any, m
 @compiled
 def obstructed(world: World, cars: Agents, lanes: Any, conflicts: Any, route: Any, me: int) -> float:
     """The distance to where an agent without manners takes up the way of ``me`` through a junction; FREE: nowhere."""
-    car = cars[me]
+    nearest = FREE
+    for k in range(world.agents):
+        other = cars[k]
+        orderly = other.controller == DRIVER and other.careless == 0
+        if not orderly and other.controller != ABSENT and k != me and other.lane >= 0:
+            if lanes[other.lane].zone >= 0:
+                nearest = min(nearest, in_the_way(cars[me], other, lanes, conflicts, route))
+    return nearest
+
+
+@compiled
+def in_the_way(car: Agent, other: Agent, lanes: Any, conflicts: Any, route: Any) -> float:
+    """The distance to where another takes up the way of an agent through a junction, whose lane it is on; or FREE."""
     base = -car.s - 0.5 * car.length
+    front, rear = other.s + 0.5 * other.length, other.s - 0.5 * other.length
     nearest = FREE
     for i in range(4):
         if route[i] < 0 or base > 40.0:
             break
         lane = lanes[route[i]]
-        for k in range(world.agents):
-            other = cars[k]
-            orderly = other.controller == DRIVER and other.careless == 0
-            if orderly or other.controller == ABSENT or k == me or other.lane < 0:
-                continue
-            if lane.zone < 0 or lanes[other.lane].zone != lane.zone:
-                continue
-            front, rear = other.s + 0.5 * other.length, other.s - 0.5 * other.length
+        if lane.zone == lanes[other.lane].zone:
             for c in range(lane.conflict, lane.conflict_end):
                 one = conflicts[c]
                 away = base + one.begin - 1.0

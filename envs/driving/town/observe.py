@@ -151,9 +151,11 @@ def nearest(world: World, agents: Agents, me: int, occlusion: bool, found: Any, 
 
 
 @compiled
-def see_neighbour(own: Agent, other: Agent, error: float, out: Any) -> None:
-    """Writes the entries of :data:`NEIGHBOUR`; ``error`` scales what is measured (distance and speed)."""
-    cos, sin = math.cos(own.heading), math.sin(own.heading)
+def see_neighbour(own: Agent, cos: float, sin: float, other: Agent, error: float, out: Any) -> None:
+    """Writes the entries of :data:`NEIGHBOUR`; ``error`` scales what is measured (distance and speed).
+
+    Of its own heading the cosine and the sine are given.
+    """
     dx, dy = (other.x - own.x) * (1.0 + error), (other.y - own.y) * (1.0 + error)
     turn = other.heading - own.heading
     v = other.v * (1.0 + error)
@@ -322,8 +324,9 @@ def sense(
     at += len(RULES)
     count = nearest(world, agents, me, occlusion, found, apart)
     state[0] = np.uint64(episode.noise) + np.uint64(world.tick) * np.uint64(0x9E3779B9)
+    cos, sin = math.cos(own.heading), math.sin(own.heading)
     for i in range(count):
-        see_neighbour(own, agents[found[i]], noise * normal(state) if noise > 0.0 else 0.0, out[at:])
+        see_neighbour(own, cos, sin, agents[found[i]], noise * normal(state) if noise > 0.0 else 0.0, out[at:])
         at += len(NEIGHBOUR)
     out[at:] = 0.0
     for i in range(SIZE):

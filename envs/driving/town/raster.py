@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageDraw
-from scipy.ndimage import distance_transform_cdt
 
-from ..compiled import compiled
+from ..compiled import compiled, inlined
 from ..maps.graph import AMBER, RED, SIGNAL
+from ..reference import by_reference
 from .atlas import Atlas
 from .episode import Episode
 from .observe import hidden
@@ -40,14 +40,19 @@ CELL = 0.5  # m, of the ground's bitmap
 FINE_BITS = 16
 FINE = float(1 << FINE_BITS)
 FARTHEST = 48.0  # m
-LONGEST = 63  # pixels that a cell can tell of
+BELOW = (1 << FINE_BITS) - 1
 ON_ROAD, ON_MARK = 1, 2
+ROAD_BIT, ROAD_WORD, MARK_WORD = np.uint64(ON_ROAD), np.uint64(255 << (8 * ROAD)), np.uint64(255 << (8 * MARKS))
 
 
+@by_reference
 class Ground(NamedTuple):
-    """Bitmaps of the ground of all maps, one after the other; cell (i, j) is at ``first + i * ny + j``."""
+    """Bitmaps of the ground of all maps, one after the other; cell (i, j) is at ``first + i * ny + j``.
 
-    bits: npt.NDArray[np.uint8]  # ON_ROAD + ON_MARK + 4 * runs()
+    The first cell is off all maps.
+    """
+
+    bits: npt.NDArray[np.uint8]  # ON_ROAD + ON_MARK
     first: npt.NDArray[np.int64]  # [M + 1]
     shape: npt.NDArray[np.int32]  # [M, 2] nx, ny
     origin: npt.NDArray[np.float32]  # [M, 2] m
@@ -69,62 +74,77 @@ def bitmap(painted: Paint) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float6
     return (layers[0] * ON_ROAD + layers[1] * ON_MARK).astype(np.uint8), low
 
 
-def runs(bits: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
-    """How many pixels in a row, in any direction, surely show what cell (i, j) of a bitmap shows, without the first."""
-    found = np.zeros(bits.shape, np.uint8)
-    for kind in range(4):
-        inside = bits == kind
-        cells = distance_transform_cdt(inside, metric="chessboard")[inside] - 1  # as far all around is the same
-        found[inside] = np.minimum(cells * CELL / METRES, LONGEST)
-    return found
-
-
 def grounds(paints: list[Paint]) -> Ground:
     """The bitmaps of maps, as compiled code takes them."""
-    drawn = [(bits + 4 * runs(bits), low) for bits, low in map(bitmap, paints)]
+    drawn = [bitmap(painted) for painted in paints]
     sizes = [bits.size for bits, _ in drawn]
     return Ground(
-        bits=np.concatenate([bits.ravel() for bits, _ in drawn]),
-        first=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        bits=np.concatenate([np.zeros(1, np.uint8), *(bits.ravel() for bits, _ in drawn)]),
+        first=np.cumsum([1, *sizes]).astype(np.int64),
         shape=np.array([bits.shape for bits, _ in drawn], np.int32),
         origin=np.array([low for _, low in drawn], np.float32),
     )
 
 
 @compiled
-def lay_ground(ground: Ground, number: int, own: Agent, v: int, limit: int, out: Any) -> None:
+def lay_ground(ground: Ground, number: int, own: Agent, v: int, limit: int, cells: Any, out: Any) -> None:
     """Writes all that does not move into ``out`` ``[64, 64, 8]``: road, markings, own speed, limit; zeros elsewhere.
 
-    As it is most of the work, a pixel's eight bytes are one word, its place on the ground is counted in 65536ths of a
-    cell, and a cell says for how many more pixels it need not be looked up again.
+    A pixel's eight bytes are one word, and its place on the ground is counted in 65536ths of a cell. A row's cells are
+    found all at once, in 32-bit integers as processors add many at a time, and then looked up.
+
+    Args:
+        ground: of all maps.
+        number: of the map.
+        own: who sees it.
+        v: grey value of its speed.
+        limit: grey value of the limit.
+        cells: ``[64]`` uint32 scratch.
+        out: see above.
     """
     nx, ny, first = ground.shape[number, 0], ground.shape[number, 1], ground.first[number]
     cos, sin = METRES / CELL * math.cos(own.heading), METRES / CELL * math.sin(own.heading)
     x0 = (own.x - ground.origin[number, 0]) / CELL
     y0 = (own.y - ground.origin[number, 1]) / CELL
-    across, along = int(sin * FINE), int(-cos * FINE)
-    words = out.reshape(-1).view(np.uint64)
+    across, along = np.int32(sin * FINE), np.int32(-cos * FINE)
+    words, bits = out.reshape(-1).view(np.uint64), ground.bits
+    own_speed, own_limit = np.uint64(v) << np.uint64(8 * OWN), np.uint64(limit) << np.uint64(8 * OWN)
     left = COLUMN - 0.5
     for row in range(PIXELS):
         forward = ROW - 0.5 - row
         x = int(math.floor((x0 + forward * cos - left * sin) * FINE))
         y = int(math.floor((y0 + forward * sin + left * cos) * FINE))
-        at, end = row * PIXELS, row * PIXELS + PIXELS
-        while at < end:
-            i, j = x >> FINE_BITS, y >> FINE_BITS
-            count, word = 1, np.int64(0)
-            if 0 <= i < nx and 0 <= j < ny:
-                bits = np.int64(ground.bits[first + i * ny + j])
-                word = (255 << (8 * ROAD)) * (bits & ON_ROAD) + (255 << (8 * MARKS)) * ((bits & ON_MARK) >> 1)
-                count = min(1 + int(bits >> 2), end - at)
-            for k in range(at, at + count):
-                words[k] = np.uint64(word)
-            x += across * count
-            y += along * count
-            at += count
-        half = PIXELS // 2
-        for k in range(end - PIXELS, end):
-            words[k] |= np.uint64((v if k < end - half else limit) << (8 * OWN))
+        i0, j0 = np.int32(x >> FINE_BITS), np.int32(y >> FINE_BITS)
+        find_cells(i0, j0, np.int32(x & BELOW), np.int32(y & BELOW), across, along, nx, ny, first, cells)
+        for k in range(PIXELS):
+            bit = np.uint64(bits[cells[k]])
+            word = (bit & ROAD_BIT) * ROAD_WORD + (bit >> ROAD_BIT) * MARK_WORD
+            words[row * PIXELS + k] = word | (own_speed if k < PIXELS // 2 else own_limit)
+
+
+@inlined
+def find_cells(
+    i0: int, j0: int, x: int, y: int, across: int, along: int, nx: int, ny: int, first: int, cells: Any
+) -> None:
+    """Writes the places of a row's cells in :class:`Ground` into ``cells`` ``[64]``; 0 off the map.
+
+    Args:
+        i0: the first pixel's cell.
+        j0: see there.
+        x: its place in that cell, in 65536ths.
+        y: see there.
+        across: of a step to the next pixel, in 65536ths of a cell.
+        along: see there.
+        nx: cells of the map.
+        ny: see there.
+        first: of the map.
+        cells: see above.
+    """
+    for k in range(PIXELS):
+        i = np.int32(i0 + np.int32(np.int32(x + np.int32(np.int32(k) * across)) >> np.int32(FINE_BITS)))
+        j = np.int32(j0 + np.int32(np.int32(y + np.int32(np.int32(k) * along)) >> np.int32(FINE_BITS)))
+        inside = (np.uint32(i) < np.uint32(nx)) & (np.uint32(j) < np.uint32(ny))
+        cells[k] = np.uint32(np.int32(np.int32(i * ny) + j) + first) if inside else np.uint32(0)
 
 
 @compiled
@@ -164,13 +184,15 @@ def fill_box(
 
 
 @compiled
-def rasterise(atlas: Atlas, ground: Ground, batch: Any, episode: Episode, occlusion: bool, out: Any) -> None:
-    """Writes what an episode's agent sees into ``out`` ``[64, 64, 8]``."""
+def rasterise(
+    atlas: Atlas, ground: Ground, batch: Any, episode: Episode, occlusion: bool, cells: Any, out: Any
+) -> None:
+    """Writes what an episode's agent sees into ``out`` ``[64, 64, 8]``; ``cells`` ``[64]`` is scratch."""
     w, me = episode.world, episode.agent
     world, agents, route = batch.worlds[w], batch.agents[w], batch.routes[w, me]
     own = agents[me]
     limit = atlas.lanes[own.lane].limit if own.lane != NONE else 0.0
-    lay_ground(ground, world.map, own, level(own.v), level(limit), out)
+    lay_ground(ground, world.map, own, level(own.v), level(limit), cells, out)
     _route(atlas, world, route, own, out)
     cos, sin = math.cos(own.heading), math.sin(own.heading)
     for k in range(world.agents):

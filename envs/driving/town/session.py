@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..compiled import compiled, uniform
-from .account import enter, open_account
+from .account import enter, note_speeds, open_account
 from .atlas import Atlas
 from .episode import Episode
 from .expert import command
@@ -19,7 +19,7 @@ from .motion import vanish
 from .observe import NEIGHBOURS, sense
 from .parked import park
 from .problem import ARRIVED, draw_route, free_time, metres_left
-from .raster import Ground, rasterise
+from .raster import PIXELS, Ground, rasterise
 from .recording import Tape, note
 from .reward import judge
 from .sight import colour
@@ -32,6 +32,7 @@ from .state import (
     DRIVER,
     EVENTS,
     MANOEUVRES,
+    MOST_AGENTS,
     NONE,
     PERSON,
     RIGHT_OF_WAY,
@@ -137,13 +138,17 @@ def begin_world(atlas: Atlas, places: Any, batch: Batch, episodes: Any, w: int, 
     stage(atlas, places, batch, w, options.policies, stream)
     world.stream = stream[0]
     world.events = 0
+    speeds = np.empty(MOST_AGENTS)
+    note_speeds(world, cars, speeds)
     for k in range(options.policies):
-        begin_episode(atlas, places, batch, episodes[w * options.policies + k], w, k, options)
+        begin_episode(atlas, places, batch, episodes[w * options.policies + k], w, k, options, speeds)
 
 
 @compiled
-def begin_episode(atlas: Atlas, places: Any, batch: Batch, episode: Episode, w: int, k: int, options: Options) -> None:
-    """Hands an agent over to its policy, where it is now."""
+def begin_episode(
+    atlas: Atlas, places: Any, batch: Batch, episode: Episode, w: int, k: int, options: Options, speeds: Any
+) -> None:
+    """Hands an agent over to its policy, where it is now; ``speeds`` are those of its world."""
     car, n = batch.agents[w, k], places.numbers
     car.controller = options.controller
     car.collisions = car.faults = car.reds = car.stops = 0
@@ -163,15 +168,15 @@ def begin_episode(atlas: Atlas, places: Any, batch: Batch, episode: Episode, w: 
     episode.noise = int(batch.worlds[w].stream >> np.uint64(2)) + k
     episode.route_completion = episode.penalty = episode.reward = 0.0
     episode.speed = episode.ttc = episode.gap = episode.comfort = episode.lane = episode.courtesy = 1.0
-    open_account(atlas, batch, episode)
+    open_account(atlas, batch, episode, speeds)
 
 
 @compiled
 def begin_worlds(
-    atlas: Atlas, places: Any, batch: Batch, episodes: Any, which: Any, keys: Any, options: Options
+    atlas: Atlas, places: Any, batch: Batch, episodes: Any, which: Any, keys: Any, options: Options, a: int, b: int
 ) -> None:
-    """:func:`begin_world` for the worlds ``which`` ``[k]`` with their ``keys`` ``[k]``."""
-    for j in range(len(which)):
+    """:func:`begin_world` for the worlds ``which[a:b]`` with their ``keys[a:b]``."""
+    for j in range(a, b):
         begin_world(atlas, places, batch, episodes, which[j], keys[j], options)
 
 
@@ -186,18 +191,26 @@ def draw_weights(weights: Any, slots: Any, keys: Any, low: float) -> None:
 
 
 @compiled
-def respawn(atlas: Atlas, places: Any, batch: Batch, episodes: Any, slots: Any, options: Options) -> None:
-    """Takes the agents of ``slots`` away and lets them come in again on free road of their running worlds."""
-    stream = np.empty(1, np.uint64)
+def respawn(
+    atlas: Atlas, places: Any, batch: Batch, episodes: Any, slots: Any, options: Options, a: int, b: int
+) -> None:
+    """Takes the agents of ``slots`` away and lets them come in again on free road of their running worlds.
+
+    Of the worlds ``a <= w < b`` alone; the agents of one world come in one after the other.
+    """
+    stream, speeds = np.empty(1, np.uint64), np.empty(MOST_AGENTS)
     for slot in slots:
         w, k = slot // options.policies, slot % options.policies
+        if w < a or w >= b:
+            continue
         world, cars, keys = batch.worlds[w], batch.agents[w], batch.keys[w]
         stream[0] = world.stream
         vanish(cars[k])
         enlist_new(world, cars, keys)
         seat(atlas, places, batch, w, k, True, stream)
         world.stream = stream[0]
-        begin_episode(atlas, places, batch, episodes[slot], w, k, options)
+        note_speeds(world, cars, speeds)
+        begin_episode(atlas, places, batch, episodes[slot], w, k, options, speeds)
 
 
 @compiled
@@ -235,13 +248,16 @@ def judge_agent(atlas: Atlas, batch: Batch, episode: Episode, weights: Any) -> N
 
 
 @compiled
-def keep_accounts(atlas: Atlas, batch: Batch, episodes: Any, active: Any, w: int, count: int, tick: int) -> None:
-    """Takes a tick of the present policy step into the totals of a world's active slots."""
+def keep_accounts(
+    atlas: Atlas, batch: Batch, episodes: Any, active: Any, w: int, count: int, tick: int, speeds: Any
+) -> None:
+    """Takes a tick of the present policy step into the totals of a world's active slots; ``speeds`` is scratch."""
+    note_speeds(batch.worlds[w], batch.agents[w], speeds)
     for slot in range(w * count, (w + 1) * count):
         if active[slot]:
             if tick == 0:  # with a policy step, events are counted from 0 again
                 episodes[slot].noted = 0
-            enter(atlas, batch, episodes[slot])
+            enter(atlas, batch, episodes[slot], speeds)
 
 
 @compiled
@@ -283,7 +299,7 @@ def step_worlds(
         a: first world.
         b: the world after the last.
     """
-    stream = np.empty(1, np.uint64)
+    stream, speeds = np.empty(1, np.uint64), np.empty(MOST_AGENTS)
     count = options.policies
     for w in range(a, b):
         if not hand_over(batch, commands, active, w, count):
@@ -295,7 +311,7 @@ def step_worlds(
         stream[0] = batch.worlds[w].stream
         for tick in range(SUBSTEPS):
             tick_world(batch, atlas, w, stream)
-            keep_accounts(atlas, batch, episodes, active, w, count, tick)
+            keep_accounts(atlas, batch, episodes, active, w, count, tick, speeds)
             if len(tape.rows) > 0:
                 note(atlas, batch, episodes, tape, w, count, tick)
         batch.worlds[w].stream = stream[0]
@@ -305,33 +321,24 @@ def step_worlds(
 
 
 @compiled
-def observe_worlds(
-    atlas: Atlas, batch: Batch, episodes: Any, weights: Any, options: Options, out: Any, a: int, b: int
+def observe_slots(
+    atlas: Atlas, batch: Batch, episodes: Any, weights: Any, options: Options, slots: Any, out: Any, a: int, b: int
 ) -> None:
-    """Observations of the slots of the worlds ``a <= w < b`` into ``out`` ``[slots, ...]``."""
+    """Observations of ``slots[a:b]`` into ``out[a:b]``."""
     scratch = (np.empty(NEIGHBOURS, np.int64), np.empty(NEIGHBOURS), np.empty(1, np.uint64))
-    discrete = options.controller == MANOEUVRES
-    for i in range(a * options.policies, b * options.policies):
-        sense(
-            atlas,
-            batch,
-            episodes[i],
-            weights[i],
-            discrete,
-            options.noise,
-            options.occlusion,
-            scratch,
-            out[i],
-        )
+    discrete, noise, occlusion = options.controller == MANOEUVRES, options.noise, options.occlusion
+    for j in range(a, b):
+        sense(atlas, batch, episodes[slots[j]], weights[slots[j]], discrete, noise, occlusion, scratch, out[j])
 
 
 @compiled
-def rasterise_worlds(
-    atlas: Atlas, ground: Ground, batch: Batch, episodes: Any, options: Options, out: Any, a: int, b: int
+def rasterise_slots(
+    atlas: Atlas, batch: Batch, episodes: Any, ground: Ground, options: Options, slots: Any, out: Any, a: int, b: int
 ) -> None:
-    """Rasters of the slots of the worlds ``a <= w < b`` into ``out`` ``[slots, 64, 64, 8]``."""
-    for i in range(a * options.policies, b * options.policies):
-        rasterise(atlas, ground, batch, episodes[i], options.occlusion, out[i])
+    """Rasters of ``slots[a:b]`` into ``out[a:b]``, each ``[64, 64, 8]``."""
+    cells = np.empty(PIXELS, np.uint32)
+    for j in range(a, b):
+        rasterise(atlas, ground, batch, episodes[slots[j]], options.occlusion, cells, out[j])
 
 
 @compiled
@@ -341,9 +348,9 @@ def expert_worlds(atlas: Atlas, batch: Batch, episodes: Any, options: Options, o
         command(atlas, batch, episodes[i], options.controller, out[i])
 
 
-def count_vehicles(agents: Any) -> npt.NDArray[np.int64]:
-    """Others than the policy's in each world, on wheels, ``[W]``."""
-    there = (agents["controller"] != ABSENT) & (agents["kind"] != PERSON)
+def count_vehicles(agents: Any, worlds: Any) -> npt.NDArray[np.int64]:
+    """Others than the policy's in each of ``worlds`` ``[k]``, on wheels, ``[k]``."""
+    there = (agents["controller"][worlds] != ABSENT) & (agents["kind"][worlds] != PERSON)
     return np.asarray(there.sum(axis=1) - 1)
 
 

@@ -11,6 +11,8 @@ from typing import Annotated, Any, NamedTuple, Protocol, get_type_hints
 import numpy as np
 import numpy.typing as npt
 
+from ..reference import by_reference
+
 SIM_DT = 0.1
 """Seconds of one simulation step (a tick)."""
 SUBSTEPS = 2
@@ -201,6 +203,7 @@ Agents = Sequence[Agent]
 """All agents of one world (at run time an array of records)."""
 
 
+@by_reference
 class Batch(NamedTuple):
     """W worlds with room for A agents each; a tuple of arrays, which compiled functions take as it is."""
 

@@ -92,3 +92,18 @@ def test_stable_baselines3_trains_on_it():
 def test_bad_keywords_are_named(kwargs, message):
     with pytest.raises(ValueError, match=message):
         SelfPlay(**kwargs)
+
+
+def test_some_slots_see_what_they_see_among_all_and_kept_infos_stay_as_they_were():
+    env = vector(threads=2)
+    env.reset(seed=3)
+    some = np.array([6, 1, 3])
+    assert np.array_equal(env.batched.observe_at(some), env.batched.observe()[some])
+    steps = [env.step(env.action_space.sample())[4] for _ in range(2)]
+    kept = [(info["scores"]["km"].copy(), info["reward_terms"]["speed"].copy()) for info in steps]
+    for _ in range(5):
+        env.step(env.action_space.sample())
+    for info, (km, speed) in zip(steps, kept, strict=True):
+        assert np.array_equal(info["scores"]["km"], km)
+        assert np.array_equal(info["reward_terms"]["speed"], speed)
+    assert (kept[1][0] > kept[0][0]).any()

@@ -53,10 +53,11 @@ def test_a_neighbour_by_hand(row):
     out = np.zeros(len(NEIGHBOUR), np.float32)
     _, agents = row
     agents["v"][:2], agents["x"][1], agents["heading"][1] = [5.0, 9.0], -8.0, np.pi
-    see_neighbour(agents[0], agents[1], 0.0, out)
+    ahead = np.cos(agents["heading"][0]), np.sin(agents["heading"][0])
+    see_neighbour(agents[0], *ahead, agents[1], 0.0, out)
     expected = [1.0, 10.0 / 80.0, 8.0 / 80.0, 0.0, 1.0, -5.0 / 20.0, 9.0 / 20.0, 0.5, 2.0 / 3.0, 1.0]
     np.testing.assert_allclose(out, expected, atol=1e-6)
-    see_neighbour(agents[0], agents[2], 0.0, out)
+    see_neighbour(agents[0], *ahead, agents[2], 0.0, out)
     assert out[9] == -1.0
 
 

@@ -17,7 +17,6 @@ from tiltyard.envs.driving.town.raster import (
     bitmap,
     grounds,
     lay_ground,
-    runs,
 )
 from tiltyard.envs.driving.town.state import AGENT, CAR, CONTROLS
 
@@ -71,18 +70,6 @@ def test_the_bitmap_of_the_ground_knows_road_and_markings(street):
     assert abs((bits & ON_ROAD).sum() * CELL * CELL - 60.0 * 8.0) < 45.0
 
 
-def test_runs_of_the_ground_end_before_it_changes():
-    bits = np.zeros((40, 41), np.uint8)
-    bits[:, 20:] = ON_ROAD
-    told = runs(bits)
-    assert (told[20, 19], told[20, 20]) == (0, 0)
-    # 10 cells of 0.5 m from the edge: 9 are surely the same, which are 6 pixels of 0.75 m
-    assert (told[20, 10], told[20, 29]) == (6, 6)
-    for i, j in ((5, 3), (20, 12), (31, 33)):
-        reach = int(told[i, j] * METRES / CELL)
-        assert len(np.unique(bits[max(i - reach, 0) : i + reach + 1, max(j - reach, 0) : j + reach + 1])) == 1
-
-
 @pytest.mark.parametrize(("x", "y", "heading"), [(30.0, 1.0, 0.0), (22.0, -2.0, 0.7), (58.0, 3.0, -2.5)])
 def test_every_pixel_of_the_ground_shows_the_cell_that_it_is_on(street, x, y, heading):
     painted = paint(street)
@@ -90,7 +77,7 @@ def test_every_pixel_of_the_ground_shows_the_cell_that_it_is_on(street, x, y, he
     own = np.zeros(1, AGENT)
     own["x"], own["y"], own["heading"] = x, y, heading
     out = np.ones((PIXELS, PIXELS, len(CHANNELS)), np.uint8)
-    lay_ground(grounds([painted]), 0, own[0], 51, 102, out)
+    lay_ground(grounds([painted]), 0, own[0], 51, 102, np.empty(PIXELS, np.uint32), out)
     forward = (ROW - 0.5 - np.arange(PIXELS))[:, None] * METRES
     left = (COLUMN - 0.5 - np.arange(PIXELS)) * METRES
     i = np.floor((x + forward * np.cos(heading) - left * np.sin(heading) - low[0]) / CELL).astype(int)
