@@ -96,7 +96,7 @@ def finish(
     """
     execute = find_engine(engine)
     for run in runs:
-        run.check()
+        run.check(elsewhere=engine != "local")
     if workers is not None and workers < 1:
         raise ValueError(f"a race needs at least 1 worker, got {workers}")
     root.mkdir(parents=True, exist_ok=True)

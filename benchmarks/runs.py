@@ -165,8 +165,11 @@ class Run:
             words += ["--set", f"{key}={value if is_plain(value) else json.dumps(value)}"]
         return shlex.join(words)
 
-    def check(self) -> None:
+    def check(self, *, elsewhere: bool = False) -> None:
         """Refuses a run that could not start, before anything has started.
+
+        Args:
+            elsewhere: it is for another machine, which may have devices that this one has not.
 
         Raises:
             KeyError: no such environment or agent.
@@ -180,7 +183,8 @@ class Run:
             raise ValueError(
                 f"agent {agent.name!r} trains in {', '.join(agent.domains)} environments; {env.id} is {env.domain}"
             )
-        check_params(agent, self.params)
+        here = {name: value for name, value in self.params.items() if not (elsewhere and name == "device")}
+        check_params(agent, here)
         presets.find(self.params.get(PRESET, presets.AUTO), self.env_id)
 
     @property

@@ -78,7 +78,7 @@ class BatchedEnv(ABC):
     def observe(self) -> Any:
         """All observations, batched as Gymnasium batches the space; never a view of internal state."""
 
-    def observe_at(self, indices: Ints) -> Sequence[Any]:
+    def observe_at(self, indices: Ints) -> Sequence[Any] | npt.NDArray[Any]:
         """Observations of ``indices`` ``[k]``, one after the other; override where that is less work than all."""
         observation = self.observe()
         return [select_env(observation, index) for index in indices.tolist()]

@@ -1,19 +1,30 @@
 """A Ray cluster: every run is one single-core Ray task executing the same code as the local engine.
 
-``root`` must be a folder that all nodes share (on one machine, any folder).
+Nodes that see the race's folder write into it. A node that does not (no shared file system) executes the run in a
+temporary folder of its own and sends the files back, which are then published in the race's folder.
 """
 
 import os
 import subprocess
 import sys
+import tempfile
+import warnings
 from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from ... import need
-from ..runs import Run
-from . import ONE_THREAD, Outcome
+from ..folders import ERROR, Busy, claimed, publish
+from ..runs import Run, is_finished
+from . import BUSY, ONE_THREAD, Outcome
 from .worker import attempt
+
+RETRIES = 2
+"""Times that a run is executed anew whose worker or node died, before that is its error."""
+
+Files = dict[str, bytes]
+"""The files of a folder, by name."""
 
 
 def outcomes(runs: Sequence[Run], root: Path, workers: int | None = None) -> Generator[Outcome, None, None]:
@@ -21,7 +32,8 @@ def outcomes(runs: Sequence[Run], root: Path, workers: int | None = None) -> Gen
 
     Connects to the cluster that ``RAY_ADDRESS`` names or that this process is connected to already, and otherwise
     starts one on this machine, which ends with this process even if that is killed. Closing the iterator cancels what
-    still runs.
+    still runs. A run takes a core, and a GPU where its ``device`` is ``cuda``; the others see no GPU. One whose worker
+    or node dies is executed anew, at most :data:`RETRIES` times, with a warning.
     """
     ray: Any = need("ray", extra="ray")
     started = not ray.is_initialized()
@@ -29,25 +41,102 @@ def outcomes(runs: Sequence[Run], root: Path, workers: int | None = None) -> Gen
     if started:
         context = ray.init(num_cpus=None, log_to_driver=False, include_dashboard=False, logging_level="warning")
         keeper = _keeper(Path(context.address_info["session_dir"]))
-    # max_calls=1: a fresh process a run, as with the local engine; no retries: a killed run is named, not hidden
-    task = ray.remote(num_cpus=1, max_calls=1, max_retries=0, runtime_env={"env_vars": ONE_THREAD})(attempt)
-    waiting = list(runs)
-    live: dict[Any, Run] = {}
+    race = _Race(ray, root)
     try:
-        while waiting or live:
-            while waiting and (workers is None or len(live) < workers):
-                run = waiting.pop(0)
-                live[task.remote(run, str(root.resolve()))] = run
-            ended, _ = ray.wait(list(live), num_returns=1)
-            yield live.pop(ended[0]), _outcome(ray, ended[0])
+        yield from race.execute(list(runs), workers)
     finally:
-        for reference in live:
-            ray.cancel(reference, force=True)
+        race.end()
         if started:
             ray.shutdown()
         if keeper is not None:  # Ray has ended its processes itself; this one writes logs as well
             keeper.kill()
             keeper.communicate()
+
+
+def resources(run: Run) -> dict[str, float]:
+    """What a run asks of the cluster, as keywords of ``ray.remote``."""
+    return {"num_cpus": 1, "num_gpus": float(str(run.params.get("device", "cpu")).startswith("cuda"))}
+
+
+class _Race:
+    """The runs of a race that are on the cluster, and how often each had to be executed anew."""
+
+    def __init__(self, ray: Any, root: Path) -> None:
+        self._ray, self._root = ray, root.resolve()
+        self._live: dict[Any, Run] = {}
+        self._lost: dict[str, int] = {}
+        self._mark = self._root / f".race-{uuid4().hex}"
+        self._mark.touch()  # whoever sees it sees the race's folder
+
+    def execute(self, waiting: list[Run], workers: int | None) -> Generator[Outcome, None, None]:
+        gpus = self._ray.cluster_resources().get("GPU", 0)
+        while waiting or self._live:
+            while waiting and (workers is None or len(self._live) < workers):
+                run = waiting.pop(0)
+                if resources(run)["num_gpus"] > gpus:
+                    yield run, "it asks for a GPU (device=cuda), and the cluster has none"
+                else:
+                    self._live[self._submit(run)] = run
+            if self._live:
+                (ended, *_), _ = self._ray.wait(list(self._live), num_returns=1)
+                run = self._live.pop(ended)
+                try:
+                    yield run, self._published(run, *self._ray.get(ended))
+                except self._ray.exceptions.RayError as failure:  # the process died, or its node
+                    if (reason := self._given_up(run, failure)) is None:
+                        waiting.insert(0, run)
+                    else:
+                        yield run, reason
+
+    def end(self) -> None:
+        """Cancels what still runs."""
+        for reference in self._live:
+            self._ray.cancel(reference, force=True)
+        self._mark.unlink(missing_ok=True)
+
+    def _submit(self, run: Run) -> Any:
+        # max_calls=1: a fresh process a run, as the local engine has; execute() retries what dies, and says so
+        options: dict[str, Any] = {"max_calls": 1, "max_retries": 0, "runtime_env": {"env_vars": ONE_THREAD}}
+        return self._ray.remote(**options, **resources(run))(execute_anywhere).remote(run, str(self._mark))
+
+    def _published(self, run: Run, error: str | None, files: Files) -> str | None:
+        """Publishes a run that was executed where the race's folder is not; returns its error."""
+        if not files:
+            return error
+        try:
+            with claimed(run.partial(self._root)) as partial:
+                for name, content in files.items():
+                    (partial / name).write_bytes(content)
+                if error is None and not is_finished(run.folder(self._root)):
+                    publish(partial, run.folder(self._root))
+        except Busy:
+            return BUSY
+        return error
+
+    def _given_up(self, run: Run, failure: Exception) -> str | None:
+        """Why a run that died is not executed anew; None where it is."""
+        died, times = f"its Ray worker died ({type(failure).__name__})", self._lost.get(run.name, 0)
+        if times == RETRIES or isinstance(failure, self._ray.exceptions.RayTaskError):
+            return died + (f", and {times} times before" if times else "")
+        self._lost[run.name] = times + 1
+        warnings.warn(f"{run.name}: {died}; it is executed anew ({times + 1} of {RETRIES} times)", UserWarning, 2)
+        return None
+
+
+def execute_anywhere(run: Run, mark: str) -> tuple[str | None, Files]:
+    """Executes a run on a node: in the folder of ``mark`` where that is seen, and in a temporary one otherwise.
+
+    Returns:
+        The run's error, if any, and the files that the race's folder has not got.
+    """
+    if Path(mark).exists():
+        return attempt(run, Path(mark).parent), {}
+    with tempfile.TemporaryDirectory(prefix="tiltyard-race-") as root:
+        error = attempt(run, root)
+        made = run.partial(root) if error else run.folder(root)
+        files = {path.name: path.read_bytes() for path in made.iterdir()} if made.is_dir() else {}
+        error = error and error.replace(str(made / ERROR), f"{ERROR} in its partial folder")
+    return error, files
 
 
 def _keeper(session: Path) -> "subprocess.Popen[bytes] | None":
@@ -59,11 +148,3 @@ def _keeper(session: Path) -> "subprocess.Popen[bytes] | None":
         return None
     command = [sys.executable, "-I", str(Path(__file__).with_name("keeper.py")), str(session / "logs")]
     return subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
-
-
-def _outcome(ray: Any, reference: Any) -> str | None:
-    try:
-        error: str | None = ray.get(reference)
-    except ray.exceptions.RayError as failure:  # the process died, or its node
-        return f"its Ray worker died ({type(failure).__name__})"
-    return error

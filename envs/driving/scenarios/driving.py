@@ -274,11 +274,9 @@ class Driving(BatchedEnv):
         return out
 
     def _look(self, observation: Observation, slots: Ints, out: npt.NDArray[Any]) -> None:
-        arguments: tuple[Any, ...] = (self.library.atlas, self.batch, self.episodes)
-        if observation == "bev":
-            look, arguments = session.rasterise_slots, (*arguments, self.library.ground)
-        else:
-            look, arguments = session.observe_slots, (*arguments, self.weights)
+        look: Any = session.rasterise_slots if observation == "bev" else session.observe_slots
+        further = self.library.ground if observation == "bev" else self.weights
+        arguments = (self.library.atlas, self.batch, self.episodes, further)
         self._parts.run(look, *arguments, self._options, slots, out, count=len(slots))
 
     def reset_info(self) -> Info:

@@ -124,7 +124,7 @@ def lay_ground(ground: Ground, number: int, own: Agent, v: int, limit: int, cell
 
 @inlined
 def find_cells(
-    i0: int, j0: int, x: int, y: int, across: int, along: int, nx: int, ny: int, first: int, cells: Any
+    i0: Any, j0: Any, x: Any, y: Any, across: Any, along: Any, nx: int, ny: int, first: int, cells: Any
 ) -> None:
     """Writes the places of a row's cells in :class:`Ground` into ``cells`` ``[64]``; 0 off the map.
 

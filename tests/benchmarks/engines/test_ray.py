@@ -1,14 +1,22 @@
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
+import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tiltyard.benchmarks import RaceIncomplete, Suite, race
 from tiltyard.benchmarks.engines.keeper import writers
+from tiltyard.benchmarks.engines.ray import resources
+from tiltyard.benchmarks.runs import Run
 from tiltyard.benchmarks.suites import Entry, Task
 
 PARAMS = {
@@ -108,3 +116,121 @@ def test_the_keeper_ends_who_writes_a_log_and_nobody_else(tmp_path):
     for process in (reader, other):
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
+
+
+MIDDLE = Suite(
+    "middle",
+    "",
+    (Task("tiltyard/Hopper-v5", (Entry("sac", 2_000, 1.0, PARAMS),), eval_episodes=4, eval_points=1),),
+    (0, 1),
+)
+
+
+@pytest.fixture(scope="module")
+def scores(tmp_path_factory) -> list[Any]:
+    """What the local engine finds."""
+    return [run.scores for run in race(MIDDLE, root=tmp_path_factory.mktemp("local"), workers=2)]
+
+
+def once_under_way(root: Path, act: Callable[[], Any]) -> threading.Thread:
+    """Does something as soon as both runs of a race have begun to train."""
+
+    def wait() -> None:
+        wait_for(lambda: len(list(root.glob("*.partial/steps"))) == 2, 120)
+        act()
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    return thread
+
+
+def workers() -> list[int]:
+    """Processes of this cluster that execute runs."""
+    lines = {process: Path(f"/proc/{process}/cmdline").read_bytes() for process in below(os.getpid())}
+    return [process for process, line in lines.items() if b"execute_anywhere" in line]
+
+
+@pytest.mark.slow
+def test_a_run_whose_worker_is_killed_is_executed_anew_and_ends_as_it_would_have(tmp_path, scores):
+    killer = once_under_way(tmp_path, lambda: os.kill(workers()[0], signal.SIGKILL))
+    with pytest.warns(UserWarning, match=r"died .* it is executed anew \(1 of 2 times\)"):
+        found = race(MIDDLE, root=tmp_path, engine="ray", workers=2)
+    killer.join()
+    assert [run.scores for run in found] == scores
+    assert not list(tmp_path.glob(".race-*"))
+
+
+@pytest.fixture
+def cluster() -> Iterator[Any]:
+    import ray
+    from ray.cluster_utils import Cluster
+
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
+    try:
+        yield made
+    finally:
+        ray.shutdown()
+        made.shutdown()
+
+
+@pytest.mark.slow
+def test_runs_of_a_node_that_is_lost_go_on_another(tmp_path, scores, cluster):
+    import ray
+
+    cluster.add_node(num_cpus=1)
+    lost = cluster.add_node(num_cpus=1)
+    ray.init(address=cluster.address, log_to_driver=False)
+    killer = once_under_way(tmp_path, lambda: cluster.remove_node(lost, allow_graceful=False))
+    with pytest.warns(UserWarning, match="it is executed anew"):
+        found = race(MIDDLE, root=tmp_path, engine="ray", workers=2)
+    killer.join()
+    assert [run.scores for run in found] == scores
+
+
+@pytest.fixture
+def elsewhere(tmp_path) -> Iterator[str]:
+    """The address of a cluster whose processes see another folder where ours is: no file system is shared."""
+    own = tempfile.mkdtemp(prefix="ray-")  # else the next cluster is looked for where this one was
+    ray = f"{Path(sys.executable).with_name('ray')} start --head --port 0 --num-cpus 2 --include-dashboard false"
+    command = ["unshare", "--mount", "sh", "-c", f"mount -t tmpfs none {tmp_path} && exec {ray} --temp-dir {own}"]
+    env = {**os.environ, "RAY_AUTH_MODE": "disabled"}  # for a cluster that ends with the test
+    said = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120, check=True)
+    yield (said.stdout + said.stderr).partition("--address='")[2].partition("'")[0]
+    for line in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):  # ended meanwhile
+            if own.encode() in line.read_bytes():
+                os.kill(int(line.parent.name), signal.SIGKILL)
+    shutil.rmtree(own, ignore_errors=True)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.geteuid() != 0, reason="a file system of its own takes root's rights")
+def test_nodes_that_do_not_see_the_folder_send_the_files(tmp_path, scores, elsewhere, monkeypatch):
+    import ray
+
+    ray.init(address=elsewhere, log_to_driver=False)
+    try:
+        found = race(MIDDLE, root=tmp_path / "runs", engine="ray", workers=2)
+        assert [run.scores for run in found] == scores
+        entries = (Entry("td3", 150, 1.0, {"policy": "NoPolicy"}),)
+        broken = Suite("broken", "", (Task("tiltyard/Hopper-v5", entries, eval_episodes=4, eval_points=1),), (0,))
+        with pytest.raises(RaceIncomplete, match="NoPolicy"):
+            race(broken, root=tmp_path / "runs", engine="ray")
+        (partial,) = (tmp_path / "runs").glob("*.partial")
+        assert "NoPolicy" in (partial / "error.txt").read_text()
+    finally:
+        ray.shutdown()
+
+
+def test_a_run_asks_for_a_gpu_when_its_settings_name_one():
+    run = {"env_id": "tiltyard/Hopper-v5", "agent": "sac", "seed": 0, "budget": 10}
+    assert resources(Run(**run, params={})) == {"num_cpus": 1, "num_gpus": 0.0}
+    assert resources(Run(**run, params={"device": "cuda:0"})) == {"num_cpus": 1, "num_gpus": 1.0}
+
+
+@pytest.mark.slow
+def test_a_gpu_that_the_cluster_has_not_is_said_and_not_waited_for(tmp_path):
+    entries = (Entry("sac", 150, 1.0, {**PARAMS, "device": "cuda"}),)
+    suite = Suite("gpu", "", (Task("tiltyard/Hopper-v5", entries, eval_episodes=4, eval_points=1),), (0,))
+    with pytest.raises(RaceIncomplete, match="asks for a GPU"):
+        race(suite, root=tmp_path, engine="ray")
