@@ -1,7 +1,7 @@
 """Do stages from short to long help on recorded steps of a phone? CRAFT-GUI beside its parts taken away.
 
     python benchmarks/studies/craft_gui.py premise
-    python benchmarks/studies/craft_gui.py run --condition staged --seed 0
+    python benchmarks/studies/craft_gui.py run --conditions staged uniform --seed 0
     python benchmarks/studies/craft_gui.py report
 
 A run is one ``craft-gui`` on recorded solutions of ``tiltyard/Phone-v1``, as many of level 1 as of level 2, from
@@ -14,6 +14,7 @@ tried there earn differently, and what the clone solves.
 
 import argparse
 from collections.abc import Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ NUMBERS = ("level 2", "progress at level 2", "along solutions of level 2", "leve
 OUT = Path("docs/results/craft-gui")
 
 
+@cache
 def recorded(seed: int, episodes: int) -> list[Trajectory]:
     """A seed's solutions, as many problems of each level."""
     rng = np.random.default_rng([seed, 1])
@@ -45,49 +47,54 @@ def recorded(seed: int, episodes: int) -> list[Trajectory]:
     return [one for level, seeds in draws.items() for one in solutions("train", level, seeds)]
 
 
-def learner(condition: str, seed: int, rate: float, data: Sequence[Trajectory]) -> Any:
-    """The agent with its data, cloned from them, before its first update of its own."""
+@cache
+def held_out(episodes: int) -> list[Trajectory]:
+    """Solutions of test problems of level 2."""
+    return solutions("test", 2, range(HELD_OUT, HELD_OUT + episodes))
+
+
+def agent_of(name: str, seed: int, rate: float, **settings: Any) -> Any:
+    """An agent from the base."""
     from tiltyard.agents import make
 
-    settings = {"learning_rate": rate, "batch_size": 64, "stages": STAGES, **CONDITIONS[condition]}
-    room = 2 * sum(map(len, data))
-    clone: Any = make(
-        "phone-bc",
-        ENV,
-        seed=seed,
-        n_envs=1,
-        device="cpu",
-        batch_size=64,
-        learning_rate=CLONING[1],
-        policy_kwargs=dict(BASE),
-    )
-    clone.clone(data, CLONING[0])
-    agent: Any = make(
-        "craft-gui", ENV, seed=seed, n_envs=1, device="cpu", buffer_size=room, policy_kwargs=dict(BASE), **settings
-    )
-    agent.policy.load_state_dict(clone.policy.state_dict())
+    shared: dict[str, Any] = {"n_envs": 1, "device": "cpu", "batch_size": 64, "policy_kwargs": dict(BASE)}
+    return make(name, ENV, seed=seed, learning_rate=rate, **shared, **settings)
+
+
+@cache
+def cloned(seed: int, episodes: int) -> Any:
+    """The clone that all conditions of a seed begin from."""
+    updates, rate = CLONING
+    return agent_of("phone-bc", seed, rate).clone(recorded(seed, episodes), updates)
+
+
+def learner(condition: str, seed: int, rate: float, episodes: int) -> Any:
+    """The agent with its data, cloned from them, before its first update of its own."""
+    data = recorded(seed, episodes)
+    settings = {"stages": STAGES, "buffer_size": 2 * sum(map(len, data)), **CONDITIONS[condition]}
+    agent = agent_of("craft-gui", seed, rate, **settings)
+    agent.policy.load_state_dict(cloned(seed, episodes).policy.state_dict())
     return agent.learn_offline(data, 0)
 
 
 def run(condition: str, seed: int, rate: float, updates: int, episodes: int, problems: int) -> dict[str, Any]:
     """Trains and scores one agent."""
-    data = recorded(seed, episodes)
-    agent = learner(condition, seed, rate, data)
+    agent = learner(condition, seed, rate, episodes)
     agent.improve(agent.pool(), updates, offline=True)
-    return {"condition": condition, "seed": seed, "solutions": len(data), "found": scores(agent, problems)}
+    return {"condition": condition, "seed": seed, "found": scores(agent, problems)}
 
 
 def scores(agent: Any, problems: int) -> dict[str, float]:
     """Success at levels 1 and 2, progress at level 2, and how far likeliest actions go along solutions of level 2."""
     long = played(agent, 2, problems)
-    along = semi_online_performance(agent, solutions("test", 2, range(HELD_OUT, HELD_OUT + problems // 4)))
+    along = semi_online_performance(agent, held_out(problems // 4))
     found = (long["success"], long["progress"], along.progress, played(agent, 1, problems // 2)["success"])
     return dict(zip(NUMBERS, found, strict=True))
 
 
 def premise(episodes: int, problems: int) -> dict[str, Any]:
     """What stages hold, how often the base's actions tried there earn differently, and what the base solves."""
-    agent = learner("staged", 0, RATE, recorded(0, episodes))
+    agent = learner("staged", 0, RATE, episodes)
     pool = agent.pool()
     experts = np.flatnonzero(pool.outcome > 0)
     lengths = pool.left[pool.first] + 1
@@ -140,7 +147,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """One step of the study."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["premise", "run", "report"])
-    parser.add_argument("--condition", choices=list(CONDITIONS), default="staged")
+    parser.add_argument("--conditions", nargs="+", choices=list(CONDITIONS), default=["staged", "uniform"])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rate", type=float, default=RATE)
     parser.add_argument("--updates", type=int, default=UPDATES)
@@ -155,8 +162,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(once(asked.out, "premise", sizes, lambda: premise(**sizes))["premise"])
     else:
         settings = {"rate": asked.rate, "updates": asked.updates, **sizes}
-        name = f"{asked.condition}-{asked.seed}"
-        print(name, once(asked.out, name, settings, lambda: run(asked.condition, asked.seed, **settings))["found"])
+        for condition in asked.conditions:
+            name, work = f"{condition}-{asked.seed}", partial(run, condition, asked.seed, **settings)
+            print(name, once(asked.out, name, settings, work)["found"], flush=True)
 
 
 if __name__ == "__main__":

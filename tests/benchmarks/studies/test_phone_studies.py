@@ -37,8 +37,7 @@ def test_the_verdict_is_of_the_parts_that_decide() -> None:
 def test_whole_runs_at_the_least_size(tmp_path: Path) -> None:
     tiny = ["--problems", "4", "--out", str(tmp_path / "craft")]
     craft_gui.main(["premise", "--episodes", "4", *tiny])
-    for condition in craft_gui.CONDITIONS:
-        craft_gui.main(["run", "--condition", condition, "--updates", "4", "--episodes", "4", *tiny])
+    craft_gui.main(["run", "--conditions", *craft_gui.CONDITIONS, "--updates", "4", "--episodes", "4", *tiny])
     craft_gui.main(["report", *tiny])
     assert "| binary |" in (tmp_path / "craft/README.md").read_text()
     base = str(Path("agents/models/checkpoints/phone-v1-base.safetensors"))
