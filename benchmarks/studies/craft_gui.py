@@ -31,7 +31,7 @@ CONDITIONS: dict[str, dict[str, Any]] = {
     "binary": {"graded": False, "verb_weight": 0.0, "argument_weight": 1.0},
 }
 LEVELS, STAGES = (1, 2), 3
-RATE, UPDATES, RECORDED, PROBLEMS, MARGIN = 3e-4, 200, 100, 200, 0.05
+RATE, UPDATES, RECORDED, PROBLEMS, MARGIN = 3e-4, 200, 100, 150, 0.05
 CLONING: tuple[int, float] = (100, 1e-3)
 """Updates and learning rate of the clone that a run begins from."""
 HELD_OUT = 1_000_000  # seeds of held-out solutions
