@@ -115,7 +115,7 @@ def report(out: Path) -> None:
         out,
         runs,
         title="Stages from short to long solutions of a phone",
-        command="python benchmarks/studies/craft_gui.py report",
+        command="python benchmarks/studies/craft_gui.py run --conditions staged uniform --seed SEED",
         words=WORDS,
         tables=tables(runs, NUMBERS),
         found=found(runs),
@@ -129,7 +129,7 @@ WORDS = (
     "problems of level 2, which decides, and half as many of level 1. `uniform` draws from all solutions throughout, "
     "`binary` pays only for an action that does what the recorded one does. The stages, their bounds and the weights "
     f"of the reward are ours, not the paper's. An effect below {MARGIN:g} counts as none; that margin was set before "
-    "the runs. A file a run holds the numbers."
+    "the runs. A file a run holds the numbers; `premise` says what was so before them, `report` writes this page."
 )
 
 

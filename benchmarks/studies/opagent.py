@@ -105,7 +105,7 @@ def report(out: Path) -> None:
         out,
         runs,
         title="Progress in the reward of a phone's agent",
-        command="python benchmarks/studies/opagent.py report",
+        command="python benchmarks/studies/opagent.py run --condition CONDITION --seed SEED",
         words=WORDS,
         tables=tables(runs, NUMBERS),
         found=found(runs),
@@ -119,7 +119,8 @@ WORDS = (
     "for the outcome alone at level 1 ([gui-v2-tuning](../gui-v2-tuning/README.md)); it was not tuned for the hybrid "
     "reward. Progress is paid as a potential, which leaves the best policy as it is, and is no bonus that is kept. The "
     "paper's outcome is judged by a language model, ours by the exact state in both conditions. An effect below "
-    f"{MARGIN:g} counts as none; that margin was set before the runs. A file a run holds the numbers."
+    f"{MARGIN:g} counts as none; that margin was set before the runs. A file a run holds the numbers; `warm-start` and "
+    "`premise` came before the runs, `report` writes this page."
 )
 NUMBERS = ("success", "progress")
 
