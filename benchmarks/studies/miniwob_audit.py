@@ -170,6 +170,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--tasks", nargs="+", default=[], help="names; all by default")
     parser.add_argument("--browsers", type=int, default=1, help="for the four pages")
+    parser.add_argument("--resume", action="store_true", help="keep what --out holds, and play the tasks that it lacks")
     parser.add_argument("--out", type=Path, default=OUT)
     args = parser.parse_args()
     env: Any = MiniWoBVectorEnv(4, browsers=args.browsers, timeout=60.0)
@@ -186,11 +187,27 @@ def main() -> None:
         "pages": len(folder.tasks()),
         "tasks": [],
     }
-    for task in args.tasks or folder.tasks():
+    if args.resume:
+        result = resumed(result, json.loads((args.out / "results.json").read_text()))
+    played = {one["task"] for one in result["tasks"]}
+    for task in [one for one in args.tasks or folder.tasks() if one not in played]:
         result["tasks"].append(audit(env, task, args.episodes, args.seed))
         print(task, {name: mean(rewards) for name, rewards in result["tasks"][-1]["rewards"].items()}, flush=True)
         save(result, args.out)
     env.close()
+
+
+def resumed(begun: dict[str, Any], stored: dict[str, Any]) -> dict[str, Any]:
+    """A run that goes on from a stored one; where a commit, machine or browser is another one, both are named.
+
+    Raises:
+        ValueError: the stored run has another number of episodes a policy, or another seed.
+    """
+    if (stored["command"], stored["pages"]) != (begun["command"], begun["pages"]):
+        raise ValueError(f"the stored run is {stored['command']!r} of {stored['pages']} pages: it cannot be resumed")
+    told = ("commit", "hardware", "browser")
+    both = {name: ", then ".join(dict.fromkeys([*stored[name].split(", then "), begun[name]])) for name in told}
+    return {**stored, **both}
 
 
 def mean(rewards: list[float | None]) -> float:

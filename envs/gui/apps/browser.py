@@ -4,7 +4,7 @@ from ..declare import widgets as w
 from ..declare.app import App, Tasks, View
 from ..declare.operations import Delete, If, Insert, Pop, Push, Require, Set
 from ..declare.state import Choice, Int, List, Table, Text
-from .parts import chips, confirm, stepper
+from .parts import chips, confirm, each, offline, record, stepper, tabbed, table, to
 
 SITES = {
     "Atlas": {"about": "All about cities", "icon": "globe", "labels": ("Population", "Founded", "River", "Mayor")},
@@ -17,55 +17,42 @@ SITES = {
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 LISTS = (("Saved", "Bookmarks", "bookmarks"), ("Later", "Reading list", "reading"), ("History", "History", "history"))
 PAGE = w.Row("{one.title}", Push("page", "one.title"), "{one.site}", "{SITES[one.site].icon}")
-
-
-def listed(field: str) -> w.ForEach:
-    """The pages of a list; a long press takes one off it."""
-    remove = confirm("Remove?", "Remove {title}?", "Remove", Delete(field, "title"))
-    row = w.Row("{title}", Push("page", "title"), icon="page", hold=remove)
-    return w.ForEach("title", field, (row,), otherwise=(w.Empty("Nothing here yet", "page"),))
-
+LISTED = {field: each("title", field, w.Row("{title}", Push("page", "title"), icon="page", hold=confirm(
+    "Remove?", "Remove {title}?", "Remove", Delete(field, "title"))), none="Nothing here yet", icon="page")
+    for field in ("bookmarks", "reading", "history", "tabs")}  # fmt: skip
 
 SCREENS = {
     "main": View((
-        w.Bar("Browser", actions=(
-            w.Action("star", "Library", Push("library")), w.Action("copy", "Tabs {count(tabs)}", Push("tabs")))),
-        w.Field("search", "Search the web"),
-        w.When("clean(draft.search)", (
-            w.ForEach("one", "pages", (PAGE,), "all([word in lower(one.title) for word in split(lower(draft.search))])",
-                      otherwise=(w.Empty("No results", "search"),)),
-        ), (w.ForEach("site", "sites", (
-            w.Row("{site.name}", Push("site", "site.name"), "{site.about}", "{SITES[site.name].icon}"),)),)),
-    )),
-    "site": View((
-        w.Bar("{arg}"), w.ForEach("one", "pages", (PAGE,), "one.site == arg"),
-        w.When("arg == 'Table Finder' and bookings", (w.Section("Your bookings"), w.ForEach("table", "bookings", (
-            w.Row("{table.place}", confirm("Cancel?", "{table.place}, {table.day}", "Cancel it", Delete("table")),
-                  "{table.day}, {table.guests} guests", "check"),)))),
-    ), arg="sites"),
+        w.Bar("Browser", actions=(to("star", "Library", "library"), to("copy", "Tabs {count(tabs)}", "tabs"))),
+        w.Field("search", "Search the web"), w.When("clean(draft.search)", (
+            each("one", "pages", PAGE, "all([word in lower(one.title) for word in split(lower(draft.search))])",
+                 "No results", "search"),
+        ), (each("site", "sites", w.Row(
+            "{site.name}", Push("site", "site.name"), "{site.about}", "{SITES[site.name].icon}")),)))),
+    "site": View((w.Bar("{arg}"), each("one", "pages", PAGE, "one.site == arg"),
+        w.When("arg == 'Table Finder' and bookings", (w.Section("Your bookings"), each("table", "bookings", w.Row(
+            "{table.place}", confirm("Cancel?", "{table.place}, {table.day}", "Cancel it", Delete("table")),
+            "{table.day}, {table.guests} guests", "check"))))), arg="sites"),
     "page": View((
         w.Bar("{one.title}", actions=(
             w.Action("star{'' if arg in bookmarks else '_outline'}", "{'Un' if arg in bookmarks else ''}bookmark",
                      Set("bookmarks", "toggled(bookmarks, arg)")),
             w.Action("book", "Read{' not' if arg in reading else ''} later", Set("reading", "toggled(reading, arg)")),
             w.Action("plus", "Open in new tab", If("arg in tabs", (), Insert("tabs", "arg"))))),
-        w.Paragraph("{one.title}", "big"), w.Section("{one.site}"), w.ForEach("i", "range(count(one.facts))", (
-            w.Row("{SITES[one.site].labels[i]}", detail="{one.facts[i]}"),)),
+        w.Paragraph("{one.title}", "big"), w.Section("{one.site}"), each("i", "range(count(one.facts))", w.Row(
+            "{SITES[one.site].labels[i]}", detail="{one.facts[i]}")),
         w.When("one.site == 'Table Finder'", (w.Button("Book a table", Push("book", "arg")),)),
-        w.ForEach("link", "pages", (w.Row("{link.title}", Push("page", "link.title"), "Link to {link.site}", "globe"),),
-                  "link.about == one.about and link.title != arg"),
-    ), arg="pages", let={"one": "find(pages, arg)"}),
-    "book": View((
-        w.Bar("Book a table"), w.Paragraph("{arg}", "big"), w.Field("name", "Name"),
+        each("link", "pages", w.Row("{link.title}", Push("page", "link.title"), "Link to {link.site}", "globe"),
+             "link.about == one.about and link.title != arg")), arg="pages", let={"one": "find(pages, arg)"}),
+    "book": View((w.Bar("Book a table"), w.Paragraph("{arg}", "big"), w.Field("name", "Name"),
         chips("day", "DAYS", "{cut(day, 3)}"), stepper("guests", 1, 8), w.Error(), w.Button("Book", (
             Require("clean(draft.name)", "Enter a name"), Require("draft.day", "Choose a day"), Pop(2),
             Insert("bookings", "Booking(place=arg, name=clean(draft.name), day=draft.day, guests=draft.guests)"))),
     ), arg="pages", drafts={"day": "''", "guests": "2"}),
-    "library": View((w.Bar("Library"), w.Tabs("tab", ("Saved", "Later", "History")), *(
-        w.When(f"draft.tab == {tab!r}", (w.Section(title), listed(field), w.Button("Delete all", confirm(
-            f"Clear {title.lower()}?", f"All {{count({field})}} pages go", "Clear", Delete(field)),
-            "danger", f"not {field}"))) for tab, title, field in LISTS)), drafts={"tab": "'Saved'"}),
-    "tabs": View((w.Bar("Tabs"), listed("tabs"), w.Button("Close all tabs", Delete("tabs"), "plain", "not tabs"))),
+    "library": tabbed(w.Bar("Library"), {tab: (w.Section(title), LISTED[field], w.Button("Delete all", confirm(
+        f"Clear {title.lower()}?", f"All {{count({field})}} pages go", "Clear", Delete(field)),
+        "danger", f"not {field}")) for tab, title, field in LISTS}),
+    "tabs": View((w.Bar("Tabs"), LISTED["tabs"], w.Button("Close all tabs", Delete("tabs"), "plain", "not tabs"))),
 }  # fmt: skip
 
 MARK = ("In the Browser, bookmark the page {title}", "Find the page {title} in the Browser and add it to the bookmarks",
@@ -81,10 +68,8 @@ TASKS = (
         "Put the page {title} on the reading list of the Browser", "In the Browser, save {title} to read later",
         "No time now for the web page {title}: let it wait among those to read some day",
     ), Insert("reading", "title"), ("title",)),
-    Tasks("browser_book", 2, {
-        "one": "pick([one for one in pages if one.site == 'Table Finder'])", "name": "people(1)[0]",
-        "day": "pick(DAYS)", "guests": "integer(1, 8)",
-    }, (
+    Tasks("browser_book", 2, {"one": "pick([one for one in pages if one.site == 'Table Finder'])",
+                              "name": "people(1)[0]", "day": "pick(DAYS)", "guests": "integer(1, 8)"}, (
         "Book a table for {guests} at {one.title} on {day} for {name}, with Table Finder in the Browser",
         "In the Browser's Table Finder, reserve {one.title} in the name of {name}: {day}, number of guests {guests}",
         "{name} wants to eat at {one.title} on {day}, a party of {guests}; make the booking on the Table Finder site",
@@ -93,14 +78,12 @@ TASKS = (
 )  # fmt: skip
 
 APP = App(
-    key="browser", name="Browser", icon="globe", colour=0x2563A8, record="Browser", needs="settings.online",
-    instead=(w.Bar("Browser"), w.Empty("No internet connection", "wifi"), w.Button("Try again", (), "plain")),
+    key="browser", name="Browser", icon="globe", colour=0x2563A8, record="Browser", **offline("Browser"),
     state={
-        "sites": Table("Site", {"name": Text(), "about": Text()}),
-        "pages": Table("Page", {"title": Text(), "site": Choice(tuple(SITES)), "about": Text(), "number": Int(),
-                                "facts": List()}),
+        "sites": Table("Site", {"name": Text(), "about": Text()}), "pages": Table("Page", {
+            "title": Text(), "site": Choice(tuple(SITES)), "about": Text(), "number": Int(), "facts": List()}),
         "bookings": Table("Booking", {"place": Text(), "name": Text(), "day": Choice(DAYS), "guests": Int(1, 8)}),
-        **dict.fromkeys(("bookmarks", "reading", "history", "tabs"), List()),
+        **dict.fromkeys(LISTED, List()),
     },
     data={
         "sites": "[Site(name=name, about=SITES[name].about) for name in SITE_NAMES]", "bookings": "()",
@@ -126,13 +109,12 @@ APP = App(
         **{field: f"[titles[i] for i in range({start}, integer({start + 3}, {start + 7}))]"
            for field, start in (("bookmarks", 0), ("reading", 6), ("history", 12), ("tabs", 18))},
     },
-    functions={"made(title, site, about, number, facts)":
-               "Page(title=title, site=site, about=about, number=number, facts=facts)"},
+    functions={"made(title, site, about, number, facts)": record("Page", "title site about number facts")},
     constants={
         "SITES": SITES, "SITE_NAMES": tuple(SITES), "DAYS": DAYS, "SKIES": ("Clear", "Clouds", "Fog", "Rain", "Sunny"),
-        "RANKS": tuple({"site": site, "most": most, "least": least} for site, most, least in (
-            ("Atlas", "most inhabitants", "fewest inhabitants"), ("Weather", "highest high", "lowest high"),
-            ("Railway", "longest journey", "shortest journey"), ("Wildlife", "greatest weight", "smallest weight"))),
+        "RANKS": table("site most least", ("Atlas", "most inhabitants", "fewest inhabitants"),
+                       ("Weather", "highest high", "lowest high"), ("Railway", "longest journey", "shortest journey"),
+                       ("Wildlife", "greatest weight", "smallest weight")),
     },
     screens=SCREENS, tasks=TASKS,
 )  # fmt: skip

@@ -2,8 +2,9 @@
 
 from ..declare import widgets as w
 from ..declare.app import App, Tasks, View
-from ..declare.operations import Ask, Delete, If, Insert, Pop, Push, Require, Set, Submit
+from ..declare.operations import Delete, If, Insert, Pop, Push, Require, Set, Submit
 from ..declare.state import Choice, Int, Table, Text
+from .parts import about, before, chips, delete_button, searched, stepper
 
 WEEKS, DAYS = ("This week", "Next week"), ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 REMINDERS = ("None", "10 minutes", "1 hour", "1 day")
@@ -15,23 +16,13 @@ FORM = ("title", "place", "week", "day", "hour", "hours", "reminder")
 ENTRY = ", ".join(f"{key}=clean(draft.{key})" if key in ("title", "place") else f"{key}=draft.{key}" for key in FORM)
 FIRST = {"week": "WEEKS[0]", "day": "DAYS[0]", "hour": "12", "hours": "1", "reminder": "'None'"}
 
-
-def _steps(label: str, field: str, value: str, low: int, high: int) -> w.Stepper:
-    less, more = Set(f"draft.{field}", f"draft.{field} - 1"), Set(f"draft.{field}", f"draft.{field} + 1")
-    return w.Stepper(label, value, less, more, f"draft.{field} <= {low}", f"draft.{field} >= {high}")
-
-
-def _chips(field: str, options: str) -> w.Chips:
-    return w.Chips("name", options, "{name}", Set(f"draft.{field}", "name"), f"name == draft.{field}")
-
-
 SCREENS = {
     "main": View((
         w.Bar("Calendar", actions=(
             w.Action("search", "Search", Push("search")), w.Action("mail", "Invitations", Push("invitations")),
             w.Action("plus", "New event", Push("form")),
         )),
-        w.Tabs("week", WEEKS), _chips("day", "DAYS"),
+        w.Tabs("week", WEEKS), chips("day", "DAYS", name="name"),
         w.ForEach("hour", "HOURS", (
             w.Row("{two_digits(hour)}:00", target="hour"),
             w.ForEach("one", "events", (w.When("one.week == draft.week and one.day == draft.day", (EVENT,)),),
@@ -40,12 +31,13 @@ SCREENS = {
     ), drafts={"week": "WEEKS[0]", "day": "DAYS[0]"}),
     "search": View((
         w.Bar("Search"), w.Field("search", "Search events"),
-        w.ForEach("one", "events", (FOUND,), "lower(trim(draft.search)) in lower(one.title + ' ' + one.place)",
+        w.ForEach("one", "events", (FOUND,), searched("one.title + ' ' + one.place"),
                   otherwise=(w.Empty("No such event", "search"),)),
     )),
     "invitations": View((w.Bar("Invitations"), w.ForEach(
         "one", "events", (FOUND,), "one.status == 'invited'", otherwise=(w.Empty("No invitations", "mail"),)))),
-    "event": View((w.When("one == None", (w.Bar("Event"), w.Empty("This event was deleted", "calendar")), (
+    "event": about(
+        "Event", "events", "calendar",
         w.Bar("{one.title}", actions=(w.Action("pencil", "Edit", Push("form", "one.number")),)),
         w.Paragraph("{one.title}", "big"), w.Row("Day", detail="{one.day} {lower(one.week)}", icon="calendar"),
         w.Row("Begins", detail="{two_digits(one.hour)}:00", icon="clock"),
@@ -59,18 +51,17 @@ SCREENS = {
         )),
         w.Section("Remind me before"),
         w.Chips("name", "REMINDERS", "{name}", Set("one.reminder", "name"), "name == one.reminder"),
-        w.Button("Delete event", Ask("Delete event?", "{one.title} will be deleted.", (
-            ("Cancel", ()), ("Delete", (Delete("one"), Pop())))), "danger"))),
-    ), arg="events", let={"one": "find(events, arg)"}),
+        delete_button("event", "{one.title} will be deleted."),
+    ),
     "form": View((
         w.Bar("{'Edit event' if old != None else 'New event'}"),
-        *(w.Field(key, key.capitalize(), f"old.{key} if old != None else ''") for key in ("title", "place")),
-        _chips("week", "WEEKS"), _chips("day", "DAYS"),
-        _steps("start", "hour", "{two_digits(draft.hour)}:00", EARLIEST, LATEST),
-        _steps("length", "hours", "{draft.hours} h", 1, 6), w.Section("Reminder"), _chips("reminder", "REMINDERS"),
-        w.Error(), w.Button("Save event", Submit()),
+        *(w.Field(key, key.capitalize(), before(key)) for key in ("title", "place")),
+        chips("week", "WEEKS", name="name"), chips("day", "DAYS", name="name"),
+        stepper("hour", EARLIEST, LATEST, "start", "{two_digits(draft.hour)}:00"),
+        stepper("hours", 1, 6, "length", "{draft.hours} h"), w.Section("Reminder"),
+        chips("reminder", "REMINDERS", name="name"), w.Error(), w.Button("Save event", Submit()),
     ), arg="events?", let={"old": "find(events, arg)"},
-        drafts={key: f"old.{key} if old != None else {value}" for key, value in FIRST.items()}, enter=(
+        drafts={key: before(key, value) for key, value in FIRST.items()}, enter=(
             Require("clean(draft.title)", "Enter a title"),
             If("old == None", Insert("events", f"Event(number=next_event(), {ENTRY})"), tuple(
                 Set(f"old.{key}", f"clean(draft.{key})" if key in ("title", "place") else f"draft.{key}")

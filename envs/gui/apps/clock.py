@@ -2,8 +2,9 @@
 
 from ..declare import widgets as w
 from ..declare.app import App, Tasks, View
-from ..declare.operations import Ask, Delete, If, Insert, Pop, Push, Require, Set, Submit, Toggle
+from ..declare.operations import Delete, If, Insert, Pop, Push, Require, Set, Submit, Toggle
 from ..declare.state import Bool, Choice, Int, List, Table, Text
+from .parts import about, before, confirm, delete_button, each, radios, saved, searched, stepper, tabbed, unused
 
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 SNOOZES, TONES = ("5 minutes", "10 minutes", "15 minutes", "30 minutes"), ("Birds", "Gong", "Harp", "Waves", "Whistle")
@@ -25,67 +26,48 @@ def _days(days: str) -> w.Chips:
 
 
 SCREENS = {
-    "main": View((
-        w.Bar("Clock", actions=(
-            w.Action("gear", "Alarm settings", Push("settings")),
-            w.Action("plus", "New alarm", Push("form")),
-        )),
-        w.Tabs("tab", ("Alarms", "World", "Timers")),
-        w.When("draft.tab == 'Alarms'", (
-            w.ForEach("one", "alarms", (ALARM,), otherwise=(w.Empty("No alarms", "clock"),)),)),
-        w.When("draft.tab == 'World'", (w.Button("Add city", Push("cities"), "plain"), w.ForEach("city", "cities", (
-            w.Row("{city}", Ask("Remove?", "Remove {city} from the list?", (
-                ("Keep", ()), ("Remove", Delete("cities", "city")))), "{zone(city)}", "globe"),
-        ), otherwise=(w.Empty("No cities", "globe"),)),)),
-        w.When("draft.tab == 'Timers'", (w.Button("Add timer", Push("preset"), "plain"), w.ForEach("one", "timers", (
-            w.Row("{one.name}", Push("timer", "one.name"), "{one.minutes} min{', running' if one.running else ''}",
-                  "hourglass"),
-        ), otherwise=(w.Empty("No timers", "hourglass"),)),)),
-    ), drafts={"tab": "'Alarms'"}),
-    "alarm": View((w.When("one == None", (w.Bar("Alarm"), w.Empty("This alarm was deleted", "clock")), (
+    "main": tabbed(w.Bar("Clock", actions=(
+        w.Action("gear", "Alarm settings", Push("settings")), w.Action("plus", "New alarm", Push("form")))), {
+        "Alarms": (each("one", "alarms", ALARM, none="No alarms", icon="clock"),),
+        "World": (w.Button("Add city", Push("cities"), "plain"), each("city", "cities", w.Row(
+            "{city}", confirm("Remove?", "Remove {city} from the list?", "Remove", Delete("cities", "city"), "Keep"),
+            "{zone(city)}", "globe"), none="No cities", icon="globe")),
+        "Timers": (w.Button("Add timer", Push("preset"), "plain"), each("one", "timers", w.Row(
+            "{one.name}", Push("timer", "one.name"), "{one.minutes} min{', running' if one.running else ''}",
+            "hourglass"), none="No timers", icon="hourglass")),
+    }),
+    "alarm": about(
+        "Alarm", "alarms", "clock",
         w.Bar("Alarm {one.time}", actions=(w.Action("pencil", "Edit", Push("form", "one.time")),)),
         w.Image("clock", "0x5B4B8A", 30.0), w.Paragraph("{one.time}", "big"), w.Paragraph("{one.label}", "centre"),
         w.Switch("Alarm on", "one.on", "{repeats(one.days)}"), w.Section("Repeat on"), _days("one.days"),
-        w.Button("Delete alarm", Ask("Delete alarm?", "The alarm at {one.time} will be deleted.", (
-            ("Cancel", ()), ("Delete", (Delete("one"), Pop())))), "danger"))),
-    ), arg="alarms", let={"one": "find(alarms, arg)"}),
+        delete_button("alarm", "The alarm at {one.time} will be deleted.")),
     "form": View((
         w.Bar("{'Edit alarm' if old != None else 'New alarm'}"),
-        w.Field("time", "Time, such as 07:30", "old.time if old != None else ''"),
-        w.Field("label", "Label", "old.label if old != None else ''"), w.Section("Repeat on"), _days("draft.days"),
-        w.Error(), w.Button("Save alarm", Submit()),
-    ), arg="alarms?", let={"old": "find(alarms, arg)"}, drafts={"days": "old.days if old != None else ()"}, enter=(
+        w.Field("time", "Time, such as 07:30", before("time")), w.Field("label", "Label", before("label")),
+        w.Section("Repeat on"), _days("draft.days"), w.Error(), w.Button("Save alarm", Submit()),
+    ), arg="alarms?", let={"old": "find(alarms, arg)"}, drafts={"days": before("days", "()")}, enter=(
         Require("is_time(trim(draft.time))", "Enter a time from 00:00 to 23:59"),
         Require("find(alarms, trim(draft.time)) in (None, old)", "There is an alarm at this time"),
-        If("old == None", (
-            Insert("alarms", "Alarm(time=trim(draft.time), label=clean(draft.label), days=draft.days)"), Pop(),
-        ), (Set("old.time", "trim(draft.time)"), Set("old.label", "clean(draft.label)"), Set("old.days", "draft.days"),
-            Pop(arg="old.time"))))),
-    "cities": View((w.Bar("Add city"), w.Field("search", "Search cities"), w.ForEach("city", "WORLD", (
-        w.Row("{city}", (Insert("cities", "city"), Pop()), "{zone(city)}", "globe"),
-    ), "not city in cities and lower(trim(draft.search)) in lower(city)"))),
-    "timer": View((w.When("one == None", (w.Bar("Timer"), w.Empty("This timer was deleted", "hourglass")), (
+        saved("alarms", "Alarm", {"time": "trim(draft.time)", "label": "clean(draft.label)", "days": "draft.days"}))),
+    "cities": View((w.Bar("Add city"), w.Field("search", "Search cities"), each("city", "WORLD", w.Row(
+        "{city}", (Insert("cities", "city"), Pop()), "{zone(city)}", "globe"),
+        f"not city in cities and {searched('city')}"))),
+    "timer": about(
+        "Timer", "timers", "hourglass",
         w.Bar("{one.name}", actions=(w.Action("pencil", "Edit", Push("preset", "one.name")),)),
         w.Image("hourglass", "0x5B4B8A", 36.0), w.Paragraph("{one.minutes} min", "big"),
         w.Button("{'Stop' if one.running else 'Start'}", Toggle("one.running")),
-        w.Button("Delete timer", (Delete("one"), Pop()), "danger"))),
-    ), arg="timers", let={"one": "find(timers, arg)"}),
+        w.Button("Delete timer", (Delete("one"), Pop()), "danger")),
     "preset": View((
-        w.Bar("{'Edit' if old != None else 'New'} timer"), w.Field("name", "Name", "old.name if old != None else ''"),
-        w.Stepper("length", "{draft.minutes} min", Set("draft.minutes", "draft.minutes - 5"),
-                  Set("draft.minutes", "draft.minutes + 5"), "draft.minutes <= 5", "draft.minutes >= 90"),
-        w.Error(), w.Button("Save timer", Submit()),
-    ), arg="timers?", let={"old": "find(timers, arg)"}, drafts={"minutes": "old.minutes if old != None else 15"},
-       enter=(
-        Require("clean(draft.name)", "Enter a name"),
-        Require("find(timers, clean(draft.name)) in (None, old)", "There is a timer of this name"),
-        If("old == None", (Insert("timers", "Timer(name=clean(draft.name), minutes=draft.minutes)"), Pop()),
-           (Set("old.name", "clean(draft.name)"), Set("old.minutes", "draft.minutes"), Pop(arg="old.name"))))),
+        w.Bar("{'Edit' if old != None else 'New'} timer"), w.Field("name", "Name", before("name")),
+        stepper("minutes", 5, 90, "length", "{draft.minutes} min", by=5), w.Error(), w.Button("Save timer", Submit()),
+    ), arg="timers?", let={"old": "find(timers, arg)"}, drafts={"minutes": before("minutes", "15")}, enter=(
+        *unused("timers", "There is a timer of this name"),
+        saved("timers", "Timer", {"name": "clean(draft.name)", "minutes": "draft.minutes"}))),
     "settings": View((
         w.Bar("Alarm settings"), w.Switch("Vibrate", "vibrate"), w.Section("Snooze for"),
-        w.ForEach("name", "SNOOZES", (w.Radio("{name}", "name == snooze", Set("snooze", "name")),)),
-        w.Section("Tone"), w.ForEach("name", "TONES", (w.Radio("{name}", "name == tone", Set("tone", "name")),)),
-    )),
+        radios("name", "SNOOZES", "snooze"), w.Section("Tone"), radios("name", "TONES", "tone"))),
 }  # fmt: skip
 
 TIMER = ("In Clock, {verb} the timer {name}", "Open Clock and {verb} {name}, one of the timers",

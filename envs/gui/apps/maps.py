@@ -5,78 +5,61 @@ from ..declare.app import App, Tasks, View
 from ..declare.operations import Delete, Each, Insert, Pop, Push, Require, SendTo, Set
 from ..declare.state import Bool, Choice, Int, Ref, Table, Text
 from .contacts import dial
-from .parts import chips, confirm
+from .parts import chips, confirm, each, new_named, radios, record, searched, to, worded
 
-KINDS = {
-    "Cafe": ("mug", 0x9A6B3F), "Museum": ("home", 0x7A5BA8), "Bakery": ("bag", 0xC98A2B), "Park": ("tree", 0x3E9B5B),
-    "Library": ("book", 0x3D7DD8), "Hotel": ("lamp", 0xB8476B), "Pharmacy": ("plus", 0x2E9E8B),
-}  # fmt: skip
+KINDS = {"Cafe": ("mug", 0x9A6B3F), "Museum": ("home", 0x7A5BA8), "Bakery": ("bag", 0xC98A2B),
+         "Park": ("tree", 0x3E9B5B), "Library": ("book", 0x3D7DD8), "Hotel": ("lamp", 0xB8476B),
+         "Pharmacy": ("plus", 0x2E9E8B)}  # fmt: skip
 MODES = {"car": {"pace": 2, "wait": 3}, "bus": {"pace": 4, "wait": 6}, "bike": {"pace": 5, "wait": 1},
          "foot": {"pace": 14, "wait": 0}}  # fmt: skip
 STYLES = ("Standard", "Satellite", "Terrain")
 SWITCHES = {"tolls": "Avoid tolls", "ferries": "Avoid ferries", "voice": "Voice guidance"}
 PLACE = w.Row("{one.name}", Push("place", "one.name"), "{one.stars} stars, {one.street}", "{KINDS[one.kind].icon}")
-TRIP = "Trip(start={0}start{1}, end={0}end{1}, mode=draft.mode)".format("clean(draft.", ")")
+TRIP = record("Trip", {"start": "clean(draft.start)", "end": "clean(draft.end)", "mode": "draft.mode"})
 
 SCREENS = {
     "main": View((
-        w.Bar("Maps", actions=(
-            w.Action("route", "Directions", Push("route")), w.Action("heart", "Saved", Push("saved")),
-                               w.Action("gear", "Options", Push("options")))),
-        w.Field("search", "Search here"),
-        w.Chips("kind", "sorted(kinds)", "{kind}", Set("draft.kind", "'' if kind == draft.kind else kind"),
-                "kind == draft.kind"),
-        w.ForEach("one", "places", (PLACE,),
-                  "draft.kind in ('', one.kind) and lower(trim(draft.search)) in lower(one.name)",
-                  otherwise=(w.Empty("No such place", "pin"),)),
+        w.Bar("Maps", actions=(to("route", "Directions", "route"), to("heart", "Saved", "saved"),
+                               to("gear", "Options", "options"))),
+        w.Field("search", "Search here"), w.Chips("kind", "sorted(kinds)", "{kind}", Set(
+            "draft.kind", "'' if kind == draft.kind else kind"), "kind == draft.kind"),
+        each("one", "places", PLACE, f"draft.kind in ('', one.kind) and {searched('one.name')}",
+             "No such place", "pin"),
     ), drafts={"kind": "''"}, let={"kinds": "repeated([one.kind for one in places])"}),
-    "place": View((
-        w.Bar("{one.name}"), w.Image("{KINDS[one.kind].icon}", "KINDS[one.kind].colour", 34.0),
+    "place": View((w.Bar("{one.name}"), w.Image("{KINDS[one.kind].icon}", "KINDS[one.kind].colour", 34.0),
         w.Paragraph("{one.name}", "big"), w.Button("Directions", Push("route", "arg")),
         w.Row("Rating", detail="{one.stars} stars", icon="star"), w.Row("Address", detail="{one.street}", icon="pin"),
         w.Row("Open", detail="{one.opens}:00 to {one.closes}:00", icon="sun"),
         w.Row("Phone", SendTo("contacts", dial("one.phone")), "{one.phone}", "handset"),
         w.Section("Your rating"), w.Chips("n", "range(1, 6)", "{n}", Set("one.mine", "n"), "n == one.mine"),
-        w.Section("Save to"), w.ForEach("group", "lists", (w.Radio(
-            "{group.name}", "group.name == one.list",
-            Set("one.list", "'' if group.name == one.list else group.name")),)),
+        w.Section("Save to"), each("group", "lists", w.Radio(
+            "{group.name}", "group.name == one.list", Set("one.list", "'' if group.name == one.list else group.name"))),
     ), arg="places", let={"one": "find(places, arg)"}),
-    "saved": View((
-        w.Bar("Saved", actions=(w.Action("plus", "New list", Push("new")),)),
-        w.ForEach("group", "lists", (w.Row("{group.name}", Push("list", "group.name"),
-                                           "Places: {count(listed(group.name))}", "heart"),)),
-    )),
-    "new": View((w.Bar("New list"), w.Field("name", "Name"), w.Error(), w.Button("Create", (
-        Require("clean(draft.name)", "Enter a name"),
-        Require("find(lists, clean(draft.name)) == None", "There is such a list"),
-        Insert("lists", "Group(name=clean(draft.name))"), Pop())))),
+    "saved": View((w.Bar("Saved", actions=(to("plus", "New list", "new"),)), each("group", "lists", w.Row(
+        "{group.name}", Push("list", "group.name"), "Places: {count(listed(group.name))}", "heart")))),
+    "new": new_named("New list", "lists", "Group", "There is such a list"),
     "list": View((
         w.Bar("{arg}", actions=(w.Action("trash", "Delete list", confirm("Delete list?", "{arg} goes.", "Delete", (
             Each("one", "listed(arg)", Set("one.list", "''")), Delete("group"), Pop()))),)),
-        w.ForEach("one", "listed(arg)", (w.Row(
+        each("one", "listed(arg)", w.Row(
             "{one.name}", Push("place", "one.name"), "{one.street}", "{KINDS[one.kind].icon}",
-            hold=confirm("Take it off?", "{one.name} leaves {arg}.", "Take off", Set("one.list", "''"))),),
-            otherwise=(w.Empty("Nothing saved here", "heart"),)),
+            hold=confirm("Take it off?", "{one.name} leaves {arg}.", "Take off", Set("one.list", "''"))),
+            none="Nothing saved here", icon="heart"),
     ), arg="lists", let={"group": "find(lists, arg)"}),
-    "route": View((
-        w.Bar("Directions"), w.Field("start", "From", "'Your location'"), w.Field("end", "To", "arg or ''"),
-        chips("mode", "MODE_NAMES", "{mode}"),
-        w.When("here != None and there != None", (w.Paragraph(
+    "route": View((w.Bar("Directions"), w.Field("start", "From", "'Your location'"), w.Field("end", "To", "arg or ''"),
+        chips("mode", "MODE_NAMES"), w.When("here != None and there != None", (w.Paragraph(
             "{far(here, there)} km, {minutes(here, there, draft.mode)} minutes by {draft.mode}", "centre"),)),
         w.Error(), w.Button("Start", (
             Require("clean(draft.start)", "Where from?"), Require("clean(draft.end)", "Where to?"),
             Insert("trips", TRIP, start=True), Pop())),
-        w.When("trips", (w.Section("Recent trips"), w.ForEach("trip", "trips", (w.Row(
+        w.When("trips", (w.Section("Recent trips"), each("trip", "trips", w.Row(
             "{trip.end}", tuple(Set(f"draft.{key}", f"trip.{key}") for key in ("start", "end", "mode")),
             "From {trip.start}, {trip.mode}", "route",
-            hold=confirm("Forget it?", "To {trip.end}", "Forget", Delete("trip"))),)))),
+            hold=confirm("Forget it?", "To {trip.end}", "Forget", Delete("trip")))))),
     ), arg="places?", drafts={"mode": "'car'"},
        let={"here": "find(places, clean(draft.start))", "there": "find(places, clean(draft.end))"}),
-    "options": View((
-        w.Bar("Options"), *(w.Switch(title, field) for field, title in SWITCHES.items()),
-        w.Section("Map type"), w.ForEach("style_", "STYLES", (
-            w.Radio("{style_}", "style_ == style", Set("style", "style_")),)),
-    )),
+    "options": View((w.Bar("Options"), *(w.Switch(title, field) for field, title in SWITCHES.items()),
+                     w.Section("Map type"), radios("style_", "STYLES", "style"))),
 }  # fmt: skip
 
 SAVE = ("In Maps, save {name} to the list {group}", "Find {name} in Maps and put it on my list {group}",
@@ -93,8 +76,7 @@ TASKS = (
         "{one.name} should no longer be among the places of {one.list} in Maps",
     ), Set("one.list", "''"), ("one.name", "one.list")),
     Tasks("maps_start", 2, {"ends": "choose(places, 2)", "mode": "pick(MODE_NAMES)",
-                            "start": "pick(('Your location', ends[0].name))",
-                            "end": "ends[1].name"}, (
+                            "start": "pick(('Your location', ends[0].name))", "end": "ends[1].name"}, (
         "In Maps, start the way from {start} to {end} by {mode}",
         "Get directions in Maps: from {start}, to {end}, by {mode}; then start",
         "Going by {mode}, how do I get to {end} when I begin at {start}? Let Maps guide me",
@@ -104,12 +86,11 @@ TASKS = (
 APP = App(
     key="maps", name="Maps", icon="pin", colour=0x2F8F5B, record="Maps",
     state={
-        "lists": Table("Group", {"name": Text()}),
-        "places": Table("Place", {
+        "lists": Table("Group", {"name": Text()}), "places": Table("Place", {
             "name": Text(), "kind": Choice(tuple(KINDS)), "street": Text(), "phone": Text(), "rating": Int(10, 50),
             "opens": Int(5, 11), "closes": Int(14, 23), "x": Int(0, 9), "y": Int(0, 9), "list": Ref("lists", ""),
-            "mine": Int(0, 5, default=0),
-        }, derived={"stars": "cut(text(rating), 1) + '.' + ending(text(rating), 1)"}, sort="name"),
+            "mine": Int(0, 5, default=0)}, sort="name", derived={
+                "stars": "cut(text(rating), 1) + '.' + ending(text(rating), 1)"}),
         "trips": Table("Trip", {"start": Text(), "end": Text(), "mode": Choice(tuple(MODES))}),
         **dict.fromkeys(SWITCHES, Bool()), "style": Choice(STYLES),
     },
@@ -133,7 +114,7 @@ APP = App(
         "KINDS": {name: {"icon": icon, "colour": colour} for name, (icon, colour) in KINDS.items()}, "MODES": MODES,
         "KIND_NAMES": tuple(KINDS), "MODE_NAMES": tuple(MODES), "STYLES": STYLES,
         "LISTS": ("Favourites", "Want to go", "Lunch", "With Mum", "Work trips", "Weekend"),
-        "SWITCHES": tuple({"field": field, "words": title.lower()} for field, title in SWITCHES.items()),
+        "SWITCHES": worded({field: title.lower() for field, title in SWITCHES.items()}),
     },
     screens=SCREENS, tasks=TASKS,
 )  # fmt: skip

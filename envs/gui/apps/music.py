@@ -2,81 +2,64 @@
 
 from ..declare import widgets as w
 from ..declare.app import App, Tasks, View
-from ..declare.operations import Delete, If, Insert, Operations, Pop, Push, Require, Set, Toggle
+from ..declare.operations import Delete, If, Insert, Pop, Push, Set, Toggle
 from ..declare.state import Bool, Choice, Int, List, Ref, Table, Text
-from .parts import confirm
+from .parts import confirm, each, searched, tabbed, to, unused
 
 REPEAT, RED, BLUE = ("Off", "All", "One"), "0x8A3B7A", "0x4A5FA8"
 MARK = "{'heart' if one.liked else 'music'}"
 SONG = w.Row("{one.title}", Push("song", "one.title"), "{one.artist}, {one.length}", MARK)
-NAMED = (Require("clean(draft.name)", "Enter a name"),
-         Require("find(playlists, clean(draft.name)) in (None, old)", "There is such a playlist"))  # fmt: skip
+LIKE = w.Action("heart{'' if one.liked else '_outline'}", "{'Remove' if one.liked else 'Add'} favourite",
+                Toggle("one.liked"))  # fmt: skip
+NAMED = unused("playlists", "There is such a playlist")
 PLAY = (Set("playing", "one.title"), Set("sounding", "True"))
-
-
-def titles(field: str, name: str, take: Operations) -> w.ForEach:
-    """Songs in an order of one's own: dragged onto each other, and taken off by a long press."""
-    row = w.Row("{title}", Push("song", "title"), "{find(songs, title).length}", "music", target="title",
-                hold=confirm("Take it off?", f"{{title}} leaves {name}.", "Take off", take),
-                drop=Set(field, f"moved({field}, title, onto)"))  # fmt: skip
-    return w.ForEach("title", field, (row,), otherwise=(w.Empty("No songs here", "list"),))
-
+TITLES = {field: each("title", field, w.Row(
+    "{title}", Push("song", "title"), "{find(songs, title).length}", "music", target="title",
+    hold=confirm("Take it off?", f"{{title}} leaves {name}.", "Take off", take),
+    drop=Set(field, f"moved({field}, title, onto)")), none="No songs here", icon="list") for field, name, take in (
+        ("mix.songs", "{arg}", Set("mix.songs", "toggled(mix.songs, title)")),
+        ("queue", "the queue", Delete("queue", "title")))}  # fmt: skip
 
 SCREENS = {
-    "main": View((
-        w.Bar("Music", actions=(
-            w.Action("heart", "Favourites", Push("liked")), w.Action("list", "Queue", Push("queue")))),
-        w.Tabs("tab", ("Songs", "Artists", "Playlists")),
-        w.When("playing", (w.Row("{playing}", Push("player"), "{'Playing' if sounding else 'Paused'}",
-                                 "{'pause' if sounding else 'play'}"),)),
-        w.When("draft.tab == 'Songs'", (w.Field("search", "Search songs"), w.ForEach("one", "songs", (SONG,), (
-            "lower(trim(draft.search)) in lower(one.title) or lower(trim(draft.search)) in lower(one.artist)"),
-            otherwise=(w.Empty("No such song", "music"),)))),
-        w.When("draft.tab == 'Artists'", (w.ForEach("artist", "sorted(repeated([one.artist for one in songs]))", (
-            w.Row("{artist}", Push("artist", "artist"), icon="person"),)),)),
-        w.When("draft.tab == 'Playlists'", (
-            w.Button("New playlist", Push("new"), "plain"), w.ForEach("mix", "playlists", (
-            w.Row("{mix.name}", Push("playlist", "mix.name"), "Songs: {count(mix.songs)}", "list"),)))),
-    ), drafts={"tab": "'Songs'"}),
-    "liked": View((w.Bar("Favourites"), w.ForEach("one", "songs", (SONG,), "one.liked",
-                                                  otherwise=(w.Empty("No favourites yet", "heart"),)))),
-    **{key: View((w.Bar("{arg}"), w.Image(icon, colour, 36.0), w.ForEach("one", "songs", (SONG,), f"one.{key} == arg")),
+    "main": tabbed(w.Bar("Music", actions=(to("heart", "Favourites", "liked"), to("list", "Queue", "queue"))), {
+        "Songs": (w.Field("search", "Search songs"), each(
+            "one", "songs", SONG, searched("one.title", "one.artist"), "No such song", "music")),
+        "Artists": (each("artist", "sorted(repeated([one.artist for one in songs]))", w.Row(
+            "{artist}", Push("artist", "artist"), icon="person")),),
+        "Playlists": (w.Button("New playlist", Push("new"), "plain"), each("mix", "playlists", w.Row(
+            "{mix.name}", Push("playlist", "mix.name"), "Songs: {count(mix.songs)}", "list"))),
+    }, w.When("playing", (w.Row("{playing}", Push("player"), "{'Playing' if sounding else 'Paused'}",
+                                "{'pause' if sounding else 'play'}"),))),
+    "liked": View((w.Bar("Favourites"), each("one", "songs", SONG, "one.liked", "No favourites yet", "heart"))),
+    **{key: View((w.Bar("{arg}"), w.Image(icon, colour, 36.0), each("one", "songs", SONG, f"one.{key} == arg")),
                  arg="text") for key, icon, colour in (("artist", "person", RED), ("album", "music", BLUE))},
     "song": View((
-        w.Bar("{one.title}", actions=(
-            w.Action("heart{'' if one.liked else '_outline'}", "{'Remove' if one.liked else 'Add'} favourite",
-                     Toggle("one.liked")),
-            w.Action("plus", "Add to playlist", Push("add", "arg")))),
-        w.Image("music", BLUE, 36.0), w.Paragraph("{one.title}", "big"), w.Button("Play", PLAY),
+        w.Bar("{one.title}", actions=(LIKE, to("plus", "Add to playlist", "add", "arg"))), w.Image("music", BLUE, 36.0),
+        w.Paragraph("{one.title}", "big"), w.Button("Play", PLAY),
         w.Button("Add to queue", Insert("queue", "arg"), "plain", "arg in queue"),
         w.Row("Artist", Push("artist", "one.artist"), "{one.artist}", "person"),
         w.Row("Album", Push("album", "one.album"), "{one.album}, {one.year}", "music"),
         w.Row("Length", detail="{one.length}"),
     ), arg="songs", let={"one": "find(songs, arg)"}),
-    "add": View((w.Bar("Add to"), w.ForEach("mix", "playlists", (w.Radio(
-        "{mix.name}", "arg in mix.songs", (Set("mix.songs", "toggled(mix.songs, arg)"), Pop())),)),
+    "add": View((w.Bar("Add to"), each("mix", "playlists", w.Radio(
+        "{mix.name}", "arg in mix.songs", (Set("mix.songs", "toggled(mix.songs, arg)"), Pop()))),
         w.Section("New playlist"), w.Field("name", "Name"), w.Error(), w.Button("Create with this song", (
             *NAMED, Insert("playlists", "Playlist(name=clean(draft.name), songs=(arg,))"), Pop()))),
         arg="songs", let={"old": "None"}),
     "playlist": View((
         w.Bar("{arg}", actions=(
-            w.Action("pencil", "Rename", Push("new", "arg")),
-            w.Action("trash", "Delete playlist", confirm("Delete playlist?", "{arg} will be deleted.", "Delete", (
-                Delete("mix"), Pop()))))),
-        w.Button("Queue all songs", Set("queue", "mix.songs"), "plain", "not mix.songs"),
-        titles("mix.songs", "{arg}", Set("mix.songs", "toggled(mix.songs, title)")),
+            to("pencil", "Rename", "new", "arg"), w.Action("trash", "Delete playlist", confirm(
+                "Delete playlist?", "{arg} will be deleted.", "Delete", (Delete("mix"), Pop()))))),
+        w.Button("Queue all songs", Set("queue", "mix.songs"), "plain", "not mix.songs"), TITLES["mix.songs"],
     ), arg="playlists", let={"mix": "find(playlists, arg)"}),
-    "new": View((
-        w.Bar("{'Rename' if old != None else 'New playlist'}"), w.Field("name", "Name", "arg or ''"), w.Error(),
-        w.Button("Save", (
-            *NAMED, If("old == None", (Insert("playlists", "Playlist(name=clean(draft.name))"), Pop()),
-               (Set("old.name", "clean(draft.name)"), Pop(arg="clean(draft.name)")))))),
+    "new": View((w.Bar("{'Rename' if old != None else 'New playlist'}"), w.Field("name", "Name", "arg or ''"),
+        w.Error(), w.Button("Save", (*NAMED, If(
+            "old == None", (Insert("playlists", "Playlist(name=clean(draft.name))"), Pop()),
+            (Set("old.name", "clean(draft.name)"), Pop(arg="clean(draft.name)")))))),
         arg="playlists?", let={"old": "find(playlists, arg)"}),
-    "queue": View((
-        w.Bar("Queue"), titles("queue", "the queue", Delete("queue", "title")), w.Button("Clear queue", confirm(
+    "queue": View((w.Bar("Queue"), TITLES["queue"], w.Button("Clear queue", confirm(
         "Clear queue?", "{count(queue)} songs", "Clear", Delete("queue")), "danger", "not queue"))),
-    "player": View((
-        w.Bar("Now playing"), w.Image("music", BLUE, 50.0), w.Paragraph("{one.title}", "big"),
+    "player": View((w.Bar("Now playing"), w.Image("music", BLUE, 50.0), w.Paragraph("{one.title}", "big"),
         w.Paragraph("{one.artist}", "centre"), w.Button("{'Pause' if sounding else 'Play'}", Toggle("sounding")),
         w.Button("Next", (Set("playing", "queue[0]"), Delete("queue", "queue[0]")), "plain", "not queue"),
         w.Switch("Shuffle", "shuffle"), w.Section("Repeat"),
@@ -112,16 +95,14 @@ TASKS = (
 APP = App(
     key="music", name="Music", icon="music", colour=0x8A3B7A, record="Music",
     state={
-        "songs": Table("Song", {
-            **dict.fromkeys(("title", "artist", "album"), Text()), "year": Int(), "seconds": Int(), "liked": Bool(),
-        }, sort="title", derived={"length": "clock(seconds)"}),
+        "songs": Table("Song", {**dict.fromkeys(("title", "artist", "album"), Text()), "year": Int(), "seconds": Int(),
+                                "liked": Bool()}, sort="title", derived={"length": "clock(seconds)"}),
         "playlists": Table("Playlist", {"name": Text(), "songs": List(default=())}),
         "queue": List(), "playing": Ref("songs"), "sounding": Bool(), "shuffle": Bool(), "repeat": Choice(REPEAT),
     },
     data={
         "names": "choose(SONGS, 15)", "bands": "choose(BANDS, 4)", "albums": "choose(RECORDS, 7)",
-        "years": "integers(1965, 2026, 7)",
-        "drawn": "integers(8, 28, 15)",
+        "years": "integers(1965, 2026, 7)", "drawn": "integers(8, 28, 15)",
         "songs": "sorted_by([Song(title=names[i], artist=bands[BY[i]], album=albums[ON[i]], year=years[ON[i]], "
                  "seconds=15 * drawn[i] + i, liked=i in (1, 6, 11)) for i in range(15)], 'title')",
         "mixes": "choose(MIXES, 3)", "order": "shuffled(names)",

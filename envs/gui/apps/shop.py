@@ -20,6 +20,7 @@ from ..declare.widgets import (
     Stepper,
     When,
 )  # fmt: skip
+from .parts import offline
 
 MOST = 9  # of one thing in the cart
 CATEGORIES = {
@@ -218,10 +219,6 @@ APP = App(
         "BRANDS": tuple("Amber Bold Classic Coast Craft Daily Fjord Heritage Lunar Nordic Pure Rustic Simple Studio "
                         "Urban Vintage".split()),
     },
-    needs="settings.online",
-    instead=(
-        Bar("Shop"), Empty("No internet connection", "wifi"), Paragraph("Check your network settings.", "centre"),
-        Button("Try again", (), "plain"),
-    ),
+    **offline("Shop", Paragraph("Check your network settings.", "centre")),
     screens=SCREENS, tasks=TASKS,
 )  # fmt: skip

@@ -27,10 +27,6 @@ def test_the_expert_of_all_apps_solves_every_task_of_a_new_one(tasks: Tasks) -> 
     assert len(texts) > 10
 
 
-def test_an_app_is_one_file_of_at_most_120_lines() -> None:
-    assert len(Path(notes.__file__).read_text().splitlines()) <= 120
-
-
 def test_notes_by_hand() -> None:
     phone = BENCH.phone()
     act(phone, "<Notes>", "<New note>", "<Save note>")
