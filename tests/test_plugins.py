@@ -147,6 +147,7 @@ def typed(work: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow  # four processes
 def test_without_a_plugin_module_names_do_from_the_folder_one_works_in(work: Path, typed: Path) -> None:
     evaluate = f"evaluate {typed}"
     done = tiltyard(evaluate, f"{evaluate} --trust --episodes 3", cwd=work.parent / "source")

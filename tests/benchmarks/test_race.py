@@ -148,6 +148,7 @@ for run in race(suite, root=sys.argv[1], workers=1):
 """
 
 
+@pytest.mark.slow  # six processes; that one race takes over from another is in the default suite
 def test_two_races_in_one_folder_share_the_work_and_both_end_well(tmp_path):
     command = [sys.executable, "-c", TWO, str(tmp_path / "runs")]
     kept = {**os.environ, "MINARI_DATASETS_PATH": str(tmp_path / "data")}

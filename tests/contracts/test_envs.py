@@ -55,6 +55,14 @@ def each(*promises: str) -> pytest.MarkDecorator:
 
 
 each_row = each()
+MAZES = ("tiltyard/AntMazeMedium-v0", "tiltyard/AntMazeLarge-v0")  # 1,000 steps an episode, of the ant
+
+
+def audited(*promises: str) -> pytest.MarkDecorator:
+    """Every such row; those whose episodes are longest and that differ from another in size alone are slow."""
+    rows = [row for row in (*ROWS, LIVE) if PROMISES[row.tier].issuperset(promises)]
+    marked = [pytest.param(row, marks=pytest.mark.slow) if row.id in MAZES else row for row in rows]
+    return pytest.mark.parametrize("row", marked, ids=lambda row: row.id)
 
 
 def vector(row: Row, n: int, **kwargs: Any) -> gymnasium.vector.VectorEnv:
@@ -336,7 +344,7 @@ def test_step_after_the_end_asks_for_a_reset(row: Row) -> None:
 COSTLY_NOISE = ("tiltyard/Reacher-v5", "tiltyard/Pusher-v5")
 
 
-@each_row
+@audited()
 def test_audit_nothing_fails(row: Row) -> None:
     returns, success = play(row, "noop", 3 if row.max_episode_steps > LONG else EPISODES[row.domain])
     assert success.mean() == 0
@@ -345,7 +353,7 @@ def test_audit_nothing_fails(row: Row) -> None:
         assert row.normalise(float(returns.mean())) < most, "what earns nothing pays half of what solving does"
 
 
-@each_row
+@audited()
 def test_audit_noise_fails_and_scores_as_published(row: Row) -> None:
     # Noise that earns exactly nothing in a long maze does so in four episodes as in ten: no return varies.
     n = 4 if row.max_episode_steps > LONG and row.random_score == 0 else EPISODES[row.domain]
@@ -360,7 +368,7 @@ def test_audit_noise_fails_and_scores_as_published(row: Row) -> None:
     assert abs(returns.mean() - row.random_score) <= 5 * standard_error + 0.01 * scale
 
 
-@each("scored")
+@audited("scored")
 def test_audit_expert_succeeds_at_the_stated_rate_and_scores_are_as_published(row: Row) -> None:
     n = EPISODES[row.domain]
     returns, success = play(row, "expert", n)
@@ -374,7 +382,7 @@ def test_audit_expert_succeeds_at_the_stated_rate_and_scores_are_as_published(ro
 BLIND_EPISODES = {"text": 40, "gui": 10, "driving": 30, "robotics": 8}
 
 
-@each("scored")
+@audited("scored")
 def test_audit_blind_policies_earn_no_more_than_stated(row: Row) -> None:
     assert row.blind_score is not None
     assert row.blind_success is not None

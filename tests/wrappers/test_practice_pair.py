@@ -41,6 +41,7 @@ def weights(agent: Any) -> Any:
     return np.concatenate([one.detach().numpy().ravel() for one in agent.policy.parameters()])
 
 
+@pytest.mark.slow  # 1,200 steps of two SACs
 def test_each_agent_learns_its_own_task_in_one_scene() -> None:
     scene = pair()
     forward, backward = agents(scene)

@@ -106,6 +106,7 @@ def test_the_topmost_element_that_can_be_tapped_is_hit() -> None:
     assert (found.at(0.5, 0.25), found.at(0.5, 0.5)) == (0, None)
 
 
+@pytest.mark.slow  # 480 episodes
 def test_without_noise_the_matcher_loses_little_and_with_it_it_wins() -> None:
     env = gymnasium.make(V0, observation="elements")
     seeds = range(1000, 1120)

@@ -62,10 +62,13 @@ FLAGS = (
 )
 
 # It ends with its input, which is its parent's hand: also when that is killed. Then the browser's whole group follows,
-# and its profile, into which the last of them may still be writing.
+# and its profile, into which the last of them may still be writing, and the folder elsewhere of a socket of Chromium's,
+# to which a link in the profile leads.
 WATCHDOG = """
 read -r _
 kill -9 -"$0" 2>/dev/null
+socket=$(readlink "$1/SingletonSocket")
+case "$socket" in */*chromium*/SingletonSocket | */*google*/SingletonSocket) rm -rf "${socket%/*}" ;; esac
 for i in 1 2 3 4 5 6 7 8; do rm -rf "$1"; sleep 0.05; test -e "$1" || break; done
 """
 

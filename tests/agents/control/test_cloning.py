@@ -39,6 +39,7 @@ def test_cloning_does_what_good_hands_did() -> None:
     assert success(learner) > 0.9
 
 
+@pytest.mark.slow  # DigiRL's, of the same loop, is in the default suite
 def test_filtered_cloning_learns_online_from_its_own_successes() -> None:
     learner = FilteredCloning(env=tiny(), **SMALL, rollouts=32, actor_updates=10).clone(episodes(60, right=0.3), 6)
     began = success(learner)

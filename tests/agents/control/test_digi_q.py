@@ -141,6 +141,7 @@ def test_what_is_no_better_than_the_state_is_not_imitated() -> None:
     assert all(old.equal(new) for old, new in zip(before, learner.policy.parameters(), strict=True))
 
 
+@pytest.mark.slow  # its parts, and DigiRL as a whole, are in the default suite
 def test_offline_it_learns_what_bad_hands_did_seldom() -> None:
     learner = agent(critic_learning_rate=3e-3)
     data = episodes(400, right=0.3)

@@ -36,6 +36,7 @@ def test_a_group_has_one_problem() -> None:
     assert goals[0] != goals[4]
 
 
+@pytest.mark.slow  # DigiRL's, of the same loop, is in the default suite
 def test_it_becomes_better_than_what_it_began_with() -> None:
     learner = PhoneGRPO(env=tiny(32), group_size=8, **{**SMALL, "learning_rate": 1e-3})
     learner.clone(episodes(60, right=0.4), 6)

@@ -66,8 +66,8 @@ def test_conditions_are_tuned_with_equal_budgets(handle: str) -> None:
     assert tuning.alike is None or tuning.alike in COMPARISONS[handle].baselines
 
 
-TAKE_LONG = {"archer", "arsq", "h2o", "remax", "sapo", "spo"}
-"""Eight seconds and more each, even in their smallest size."""
+TAKE_LONG = {"archer", "arsq", "f-dvl-recoil", "h2o", "remax", "sapo", "spo", "stream-x"}
+"""Five seconds and more each, even in their smallest size."""
 
 
 @pytest.mark.parametrize(

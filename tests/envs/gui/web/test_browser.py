@@ -72,6 +72,19 @@ def gone(browser: Browser) -> bool:
     return not processes(browser.process.pid) and not browser.process.profile.exists()
 
 
+def test_the_folder_of_chromiums_socket_goes_with_it() -> None:
+    browser = Browser.launch(timeout=20)
+    socket = browser.process.profile / "SingletonSocket"
+    deadline = time.monotonic() + 10
+    while not socket.is_symlink() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    folder = socket.readlink().parent
+    assert folder.is_dir()
+    browser.close()
+    assert gone(browser)
+    assert not folder.exists()
+
+
 def test_the_mouse_hits_what_is_under_it(page: Page) -> None:
     page.click(20, 70)
     page.click(20, 70, clicks=2)

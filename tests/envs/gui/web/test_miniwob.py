@@ -194,7 +194,11 @@ def break_off(env: MiniWoBEnv, how: str) -> None:
         page.evaluate("tiltyard = undefined")
 
 
-@pytest.mark.parametrize("how", ["dead renderer", "stopped browser", "closed browser", "endless script", "broken page"])
+WAITED_FOR = [pytest.param(how, marks=pytest.mark.slow) for how in ("stopped browser", "endless script")]
+"""Breaks that show by nothing but that no answer comes, so that each step waits for its time-out."""
+
+
+@pytest.mark.parametrize("how", ["dead renderer", "closed browser", "broken page", *WAITED_FOR])
 def test_nothing_hangs_and_the_next_reset_works(how: str) -> None:
     env = MiniWoBEnv(**{**OURS, "timeout": 2.5}, pixels=True)
     env.reset(seed=0)
