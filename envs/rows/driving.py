@@ -115,11 +115,11 @@ ROWS: tuple[Row, ...] = (
         summary="A town for self-play: with agents=N, N slots of a vector share it; drawn reward weights are observed",
         max_episode_steps=2000,
         random_score=0.014,
-        expert_score=0.943,
-        expert_success=0.94,
-        blind_score=0.032,
+        expert_score=0.989,
+        expert_success=0.99,
+        blind_score=0.046,
         blind_success=0.0,
-        blind_policy="noop",
+        blind_policy="sweep 21",
     ),
 )
 

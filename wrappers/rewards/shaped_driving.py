@@ -42,6 +42,10 @@ class ShapedSum:
     with d the metres from the middle of the lane, phi the heading's error in rad, and :math:`r_{end}` -1 at an
     infraction, -1 - v at a collision, a red light or a stop sign. Speeds are in m/s, as in the code.
 
+    It pays for how the agent drives at each moment and for no progress: none of its terms is one of CaRL's. The option
+    ``training_reward="sum"`` of driving scenes adds up CaRL's own terms, so that neither is a case of the other; that
+    one is read off the state of the simulator, this one off observations.
+
     Departures: hazards are those that our observation names (the vehicle ahead in the way, people on the next crossing
     of the route, the next stop line), distances are between bumpers where the code's are between middles, and episodes
     end as ours do: who arrives is paid no more, where Roach's training routes never end.

@@ -26,6 +26,7 @@ from .triggers import TRIGGERS, HeldOut, chosen
 Action = Literal["box", "discrete", "waypoints"]
 Observation = Literal["vector", "bev"]
 Reward = Literal["carl", "sum"]
+Imposed = Literal["cut-ins", "all"]
 CONTROLLERS = {"box": CONTROLS, "discrete": MANOEUVRES, "waypoints": WAYPOINT}
 MANOEUVRE_NAMES = ("keep", "left", "right", "faster", "slower")
 INFRACTION_NAMES, OFFENCE_NAMES, TRIGGER_NAMES = map(np.array, (INFRACTIONS, OFFENCES, ("", *TRIGGERS)))
@@ -51,6 +52,8 @@ def sum_of(episodes: Any) -> Floats:
     """The reward's terms added up, ``[n]``: ``route_completion - 0.005 sum_f (1 - f) + penalty``, to train with.
 
     A plain shaped sum to compare the product with; one factor of 0 all along a route of 40 s takes away all its worth.
+    It has the product's own terms, so that only how they are put together differs. Roach's shaped reward has others (a
+    wanted speed, offset and heading, and no progress): :mod:`tiltyard.wrappers.rewards.shaped_driving`.
     """
     short = sum(1.0 - episodes[name] for name in FACTORS)
     return np.asarray(episodes["route_completion"] - SHORTFALL * short + episodes["penalty"])
@@ -94,7 +97,10 @@ class Driving(BatchedEnv):
         held_out: what the test split has of its own: "maps", or with "triggers" also the situations: the train split
             has those of its own, and the test split the others.
         courtesy: weight of the reward's factor for braking imposed on others, 0 to 1; 0 leaves it out.
+        imposed: what braking of others that factor and the offence of the same name count: "cut-ins" of the agent, or
+            "all" that its followers would not have had to do were it not there, :func:`..town.account.follower`.
         parked: cars that stand along the streets, per km of lane, 0 to 40; fewer where there is no place.
+        jaywalkers: people who cross streets away from crossings, per km of lane, likewise.
         threads: threads that share the environments of a step; the result does not depend on it.
         training_reward: "carl", or "sum": the same terms added up, :func:`sum_of`. The test split pays "carl" anyway,
             so that scores compare.
@@ -127,7 +133,9 @@ class Driving(BatchedEnv):
         trigger: str | Sequence[str] | None = None,
         held_out: HeldOut = "maps",
         courtesy: float = 1.0,
+        imposed: Imposed = "cut-ins",
         parked: float = 0.0,
+        jaywalkers: float = 0.0,
         threads: int = 1,
         training_reward: Reward = "carl",
         record: bool = False,
@@ -140,6 +148,7 @@ class Driving(BatchedEnv):
             ("observation", observation, ("vector", "bev")),
             ("training_reward", training_reward, ("carl", "sum")),
             ("held_out", held_out, ("maps", "triggers")),
+            ("imposed", imposed, ("cut-ins", "all")),
         ):
             if value not in known:
                 raise ValueError(unknown(name, value, known))
@@ -147,6 +156,7 @@ class Driving(BatchedEnv):
             ("density", density, 40.0),
             ("pedestrians", pedestrians, 32.0),
             ("parked", parked, 40.0),
+            ("jaywalkers", jaywalkers, 40.0),
         ):
             _between(name, given, 0.0, high)
         for name, given, high in (("careless", careless, 1.0), ("noise", noise, 1.0), ("courtesy", courtesy, 1.0)):
@@ -171,6 +181,8 @@ class Driving(BatchedEnv):
             controller=CONTROLLERS[action],
             policies=self.policies,
             parked=float(parked),
+            jaywalkers=float(jaywalkers),
+            cut_ins=imposed == "cut-ins",
         )
         self._parts = Parts(threads, self.world_count)
         self._allocate()
@@ -189,7 +201,9 @@ class Driving(BatchedEnv):
 
     def _allocate(self) -> None:
         """The spaces and the arrays of the batch."""
-        size = self.library.most(self._options.density, self._options.people, self.policies, self._options.parked)
+        options = self._options
+        kerbside = options.parked, options.jaywalkers
+        size = self.library.most(options.density, options.people, self.policies, kerbside)
         self.batch = allocate(self.world_count, size, crossings=self.library.crossings, scripts=self.library.actors)
         self.worlds, self.agents = self.batch.worlds, self.batch.agents
         self._routes, self._events, self._keys = self.batch.routes, self.batch.events, self.batch.keys

@@ -1,5 +1,6 @@
 """The maps of a scene and split: built once a process, shared by all environments on them."""
 
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
@@ -83,15 +84,15 @@ class Library:
             ),
         )
 
-    def most(self, density: float, people: int, policies: int = 1, parked: float = 0.0) -> int:
-        """Agents for which worlds need room.
+    def most(self, density: float, people: int, policies: int = 1, kerbside: Sequence[float] = ()) -> int:
+        """Agents for which worlds need room; ``kerbside`` are densities of parked cars and jaywalkers.
 
         Raises:
             ValueError: more than a world holds.
         """
         highest = self.scene.density[1] if density < 0.0 else density
         vehicles = int(highest * float(self.places.kilometres.max()) + 0.5)
-        vehicles += int(parked * float(self.places.kilometres.max()) + 0.5)
+        vehicles += sum(int(one * float(self.places.kilometres.max()) + 0.5) for one in kerbside)
         needed = policies + vehicles + (self.scene.people[1] if people < 0 else people) + self.actors
         if needed > MOST_AGENTS:
             raise ValueError(

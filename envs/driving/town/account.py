@@ -29,6 +29,8 @@ from .state import (
     RED_LIGHT,
     SIM_DT,
     STOP_SIGN,
+    SUBSTEPS,
+    Agent,
     Agents,
     Batch,
     World,
@@ -77,32 +79,51 @@ def traffic_speed(speeds: Any, agents: int, me: int) -> float:
 
 
 @compiled
+def along(car: Agent, v: float) -> float:
+    """The part of a speed that takes a vehicle along its lane."""
+    return v if abs(car.turn) < 0.5 else v * math.cos(car.turn)
+
+
+@compiled
+def kept_back(car: Agent, v_lead: float, gap: float, limit: float) -> float:
+    """The acceleration of a driver behind a leader, as :func:`.driver.react` has it."""
+    return idm(car.v, v_lead, gap, max(limit, car.v), car.headway, car.accel, car.brake)
+
+
+@compiled
 def follower(
     world: World, cars: Agents, keys: Any, atlas: Atlas, routes: Any, crossings: Any, me: int
 ) -> tuple[float, float]:
     """The acceleration of the driver behind ``me``, and what it would be were ``me`` not there; NaN: there is none.
 
-    Harm is not the ego's by default: a driver who brakes harder than the ego asks for has another reason, and lines,
-    crossings and leaders beyond the ego count as if the ego were not there.
+    To be asked after the tick in which drivers have decided, by speeds and places before it: those of the two are
+    therefore put back meanwhile. Harm is not the ego's by default: a driver who brakes harder than the ego asks for has
+    another reason, and lines, crossings and leaders beyond the ego count as if the ego were not there. Why the ego is
+    slow, or stands, does not matter otherwise: what its follower would not have had to brake for, it imposed.
     """
     k = cars[me].follower
     if k < 0 or cars[k].controller != DRIVER or cars[k].lane < 0 or cars[k].leader != me:
         return math.nan, math.nan
-    car = cars[k]
+    car, ego = cars[k], cars[me]
+    after_v, after_s = car.v, car.s
+    car.v = after_v - car.a * SIM_DT
+    car.s = after_s - 0.5 * (after_v + car.v) * SIM_DT
     limit = wished(car, atlas.lanes[car.lane].limit)
-    asked = idm(car.v, cars[me].v, car.gap, max(limit, car.v), car.headway, car.accel, car.brake)
-    if car.a >= 0.0 or asked > car.a + CAUSE:
-        return float(car.a), float(car.a)
-    a = free(car.v, limit, car.accel)
-    other, gap = leader(cars, keys, world.listed, atlas.lanes, atlas.siblings, routes[k], k, me)
-    if other >= 0:
-        a = min(a, idm(car.v, cars[other].v, gap, max(limit, car.v), car.headway, car.accel, car.brake))
-    if car.line < EARLY + car.v * (1.0 + car.v / (2.0 * COMFORT)):
-        a = min(a, hold_back(car, car.line))
-    if world.walking > 0:
-        first = atlas.maps[world.map].crossing
-        a = min(a, hold_back(car, pedestrians(crossings, car, routes[k], atlas.lanes, atlas.strips, first)))
-    return float(car.a), float(max(a, car.a))
+    asked = kept_back(car, along(ego, max(ego.v - ego.a * SIM_DT, 0.0)), car.gap, limit)
+    without = float(car.a)
+    if car.a < 0.0 and asked <= car.a + CAUSE:
+        a = free(car.v, limit, car.accel)
+        other, gap = leader(cars, keys, world.listed, atlas.lanes, atlas.siblings, routes[k], k, me)
+        if other >= 0:
+            a = min(a, kept_back(car, along(cars[other], cars[other].v), gap, limit))
+        if car.line < EARLY + car.v * (1.0 + car.v / (2.0 * COMFORT)):
+            a = min(a, hold_back(car, car.line))
+        if world.walking > 0:
+            first = atlas.maps[world.map].crossing
+            a = min(a, hold_back(car, pedestrians(crossings, car, routes[k], atlas.lanes, atlas.strips, first)))
+        without = max(a, without)
+    car.v, car.s = after_v, after_s
+    return float(car.a), without
 
 
 @compiled
@@ -116,7 +137,7 @@ def open_account(atlas: Atlas, batch: Batch, episode: Episode, speeds: Any) -> N
     episode.progress = episode.furthest = episode.driven = episode.gained = episode.strayed = 0.0
     episode.quarter = episode.own_speed = episode.their_speed = episode.lacking = 0.0
     episode.hits = episode.guilty = episode.lights = episode.signs = episode.hard = episode.counted = 0
-    episode.charged = episode.hardest = episode.ahead = 0.0
+    episode.charged = episode.hardest = episode.ahead = episode.slowed = 0.0
     episode.follower_accel = episode.follower_without = math.nan
     left = metres_left(atlas, car.goal, car.lane, car.s)
     if left >= 0.0:
@@ -165,11 +186,14 @@ def enter(atlas: Atlas, batch: Batch, episode: Episode, speeds: Any) -> None:
     episode.gained += gained
     episode.strayed += gained if car.astray != 0 or car.lane == NONE else 0.0
     _pace(batch, episode, speeds)
-    accel, without = follower(
-        batch.worlds[w], batch.agents[w], batch.keys[w], atlas, batch.routes[w], batch.crossings[w], me
-    )
-    episode.follower_accel, episode.follower_without = accel, without
-    imposed = 0.0 if math.isnan(accel) else imposed_by(accel, without)
+    if batch.worlds[w].tick % SUBSTEPS == 1:  # what drivers have decided holds until they decide again
+        episode.follower_accel, episode.follower_without = follower(
+            batch.worlds[w], batch.agents[w], batch.keys[w], atlas, batch.routes[w], batch.crossings[w], me
+        )
+    imposed = 0.0
+    if not math.isnan(episode.follower_accel):
+        imposed = imposed_by(episode.follower_accel, episode.follower_without)
+    episode.slowed = max(episode.slowed, imposed)
     episode.hardest = max(episode.hardest, imposed)
     episode.hard += int(imposed > SAFE)
     _charge(batch, episode)

@@ -29,6 +29,7 @@ from .sight import first_on, leader, notice, scan, shown, wished
 from .state import BRAKING, NONE, SIM_DT, Agent, Agents, World
 
 LINE_GAP = 0.4  # m before a line at which drivers stop
+LONG = 6.0  # m: longer vehicles turn so that neither end swings into another lane
 LATERAL_SPEED = 1.2  # m/s of a change of lane
 ROOM = 20.0  # m of a lane that must be left, beside the way of 4 s, to begin a change
 PATIENCE = 5.0  # s from the beginning of a change of lane to the next thought
@@ -272,6 +273,14 @@ def think(world: World, cars: Agents, keys: Any, atlas: Any, me: int) -> bool:
 
 
 @compiled
+def keep_in(atlas: Any, car: Agent) -> None:
+    """Turns a long vehicle no more than that both its ends stay within the two lanes of its change."""
+    room = 0.5 * (atlas.points[car.point].width - car.width) + abs(car.d)
+    most = math.asin(min(max(room / (0.5 * car.length), 0.0), 1.0))
+    car.turn = min(max(car.turn, -most), most)
+
+
+@compiled
 def slide(world: World, stream: Any, atlas: Any, car: Agent, route: Any) -> None:
     """The sideways part of a change of lane in one tick; swaps the lanes half way."""
     if car.beside < 0:
@@ -295,3 +304,5 @@ def slide(world: World, stream: Any, atlas: Any, car: Agent, route: Any) -> None
     else:
         car.d += drift * SIM_DT
         car.turn = math.atan2(drift, max(car.v, 1.0))
+        if car.length > LONG:
+            keep_in(atlas, car)

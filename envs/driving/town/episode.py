@@ -82,7 +82,9 @@ class Episode(Protocol):
     follower_without: float  # and what it would be were this one not there
     hardest: float  # m/s2 of imposed braking
     hard: int  # ticks in which that was over 4
+    slowed: float  # m/s2: the most of it in the present policy step
     plan: int  # the lane that the scripted expert changes into, or NONE; nobody else reads it
+    tight: int  # 1: that change began near the end of its lane
     # The named terms of the last reward
     route_completion: float
     speed: float

@@ -22,14 +22,14 @@ from ..vehicle import (
 )
 from .atlas import Atlas
 from .beware import PASSING, beware, blocked, stands, way_out
-from .driver import drive, hold_back
+from .driver import drive, hold_back, trailing
 from .episode import Episode
 from .gaps import blend, merging, slow_down, worth_changing
 from .lists import enlist
 from .places import beside
 from .problem import distance_of, following
 from .sight import first_on
-from .state import CONTROLS, MANOEUVRES, NONE, SIM_DT, SUBSTEPS, Agent, Batch
+from .state import CONTROLS, MANOEUVRES, NONE, SIM_DT, SUBSTEPS, Agent, Agents, Batch, World
 from .vehicle import aim, pursue, steer_limit
 
 WORTH = 0.5  # m/s2 beyond MOBIL's threshold that justify a change of lane
@@ -37,6 +37,9 @@ CLEAR = 30.0  # m of a lane that must be left, beside the way of 3 s, to begin o
 LEAST_CLEAR = 14.0  # m, beside the way of 1 s, for one that the route needs
 BEGUN = 0.6  # m from the middle of its lane to which it may still give a change up
 DETOUR = 15.0  # m by which a way is longer that misses a change of lane
+SQUEEZE = 5.0  # m of a lane that must be left to change at walking pace, where it has to, and how far ahead it aims
+CREEPING = 1.5  # m/s
+QUIET, SLOWEST = 6.0, 3.0  # s until the next one comes on the lane beside, at so many m/s at least
 CREEP = 0.6  # m/s2 at walking pace, while it changes lane at the last moment
 JERK = 3.5 * SIM_DT * SUBSTEPS  # m/s2 a policy step: comfortable
 STARTING = 0.3  # m/s below which it takes its foot off the brake at once
@@ -81,11 +84,26 @@ def plan_lane(atlas: Atlas, batch: Batch, episode: Episode) -> int:
     if episode.plan != NONE and car.beside == NONE and abs(car.d) < BEGUN:  # nobody has seen it yet: it may think again
         if worth_changing(world, cars, keys, atlas, me, episode.plan, needed) == -math.inf:
             episode.plan = NONE
+    if episode.plan == NONE:
+        episode.tight = int(is_late(atlas, world, cars, keys, me, needed))
     clear = (LEAST_CLEAR + car.v) if needed != NONE else CLEAR + 3.0 * car.v
+    if episode.tight == 1:
+        clear = SQUEEZE
     if episode.plan == NONE and lane.zone < 0 and (car.v > 0.5 or needed != NONE) and abs(car.d) < 0.5:
         if car.s + clear < lane.length and car.s > 5.0:
             episode.plan = best_lane(atlas, batch, w, me, needed)
     return episode.plan
+
+
+@compiled
+def is_late(atlas: Atlas, world: World, cars: Agents, keys: Any, me: int, needed: int) -> bool:
+    """Whether it stands too near the end of its lane for the usual change into ``needed``, where nobody comes."""
+    car = cars[me]
+    if needed == NONE or car.v > CREEPING or car.s + LEAST_CLEAR < atlas.lanes[car.lane].length:
+        return False
+    _, s, _ = beside(atlas, car, needed)
+    k, back = trailing(cars, keys, world.listed, atlas, needed, s, me)
+    return bool(k == NONE or back - 0.5 * car.length > QUIET * max(cars[k].v, SLOWEST))
 
 
 @compiled
@@ -120,11 +138,11 @@ def wish(atlas: Atlas, batch: Batch, episode: Episode) -> float:
     if must_change(atlas, car) != NONE:  # waits before the end of a lane that does not lead to the goal
         rest = atlas.lanes[car.lane].length - car.s - 0.5 * car.length - LEAST_CLEAR
         if rest < 40.0:
-            wanted = min(wanted, hold_back(car, max(rest, 0.0)) if car.v > 1.5 or plan == NONE else CREEP)
+            wanted = min(wanted, hold_back(car, max(rest, 0.0)) if car.v > CREEPING or plan == NONE else CREEP)
     wanted = beware(atlas, batch, w, me, wanted)
     if stands(cars, batch.scripts[w], car):  # keeps far enough away to go round it
-        wanted = min(wanted, hold_back(car, max(car.gap - PASSING, 0.0)) if car.v > 1.5 or plan == NONE else CREEP)
-        wanted = max(wanted, CREEP) if plan != NONE and car.v < 1.5 else wanted
+        wanted = min(wanted, hold_back(car, max(car.gap - PASSING, 0.0)) if car.v > CREEPING or plan == NONE else CREEP)
+        wanted = max(wanted, CREEP) if plan != NONE and car.v < CREEPING else wanted
     if must_change(atlas, car) == NONE:
         wanted = blend(world, cars, keys, atlas, routes, me, plan, wanted)
     if plan != NONE:
@@ -151,6 +169,8 @@ def command(atlas: Atlas, batch: Batch, episode: Episode, controller: int, out: 
         lane = episode.plan
         _, s, _ = beside(atlas, car, lane)
     reach = clip(0.5 * abs(car.v) + 2.0, 4.0, 9.0) if lane == car.lane else clip(1.6 * car.v, 8.0, 45.0)
+    if lane != car.lane and episode.tight == 1:
+        reach = SQUEEZE
     forward, left = aim(atlas.lanes, atlas.points, car, route, lane, s + reach)
     if controller == CONTROLS:
         pedal(car, a, out)

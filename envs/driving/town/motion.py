@@ -6,15 +6,16 @@ from typing import Any
 from ..compiled import compiled, inlined
 from ..maps.graph import RED, SIGNAL, STOP_SIGN
 from .collisions import record
-from .driver import slide
+from .driver import LONG, slide
 from .manners import trespass
-from .places import advance_route, put_on_lane
+from .places import advance_route, find_point, put_on_lane, wrap
 from .sight import colour
 from .state import ABSENT, ARRIVAL, NONE, RED_LIGHT, SIM_DT, STANDSTILL, Agent, Agents, World
 from .state import STOP_SIGN as STOP_SIGN_RUN
 from .tracking import track
-from .vehicle import control
+from .vehicle import AXLES, control
 
+EVEN = 0.1  # rad
 STILL = 0.1  # m/s
 TOO_LONG = 120.0  # s
 """Standing for so long is a standstill."""
@@ -111,6 +112,41 @@ def replay(world: World, cars: Agents, events: Any, atlas: Any, stream: Any, rou
     return track(world, cars, events, stream, atlas, routes[me], me)
 
 
+@compiled
+def axle(atlas: Any, car: Agent, route: Any, ahead: float) -> tuple[float, float, float]:
+    """A point of the way's middle ``ahead`` m of a vehicle's: x, y, and the heading there."""
+    lane, hint, s = car.lane, car.point, car.s + ahead
+    if s > atlas.lanes[lane].length and route[1] >= 0:
+        s -= atlas.lanes[lane].length
+        lane = route[1]
+        hint = atlas.lanes[lane].point
+    elif s < 0.0 and car.before >= 0:
+        lane = car.before
+        s += atlas.lanes[lane].length
+        hint = atlas.lanes[lane].final
+    point = atlas.points[find_point(atlas.points, atlas.lanes[lane], hint, s)]
+    along = s - point.s
+    return float(point.x + along * point.cos), float(point.y + along * point.sin), float(point.heading)
+
+
+@compiled
+def cut_corner(atlas: Any, car: Agent, route: Any) -> None:
+    """Puts a long vehicle in a bend with both axles over the middle of its way, so that neither end swings out.
+
+    Its middle is then inside the bend. Where the way bends by less than EVEN between its axles it stays where it is; up
+    to twice that the two places are blended.
+    """
+    half = 0.5 * AXLES * car.length
+    front_x, front_y, there = axle(atlas, car, route, half)
+    rear_x, rear_y, here = axle(atlas, car, route, -half)
+    share = min((abs(wrap(there - here)) - EVEN) / EVEN, 1.0)
+    if share > 0.0:
+        course = math.atan2(front_y - rear_y, front_x - rear_x)
+        car.x += share * (0.5 * (front_x + rear_x) - car.d * math.sin(course) - car.x)
+        car.y += share * (0.5 * (front_y + rear_y) + car.d * math.cos(course) - car.y)
+        car.heading = wrap(car.heading + share * wrap(course + car.turn - car.heading))
+
+
 @inlined
 def move(world: World, cars: Agents, events: Any, atlas: Any, stream: Any, routes: Any, me: int) -> bool:
     """One tick of a driver; returns False when it leaves the map at the end of its route."""
@@ -135,5 +171,7 @@ def move(world: World, cars: Agents, events: Any, atlas: Any, stream: Any, route
             return False
         advance_route(world, stream, atlas, car, route)
     put_on_lane(atlas.points, atlas.lanes[car.lane], car)
+    if car.length > LONG:
+        cut_corner(atlas, car, route)
     stand(world, cars, events, me)
     return True

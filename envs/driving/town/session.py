@@ -14,6 +14,7 @@ from .account import enter, note_speeds, open_account
 from .atlas import Atlas
 from .episode import Episode
 from .expert import command
+from .jaywalkers import start_jaywalkers
 from .lists import enlist_new
 from .motion import vanish
 from .observe import NEIGHBOURS, sense
@@ -62,6 +63,8 @@ class Options(NamedTuple):
     controller: int  # of policies
     policies: int  # P
     parked: float  # cars along the streets per km of lane
+    jaywalkers: float  # likewise, people who cross away from crossings
+    cut_ins: bool  # whether cut-ins are all that the reward counts of the braking that is imposed on others
 
 
 @compiled
@@ -132,7 +135,10 @@ def begin_world(atlas: Atlas, places: Any, batch: Batch, episodes: Any, w: int, 
             cars[k].length = 0.0
     for k in range(last, min(last + people, len(cars))):
         start_walker(world, cars, atlas, stream, k)
-    park(atlas, batch, w, last + people, int(options.parked * places.kilometres[number] + 0.5), stream)
+    parked = int(options.parked * places.kilometres[number] + 0.5)
+    park(atlas, batch, w, last + people, parked, stream)
+    jaywalkers = int(options.jaywalkers * places.kilometres[number] + 0.5)
+    start_jaywalkers(atlas, batch, w, last + people + parked, jaywalkers, stream)
     for _ in range(int(n[10] / SIM_DT)):
         tick_world(batch, atlas, w, stream)
     stage(atlas, places, batch, w, options.policies, stream)
@@ -226,12 +232,12 @@ def reach_over(atlas: Atlas, car: Agent) -> tuple[float, bool]:
 
 
 @compiled
-def judge_agent(atlas: Atlas, batch: Batch, episode: Episode, weights: Any) -> None:
+def judge_agent(atlas: Atlas, batch: Batch, episode: Episode, weights: Any, cut_ins: bool) -> None:
     """The reward of one agent's policy step, from the state of its world and the events of the step."""
     w, me = episode.world, episode.agent
     cars, world, events = batch.agents[w], batch.worlds[w], batch.events[w]
     car = cars[me]
-    imposed, pushed_in = 0.0, False
+    imposed, pushed_in = 0.0 if cut_ins else float(episode.slowed), False
     for i in range(min(world.events, EVENTS)):
         if events[i].agent == me:
             if events[i].kind == BRAKING:
@@ -257,6 +263,7 @@ def keep_accounts(
         if active[slot]:
             if tick == 0:  # with a policy step, events are counted from 0 again
                 episodes[slot].noted = 0
+                episodes[slot].slowed = 0.0
             enter(atlas, batch, episodes[slot], speeds)
 
 
@@ -317,7 +324,7 @@ def step_worlds(
         batch.worlds[w].stream = stream[0]
         for k in range(count):
             if active[w * count + k]:
-                judge_agent(atlas, batch, episodes[w * count + k], weights[w * count + k])
+                judge_agent(atlas, batch, episodes[w * count + k], weights[w * count + k], options.cut_ins)
 
 
 @compiled

@@ -8,6 +8,7 @@ from ..compiled import compiled, uniform
 from .atlas import Atlas
 from .collisions import collide
 from .driver import drive, think
+from .jaywalkers import jaywalk
 from .lists import enlist, enlist_new
 from .manners import attend
 from .motion import move, replay, steer_on, vanish
@@ -85,7 +86,10 @@ def go_on(batch: Batch, atlas: Atlas, w: int, stream: Any, k: int) -> bool:
     if controller == SCRIPTED:
         return play(world, cars, events, atlas, stream, routes, batch.scripts[w], k)
     if controller == WALKER:
-        walk(world, cars, batch.keys[w], atlas, batch.crossings[w], stream, k)
+        if cars[k].target == NONE:
+            jaywalk(world, cars, batch.keys[w], atlas, stream, k)
+        else:
+            walk(world, cars, batch.keys[w], atlas, batch.crossings[w], stream, k)
     return True
 
 

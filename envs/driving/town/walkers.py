@@ -1,11 +1,11 @@
-"""Pedestrians: they wait at a crossing, step onto it when it is safe, and walk to the other side; some cross elsewhere.
+"""Pedestrians: they wait at a crossing, step onto it when it is safe, and walk to the other side.
 
 At a crossing without a signal, a pedestrian who waits counts as on it: drivers who can stop gently do. A pedestrian
 steps onto the road when the signal for vehicles is red, and, with or without one, when every vehicle on the lanes ahead
-of it can still stop, or stands. Jaywalkers cross a lane's road anywhere, under the same rule of caution.
+of it can still stop, or stands. Those who cross elsewhere are in :mod:`.jaywalkers`.
 
 A pedestrian's ``goal`` is not used; ``target`` is its crossing, ``s`` the way walked on it, ``side`` 1 from a to b and
--1 back, ``level`` 1 while it walks. For jaywalkers ``target`` is NONE.
+-1 back, ``level`` 1 while it walks.
 """
 
 import math

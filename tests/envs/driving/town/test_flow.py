@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tiltyard.benchmarks.studies.traffic import one_round
+from tiltyard.benchmarks.studies.traffic import Mix, one_round
 from tiltyard.envs.driving.maps.build import Lane, build
 from tiltyard.envs.driving.maps.catalogue import make
 from tiltyard.envs.driving.town.atlas import atlas
@@ -14,7 +14,7 @@ from tiltyard.envs.driving.town.state import ABSENT
 
 @pytest.mark.parametrize("name", ["roundabout", "merge", "stop-intersection"])
 def test_ten_minutes_of_traffic_lock_nowhere_and_keep_the_rules(name: str) -> None:
-    counts, speeds, longest = one_round(name, 0, drivers=24, walkers=0, careless=0.0)
+    counts, speeds, longest = one_round(name, 0, Mix())
     assert counts["vehicle-steps"] > 500_000
     assert [counts[kind] for kind in ("collisions", "red lights", "stop signs", "right of way", "standstills")] == [
         0
