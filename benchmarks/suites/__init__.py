@@ -57,6 +57,7 @@ RELEASED = {
     "control-v1": "147c61b7772b8abb",
     "sac-peer-v1": "fc2751f579c78515",
     "gui-v1": "b878c16d3e990200",
+    "gui-v2": "f22ac4be9b05ff78",
     "gui-ablations-v1": "0c2f9c37d2ea4b2b",
     "manipulation-v1": "537903c47f026b53",
     "text-v1": "e8d7c87ebb5f7aff",
