@@ -20,6 +20,7 @@ from ..town.staging import fired, staged
 from ..town.state import CONTROLS, MANOEUVRES, NONE, WAYPOINT, allocate
 from .library import Library, library
 from .scenes import SCENES
+from .sums import sum_of
 from .threads import Parts
 from .triggers import TRIGGERS, HeldOut, chosen
 
@@ -42,21 +43,6 @@ WANTED = {
 def _between(name: str, value: float | None, low: float, high: float) -> None:
     if value is not None and not low <= value <= high:  # so written that NaN is refused
         raise ValueError(f"{name} must be between {low:g} and {high:g}, got {value!r}")
-
-
-SHORTFALL = 0.005
-"""What the sum of terms takes away each step for a factor of 0."""
-
-
-def sum_of(episodes: Any) -> Floats:
-    """The reward's terms added up, ``[n]``: ``route_completion - 0.005 sum_f (1 - f) + penalty``, to train with.
-
-    A plain shaped sum to compare the product with; one factor of 0 all along a route of 40 s takes away all its worth.
-    It has the product's own terms, so that only how they are put together differs. Roach's shaped reward has others (a
-    wanted speed, offset and heading, and no progress): :mod:`tiltyard.wrappers.rewards.shaped_driving`.
-    """
-    short = sum(1.0 - episodes[name] for name in FACTORS)
-    return np.asarray(episodes["route_completion"] - SHORTFALL * short + episodes["penalty"])
 
 
 class Driving(BatchedEnv):
