@@ -128,7 +128,9 @@ WORDS = (
     f"updates; then {UPDATES} updates at the rate {RATE:g}. Success is of likeliest actions on {PROBLEMS} test "
     "problems of level 2, which decides, and half as many of level 1. `uniform` draws from all solutions throughout, "
     "`binary` pays only for an action that does what the recorded one does. The stages, their bounds and the weights "
-    f"of the reward are ours, not the paper's. An effect below {MARGIN:g} counts as none; that margin was set before "
+    "of the reward are ours, not the paper's. The rate was the better of two tried once each for `uniform`; no other "
+    "condition was tuned, so that the verdict is of these settings. "
+    f"An effect below {MARGIN:g} counts as none; that margin was set before "
     "the runs. A file a run holds the numbers; `premise` says what was so before them, `report` writes this page."
 )
 
