@@ -48,7 +48,7 @@ class BatchedEnv(ABC):
     env_state: ClassVar[tuple[str, ...]] = ()
     """Names of the arrays or lists ``[n, ...]`` that decide an environment's coming steps: what a snapshot holds."""
     fresh_infos: ClassVar[bool] = False
-    """Whether infos are arrays of their own, which nobody writes to later: they are then handed out uncopied."""
+    """Whether infos are arrays of their own, which are not written to later: they are then handed out uncopied."""
 
     def __init__(self, num_envs: int, render_mode: str | None = None) -> None:
         if num_envs < 1:

@@ -97,7 +97,7 @@ def plan_lane(atlas: Atlas, batch: Batch, episode: Episode) -> int:
 
 @compiled
 def is_late(atlas: Atlas, world: World, cars: Agents, keys: Any, me: int, needed: int) -> bool:
-    """Whether it stands too near the end of its lane for the usual change into ``needed``, where nobody comes."""
+    """Whether it stands too near the end of its lane for the usual change into ``needed``, where no vehicle comes."""
     car = cars[me]
     if needed == NONE or car.v > CREEPING or car.s + LEAST_CLEAR < atlas.lanes[car.lane].length:
         return False

@@ -6,7 +6,7 @@ marking if it has to. Later it comes back.
 
 From when it sets off it is listed on the lane that it is on or about to step onto, and beside that on the next one, as
 soon as whoever comes there can stop gently: so it is a leader whom drivers, and the scripted expert, brake for as for a
-vehicle that stands. Nobody has to brake hard for it who drives as the others do.
+vehicle that stands. No driver who drives as the others do has to brake hard for it.
 
 A jaywalker is a pedestrian (:mod:`.walkers`) whose ``target`` is NONE. ``line`` is the way walked across, of ``gap`` m
 from kerb to kerb; ``level`` is 1 on the way, and ``waiting`` the time at the present marking.
@@ -22,14 +22,14 @@ from .spawn import forget
 from .state import NONE, PARKED, PERSON, SIM_DT, SUBSTEPS, WALKER, Agent, Agents, Batch, World
 
 TRIES = 40
-STREET = 17.0  # m/s: nobody crosses where more is allowed
-END = 15.0  # m from either end of a lane, and before a stop line, in which nobody crosses
+STREET = 17.0  # m/s: no crossing where more is allowed
+END = 15.0  # m from either end of a lane, and before a stop line, without crossings
 CLEAR = 10.0  # m of crossings likewise
 KERB = 0.8  # m from the edge of the road at which it waits
 WIDEST = 22.0  # m from kerb to kerb
 ISLAND = 1.2  # m without a lane that may lie between two directions
 STEP = 0.4  # m
-HEMMED = 3.5  # m from the middle of a parked car, along the street, in which nobody crosses
+HEMMED = 3.5  # m from the middle of a parked car, along the street, without crossings
 PACE = (1.2, 1.6)  # m/s
 PAUSE = (5.0, 40.0)  # s between two ways across
 NEXT = 0.45  # m ahead of its middle that it looks at the lane it is about to step onto
