@@ -205,7 +205,7 @@ def elsewhere(tmp_path) -> Iterator[str]:
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="a file system of its own takes root's rights")
-def test_nodes_that_do_not_see_the_folder_send_the_files(tmp_path, scores, elsewhere, monkeypatch):
+def test_nodes_that_do_not_see_the_folder_send_the_files(tmp_path, scores, elsewhere):
     import ray
 
     ray.init(address=elsewhere, log_to_driver=False)

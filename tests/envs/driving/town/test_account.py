@@ -45,7 +45,7 @@ def test_who_stands_for_nothing_imposes_it_too(road, place, run):
 
 
 def test_what_the_follower_would_brake_for_in_any_case_is_not_imposed(road, place, run):
-    """As in the first, but somebody stands 40 m ahead of the follower: 0.57 m/s2 of it are for that."""
+    """As in the first, but a vehicle stands 40 m ahead of the follower: 0.57 m/s2 of it are for that."""
     batch, maps = place(road, (0, 100.0, 10.0), (0, 121.8, 4.0), (0, 144.8, 0.0))
     batch.agents["controller"][0, 2] = PARKED
     run(batch, maps, 1)
@@ -55,12 +55,12 @@ def test_what_the_follower_would_brake_for_in_any_case_is_not_imposed(road, plac
     assert imposed_braking(accel, without) == pytest.approx(4.7074 - 0.5661, abs=2e-3)
 
 
-def test_who_brakes_for_another_reason_is_nobodys_follower(road, place, run):
+def test_who_brakes_for_another_reason_follows_no_one(road, place, run):
     batch, maps = place(road, (0, 100.0, 10.0), (0, 121.8, 4.0))
     run(batch, maps, 1)
     batch.agents["a"][0, 0] = -7.0  # more than the one ahead asks for
     assert asked(batch, maps, 1) == (-7.0, -7.0)
-    assert all(np.isnan(one) for one in asked(batch, maps, 0))  # and behind the last one there is nobody
+    assert all(np.isnan(one) for one in asked(batch, maps, 0))  # and nothing follows the last one
 
 
 def test_asking_changes_nothing(road, place, run):
