@@ -1,5 +1,8 @@
 """Four ways to learn from recorded episodes of a phone: python benchmarks/studies/recorded_steps.py [--seeds 5].
 
+With ``--tune`` first: each method at each learning rate, on seeds and held-out problems of their own. The best rate of
+each goes to ``tuning.json``, which the study then uses; without that file all methods have their default rates.
+
 Cloning, UI-R1, UI-S1, and UI-S1 without patches learn from the same demonstrations of the scripted expert, each with
 the same number of updates. Methods of reinforcement learning begin with a clone, whose updates are part of theirs
 (``--warm-start`` is its share); a cloning agent goes on cloning. At checkpoints three numbers are taken:
@@ -46,7 +49,9 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """Name in the tables: the agent and its settings; the first goes on cloning."""
 NUMBERS = ("online", "steps", "progress", "complete", "sop")
-TRAINING, RECORDED, ONLINE = 0, 1, 2  # purposes of seeds
+TRAINING, RECORDED, ONLINE, TUNING = 0, 1, 2, 3  # purposes of seeds
+RATES = (1e-4, 3e-4, 1e-3, 3e-3)
+TUNING_SEEDS = (1000, 1001)
 STEPS = 60  # of an episode, at most
 
 
@@ -111,10 +116,10 @@ def _ranks(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 def run(seed: int, method: str, held_out: Sequence[Trajectory], given: argparse.Namespace) -> dict[str, Any]:
     """One seed of one method, which begins from the seed's clone: numbers at each checkpoint."""
-    torch.set_num_threads(1)
     started = time.process_time()
     data = demonstrations(given.env, "train", seeds_of(TRAINING, seed, given.demonstrations), given.level)
     problems = seeds_of(ONLINE, 0, given.episodes)
+    base, warm = begun(seed, data, given)
 
     def numbers(agent: Any, updates: int) -> dict[str, float]:
         sop = semi_online_performance(agent, held_out)
@@ -127,15 +132,9 @@ def run(seed: int, method: str, held_out: Sequence[Trajectory], given: argparse.
             "sop": sop.score,
         }
 
-    warm = round(given.updates * given.warm_start)
-    base = _agent("phone-bc", {}, seed, data, given)
-    base.improve(base.pool(), warm, offline=True)
     found = [numbers(base, warm)]
     marks = np.linspace(warm, given.updates, given.checkpoints + 1).round().astype(int).tolist()
-    name, settings = METHODS[method]
-    agent = _agent(name, settings, seed, data, given)
-    agent.policy.load_state_dict(base.policy.state_dict())
-    agent.policy.optimizer.load_state_dict(base.policy.optimizer.state_dict())
+    agent = continued(base, method, chosen_rates(given.out).get(method), seed, data, given)
     for before, after in zip(marks, marks[1:], strict=False):
         agent.improve(agent.pool(), after - before, offline=True)
         found.append(numbers(agent, after))
@@ -144,6 +143,74 @@ def run(seed: int, method: str, held_out: Sequence[Trajectory], given: argparse.
         "cpu_seconds": round(time.process_time() - started),
         "methods": {method: found},
     }
+
+
+def begun(seed: int, data: Sequence[Trajectory], given: argparse.Namespace) -> tuple[Any, int]:
+    """The clone of a seed, and how many updates it had."""
+    torch.set_num_threads(1)
+    warm = round(given.updates * given.warm_start)
+    base = _agent("phone-bc", {}, seed, data, given)
+    base.improve(base.pool(), warm, offline=True)
+    return base, warm
+
+
+def continued(
+    base: Any, method: str, rate: float | None, seed: int, data: Sequence[Trajectory], given: argparse.Namespace
+) -> Any:
+    """An agent of this method, with the clone's weights and moments; None is the method's default learning rate."""
+    name, settings = METHODS[method]
+    agent = _agent(name, settings if rate is None else {**settings, "learning_rate": rate}, seed, data, given)
+    agent.policy.load_state_dict(base.policy.state_dict())
+    agent.policy.optimizer.load_state_dict(base.policy.optimizer.state_dict())
+    return agent
+
+
+def tried(seed: int, given: argparse.Namespace) -> dict[str, dict[str, float]]:
+    """Online success on tuning problems after all updates, of each method at each rate, from one clone."""
+    data = demonstrations(given.env, "train", seeds_of(TRAINING, seed, given.demonstrations), given.level)
+    problems = seeds_of(TUNING, 0, given.episodes)
+    base, warm = begun(seed, data, given)
+    found: dict[str, dict[str, float]] = {}
+    for method in METHODS:
+        for rate in given.rates:
+            agent = continued(base, method, rate, seed, data, given)
+            agent.improve(agent.pool(), given.updates - warm, offline=True)
+            found.setdefault(method, {})[f"{rate:g}"] = online_success(agent, given.env, problems, given.level)
+            print(f"seed {seed}, {method} at {rate:g}: {found[method][f'{rate:g}']:.3f}", flush=True)
+    return found
+
+
+def tune(given: argparse.Namespace) -> None:
+    """Writes ``tuning.json``: success of each method at each rate and seed, and the rate of the best mean."""
+    started = time.process_time()
+    each = [tried(seed, given) for seed in given.tuning_seeds]
+    online = {m: {r: [one[m][r] for one in each] for r in rates} for m, rates in each[0].items()}
+    chosen = {m: float(max(rates, key=lambda r: np.mean(rates[r]))) for m, rates in online.items()}
+    given.out.mkdir(parents=True, exist_ok=True)
+    record = {"seeds": given.tuning_seeds, "online": online, "chosen": chosen, "command": command(given)}
+    record |= {"commit": commit(), "hardware": hardware(), "cpu_seconds": round(time.process_time() - started)}
+    (given.out / "tuning.json").write_text(json.dumps(record, indent=1) + "\n")
+    print(f"chosen: {chosen}")
+
+
+def chosen_rates(folder: Path) -> dict[str, float]:
+    """Learning rates by method of ``tuning.json``; none without it."""
+    path = folder / "tuning.json"
+    return dict(json.loads(path.read_text())["chosen"]) if path.exists() else {}
+
+
+def command(given: argparse.Namespace) -> str:
+    """What was typed, without where it was written and how many processes did it."""
+    asked = {name: value for name, value in vars(given).items() if name not in ("out", "processes")}
+    defaults = vars(parser().parse_args([]))
+    words = ["python benchmarks/studies/recorded_steps.py"]
+    for name, value in asked.items():
+        option = f"--{name.replace('_', '-')}"
+        if value is True:
+            words.append(option)
+        elif value != defaults[name] or (name == "seeds" and not given.tune):
+            words.append(f"{option} {' '.join(f'{v:g}' for v in value) if isinstance(value, list) else value}")
+    return " ".join(words)
 
 
 def joined(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -208,6 +275,9 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--episodes", type=int, default=200, help="held-out problems played online at a checkpoint")
     made.add_argument("--recorded", type=int, default=100, help="held-out recorded episodes")
     made.add_argument("--processes", type=int, default=1, help="methods and seeds at a time")
+    made.add_argument("--tune", action="store_true", help="choose a learning rate for each method first")
+    made.add_argument("--rates", type=float, nargs="+", default=list(RATES), help="that --tune tries")
+    made.add_argument("--tuning-seeds", type=int, nargs="+", default=list(TUNING_SEEDS))
     made.add_argument("--out", type=Path, default=FOLDER)
     return made
 
@@ -215,6 +285,9 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs all seeds, each stored when it ends, and writes the page."""
     given = parser().parse_args(arguments)
+    if given.tune:
+        tune(given)
+        return
     torch.set_num_threads(1)
     begun = time.process_time()
     held_out = demonstrations(given.env, "test", seeds_of(RECORDED, 0, given.recorded), given.level)
@@ -228,12 +301,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             runs.append(joined([next(parts) for _ in METHODS]))
             (given.out / f"seed-{seed}.json").write_text(json.dumps(runs[-1], indent=1) + "\n")
             print(f"seed {seed}: {runs[-1]['cpu_seconds']} s of processor time", flush=True)
-    asked = {name: value for name, value in vars(given).items() if name not in ("out", "processes")}
-    defaults = vars(parser().parse_args([]))
-    changed = [f"--{n.replace('_', '-')} {v}" for n, v in asked.items() if v != defaults[n] or n == "seeds"]
     found = {
-        "command": " ".join(["python benchmarks/studies/recorded_steps.py", *changed]),
-        "asked": asked,
+        "command": command(given),
+        "asked": {name: value for name, value in vars(given).items() if name not in ("out", "processes")},
+        "tuning": json.loads(tuned.read_text()) if (tuned := given.out / "tuning.json").exists() else None,
         "held_out_episodes": len(held_out),
         **summary(runs),
         **{"versions": versions(), "commit": commit(), "hardware": hardware()},

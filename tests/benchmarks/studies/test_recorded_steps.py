@@ -48,10 +48,21 @@ def test_problems_of_different_purposes_differ():
 
 def test_a_run_of_the_least_size(tmp_path: Path):
     small = "--seeds 1 --demonstrations 4 --updates 2 --checkpoints 1 --episodes 2 --recorded 2"
-    recorded_steps.main([*small.split(), "--env", "tiltyard/Phone-v0", "--out", str(tmp_path)])
+    where = ["--env", "tiltyard/Phone-v0", "--out", str(tmp_path)]
+    recorded_steps.main([*small.split(), *where, "--tune", "--rates", "1e-5", "1e-3", "--tuning-seeds", "7"])
+    tuning = json.loads((tmp_path / "tuning.json").read_text())
+    assert {name: list(rates) for name, rates in tuning["online"].items()} == {
+        name: ["1e-05", "0.001"] for name in recorded_steps.METHODS
+    }
+    assert tuning["command"].endswith("--tune --rates 1e-05 0.001 --tuning-seeds 7")
+    (tmp_path / "tuning.json").write_text(json.dumps({**tuning, "chosen": dict.fromkeys(recorded_steps.METHODS, 0.0)}))
+    recorded_steps.main([*small.split(), *where])
     one = json.loads((tmp_path / "seed-0.json").read_text())
     assert list(one["methods"]) == list(recorded_steps.METHODS)
     assert [kept["updates"] for kept in one["methods"]["ui-s1"]] == [1, 2]
+    for kept in one["methods"].values():  # the rate chosen is the one used: 0 changes nothing
+        assert {**kept[0], "updates": 2} == kept[1]
+    assert "| 1e-05 | 0.001 | chosen |" in (tmp_path / "README.md").read_text()
     assert (
         f"python benchmarks/studies/recorded_steps.py --env tiltyard/Phone-v0 {small}"
         in (tmp_path / "README.md").read_text()
