@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from ..maps.graph import DRIVING, NONE, Columns, LaneGraph
 from ..reference import by_reference
+from .holding import holds
 
 SWAY = 2.0  # m/s2: lateral acceleration in bends that drivers accept
 SHORT = 6.0  # m: between two conflict zones, a lane on which nobody can wait
@@ -186,7 +187,7 @@ def _part(graph: LaneGraph, number: int, counts: dict[str, int], parts: list[dic
     spans = np.where(columns.length < 2.0 * SPAN, 1, columns.length // SPAN).astype(np.int64)
     rings = np.bincount(arcs[arcs >= 0], spans[arcs >= 0], minlength=len(lanes) + 1)
     lanes["arcs"] = np.where(zones >= 0, rings[zones], 0)
-    lanes["hold"] = _holds(columns)
+    lanes["hold"] = holds(columns)
     lanes["next"], lanes["next_end"] = _shift(columns.next_first, _size(parts, "next_lane"))
     lanes["previous"], lanes["previous_end"] = _shift(columns.previous_first, _size(parts, "previous_lane"))
     lanes["conflict"], lanes["conflict_end"] = _shift(columns.conflict_first, _size(parts, "conflicts"))
@@ -298,15 +299,6 @@ def _arcs(columns: Columns, zones: npt.NDArray[np.int32]) -> npt.NDArray[np.int3
         shared = {int(zones[one]) for one in before} & {int(zones[one]) for one in _successors(columns, lane)} - {NONE}
         if shared:
             found[lane] = min(shared)
-    return found
-
-
-def _holds(columns: Columns) -> npt.NDArray[np.float64]:
-    """Before its junction, or before the first conflict of a lane that lies in none."""
-    found = np.full(len(columns.length), -0.5)
-    for lane in np.flatnonzero((columns.junction < 0) & (np.diff(columns.conflict_first) > 0)):
-        begins = columns.conflict_begin[columns.conflict_first[lane] : columns.conflict_first[lane + 1]]
-        found[lane] = begins.min() - 1.5
     return found
 
 

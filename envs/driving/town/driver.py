@@ -26,9 +26,10 @@ from .lists import agent_of, find, key, lane_of, s_of, taken
 from .manners import obstructed
 from .places import beside, lay_out
 from .sight import first_on, leader, notice, scan, shown, wished
-from .state import BRAKING, NONE, SIM_DT, Agent, Agents, World
+from .state import BRAKING, BUSY, NONE, SIM_DT, WAITING, Agent, Agents, World
 
 LINE_GAP = 0.4  # m before a line at which drivers stop
+CREEP = 1.0  # m before a line: nearer than that no vehicle brakes less than it takes to stop before it
 LONG = 6.0  # m: longer vehicles turn so that neither end swings into another lane
 LATERAL_SPEED = 1.2  # m/s of a change of lane
 ROOM = 20.0  # m of a lane that must be left, beside the way of 4 s, to begin a change
@@ -62,12 +63,16 @@ def hold_back(car: Agent, away: float) -> float:
         return HARDEST_BRAKING
     a = idm(car.v, 0.0, away + JAM_GAP - LINE_GAP, max(car.desired, 1.0), car.headway * 0.5, car.accel, car.brake)
     needed = car.v * car.v / (2.0 * max(away - 0.1, 0.05))
-    return max(min(a, -needed), -HARDEST_BRAKING) if needed > COMFORT else a
+    return max(min(a, -needed), -HARDEST_BRAKING) if needed > COMFORT or away < CREEP else a
 
 
 @compiled
 def pedestrians(crossings: Any, car: Agent, route: Any, lanes: Any, strips: Any, first: int) -> float:
-    """The distance to the next crossing that somebody is on and that the agent can still stop at; FREE: none."""
+    """The distance to the next crossing that is taken and that the agent can still stop at; FREE: none.
+
+    Pedestrians who wait take it as well, but not from drivers in a junction, who would stand in each other's way.
+    """
+    inside = car.zone >= 0 and car.entry <= 0.0
     base = -car.s - 0.5 * car.length
     reach = 10.0 + car.v * (1.0 + car.v / 4.0)
     for j in range(len(route)):
@@ -76,7 +81,9 @@ def pedestrians(crossings: Any, car: Agent, route: Any, lanes: Any, strips: Any,
         lane = lanes[route[j]]
         for i in range(lane.strip, lane.strip_end):
             away = base + strips[i].begin - 0.5
-            if crossings[strips[i].crossing - first] > 0 and away > 0.0 and car.v * car.v < 2.0 * ZEBRA * away:
+            at = strips[i].crossing - first
+            count = crossings[BUSY, at] - (crossings[WAITING, at] if inside else 0)
+            if count > 0 and away > 0.0 and car.v * car.v < 2.0 * ZEBRA * away:
                 return float(away)
         base += lane.length
     return FREE
@@ -90,7 +97,7 @@ def dice(tick: int, me: int) -> int:
 
 
 @compiled
-def reserve(world: World, cars: Agents, keys: Any, atlas: Any, routes: Any, me: int) -> bool:
+def reserve(world: World, cars: Agents, keys: Any, atlas: Any, routes: Any, crossings: Any, me: int) -> bool:
     """Deals with the line ahead, which is near; returns whether the agent has to stop there."""
     car = cars[me]
     wait(car)
@@ -106,7 +113,7 @@ def reserve(world: World, cars: Agents, keys: Any, atlas: Any, routes: Any, me: 
     was_ready = car.ready
     car.ready = int(go and car.further < 0 and leads(cars, car))
     asks = was_ready == 1 and car.ready == 1  # nobody asks before the others have seen that it is ready
-    if car.line < PAST or car.bold == 1 or (asks and grant(world, cars, keys, atlas, routes, me)):
+    if car.line < PAST or car.bold == 1 or (asks and grant(world, cars, keys, atlas, routes, crossings, me)):
         take(car, routes[me], atlas.lanes)
         return False
     return True
@@ -168,7 +175,7 @@ def drive(world: World, cars: Agents, keys: Any, events: Any, atlas: Any, routes
     if car.zone >= 0 and car.entry > 0.0 and car.light >= 0 and car.bold != 1:
         yield_to_signal(atlas.stops, atlas.signals, atlas.phases, world, cars, car)
     if car.line < EARLY + car.v * (1.0 + car.v / (2.0 * COMFORT)):
-        if reserve(world, cars, keys, atlas, routes, me):
+        if reserve(world, cars, keys, atlas, routes, crossings, me):
             a = min(a, hold_back(car, car.line))
     else:
         car.ready = 0

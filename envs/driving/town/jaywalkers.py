@@ -2,7 +2,7 @@
 
 A jaywalker waits beside the kerb, at a drawn place, for a drawn time. It sets off, at a right angle to the street, when
 every vehicle on the lanes ahead of it stands or can stop gently; before each lane it looks again, and waits at the
-marking if it has to. Later it comes back.
+marking if it has to; after long it turns back. Later it comes again.
 
 From when it sets off it is listed on the lane that it is on or about to step onto, and beside that on the next one, as
 soon as whoever comes there can stop gently: so it is a leader whom drivers, and the scripted expert, brake for as for a
@@ -37,6 +37,7 @@ LOOK = 3.2  # m ahead at which drivers see it coming
 GENTLE, HURRIED = 2.0, 4.0  # m/s2: braking that it asks of drivers, and that it asks for after a while in mid-street
 RESPECT, CAUTION = 1.5, 4.0  # s and m that it adds to the way of that
 LONG = 3.0  # s at a marking
+PATIENCE = 15.0  # s at a marking, after which it turns back: whom it waits for may be waiting for it
 STANDING = 0.3  # m/s
 
 
@@ -236,6 +237,14 @@ def arrive(car: Agent, stream: Any) -> None:
 
 
 @compiled
+def turn_back(car: Agent) -> None:
+    """It goes back to where it came from."""
+    car.line = car.gap - car.line
+    car.waiting = 0.0
+    car.heading = wrap(car.heading + math.pi)
+
+
+@compiled
 def jaywalk(world: World, cars: Agents, keys: Any, atlas: Any, stream: Any, me: int) -> None:
     """One tick of a jaywalker."""
     car = cars[me]
@@ -253,6 +262,8 @@ def jaywalk(world: World, cars: Agents, keys: Any, atlas: Any, stream: Any, me: 
     if onto != NONE and onto != here and not (seen and not comes(cars, keys, world.listed, onto, s, HURRIED)):
         car.v = 0.0
         car.waiting += SIM_DT
+        if car.waiting > PATIENCE:
+            turn_back(car)
     else:
         car.v = car.desired
         car.waiting = 0.0

@@ -7,7 +7,8 @@ reservation of all lanes of its way through it (its *passage*), which it gets, a
 2. nobody is between it and the zone who does not hold a reservation itself;
 3. no conflicting passage is reserved, as far as its holder has not yet left the shared area;
 4. nobody with the right of way arrives before it is through: who ranks higher, and among equals who stood first;
-5. there is room for it behind the zone, beside those who are on the way there.
+5. there is room for it behind the zone, beside those who are on the way there;
+6. nobody waits to walk across its way out of the zone, where that is for pedestrians to decide.
 
 As passages are taken as a whole, nobody waits inside a zone for another, so that no circle of waiting forms there. Who
 has waited for long (:data:`URGENT`) goes before everyone else, the longest first, so that nobody waits for ever; where
@@ -26,7 +27,7 @@ from ..compiled import compiled
 from ..maps.graph import AMBER, GREEN, SIGNAL, STOP_SIGN
 from .lists import agent_of, find, key, lane_of, s_of, taken
 from .sight import colour, shown
-from .state import ABSENT, DECISION_DT, NONE, ROUTE, Agent, Agents, World
+from .state import ABSENT, DECISION_DT, NONE, ROUTE, WAITING, Agent, Agents, World
 
 URGENT = 25.0  # s
 STUCK = 35.0  # s
@@ -39,6 +40,7 @@ SLACK = 0.4  # m behind a rear that has left a shared area
 QUEUE = 2.5  # m between vehicles that stand
 STANDING = 0.5  # m/s
 FEWEST_ARCS = 3  # of a ring
+WAY_OUT = 8.0  # m behind a zone: a crossing there is on the way out of it
 ROOM, JAMMED, STALLED = 0, 1, 2  # of Agent.jammed: no room behind the zone; a holder stands in the way
 HALT_SPEED, HALT_DISTANCE = 0.3, 3.0  # a full stop at a stop sign
 NEVER, FIRST, EQUAL, LAST = 2, 1, 0, -1  # how two passages conflict, from the view of the first
@@ -202,6 +204,14 @@ def full(world: World, cars: Agents, lanes: Any, routes: Any, me: int, begin: in
 
 
 @compiled
+def space(world: World, cars: Agents, keys: Any, atlas: Any, routes: Any, me: int, begin: int, end: int) -> int:
+    """What :attr:`Agent.jammed` is to be for ``me``, whom no other passage hinders."""
+    if full(world, cars, atlas.lanes, routes, me, begin, end):
+        return STALLED
+    return ROOM if room(cars, keys, world.listed, atlas.lanes, routes, me, end) else JAMMED
+
+
+@compiled
 def to_arc(lanes: Any, route: Any, end: int, zone: int) -> bool:
     """Whether a passage leads to an arc of a ring."""
     after = beyond(route, end)
@@ -228,11 +238,31 @@ def goes_first(cars: Agents, lanes: Any, conflicts: Any, routes: Any, me: int, b
 
 
 @compiled
-def grant(world: World, cars: Agents, keys: Any, atlas: Any, routes: Any, me: int) -> bool:
+def awaited(world: World, atlas: Any, route: Any, crossings: Any, begin: int, end: int) -> bool:
+    """Whether a pedestrian waits at a crossing of the passage, or of the first metres behind it."""
+    if world.walking == 0:
+        return False
+    first = atlas.maps[world.map].crossing
+    for j in range(begin, min(end + 2, ROUTE)):
+        if route[j] < 0:
+            break
+        lane = atlas.lanes[route[j]]
+        for i in range(lane.strip, lane.strip_end):
+            strip = atlas.strips[i]
+            if crossings[WAITING, strip.crossing - first] > 0 and (j <= end or strip.begin < WAY_OUT):
+                return True
+    return False
+
+
+@compiled
+def grant(world: World, cars: Agents, keys: Any, atlas: Any, routes: Any, crossings: Any, me: int) -> bool:
     """Whether ``me`` gets a reservation of the zone ahead now."""
     car = cars[me]
     begin = car.next_at
     end = passage_end(routes[me], atlas.lanes, begin)
+    if awaited(world, atlas, routes[me], crossings, begin, end):
+        car.jammed = STALLED if car.waiting < URGENT else ROOM
+        return False
     oldest = senior(world, cars, car.next_zone)
     if car.jammed == STALLED:
         car.jammed = ROOM
@@ -249,10 +279,7 @@ def grant(world: World, cars: Agents, keys: Any, atlas: Any, routes: Any, me: in
         elif other.next_zone == car.next_zone and other.ready == 1 and (other.jammed == ROOM or k == oldest):
             if goes_first(cars, atlas.lanes, atlas.conflicts, routes, me, begin, end, k):
                 return False
-    if full(world, cars, atlas.lanes, routes, me, begin, end):
-        car.jammed = STALLED
-    else:
-        car.jammed = ROOM if room(cars, keys, world.listed, atlas.lanes, routes, me, end) else JAMMED
+    car.jammed = space(world, cars, keys, atlas, routes, me, begin, end)
     return car.jammed == ROOM
 
 

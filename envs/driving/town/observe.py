@@ -15,7 +15,7 @@ from .atlas import Atlas
 from .episode import Episode
 from .reward import STEP_DT
 from .sight import colour
-from .state import ABSENT, BICYCLE, NONE, PERSON, Agent, Agents, World
+from .state import ABSENT, BICYCLE, BUSY, NONE, PERSON, Agent, Agents, World
 
 OWN = (
     "speed / 20",
@@ -320,7 +320,7 @@ def sense(
         out[at : at + len(AHEAD) * len(WAYPOINT)] = 0.0
     at += len(AHEAD) * len(WAYPOINT)
     leader_v = agents[own.leader].v if own.leader != NONE else own.v
-    see_rules(atlas, world, batch.crossings[w], route, own, leader_v, out[at:])
+    see_rules(atlas, world, batch.crossings[w, BUSY], route, own, leader_v, out[at:])
     at += len(RULES)
     count = nearest(world, agents, me, occlusion, found, apart)
     state[0] = np.uint64(episode.noise) + np.uint64(world.tick) * np.uint64(0x9E3779B9)

@@ -79,7 +79,7 @@ def _clear_world(batch: Batch, w: int, number: int) -> None:
     world, cars = batch.worlds[w], batch.agents[w]
     world.map, world.tick, world.events, world.listed, world.unruly, world.walking = number, 0, 0, 0, 0, 0
     world.agents = len(cars)
-    batch.crossings[w, :] = 0
+    batch.crossings[w] = 0
     for k in range(len(cars)):
         forget(cars[k])
         batch.order[w, k] = k

@@ -37,6 +37,9 @@ script of :mod:`.scripts`."""
 CAR, LORRY, BICYCLE, PERSON = range(4)
 """What an agent is, ``Agent.kind``."""
 
+BUSY, WAITING = range(2)
+"""Rows of ``Batch.crossings``: pedestrians who are on a crossing or wait to step onto it; of these, who wait."""
+
 COLLISION, RED_LIGHT, STOP_SIGN, OFF_ROAD, WRONG_WAY, STANDSTILL, BRAKING, RIGHT_OF_WAY, ARRIVAL = range(1, 10)
 """What happened, ``Event.kind``. Documented at :class:`Event`."""
 FRONT, REAR, SIDE = 1, 2, 3
@@ -214,7 +217,7 @@ class Batch(NamedTuple):
     events: Any  # [W, EVENTS] EVENT
     keys: npt.NDArray[np.int64]  # [W, 2 A + MARKS] who is in which lane, sorted by lane, then s: see .lists
     order: npt.NDArray[np.int16]  # [W, A] agents sorted by x, for collisions
-    crossings: npt.NDArray[np.int8]  # [W, X] pedestrians who are on each crossing of the world's map, or step onto it
+    crossings: npt.NDArray[np.int8]  # [W, 2, X] pedestrians at each crossing of the world's map: BUSY, WAITING
     scripts: Any  # [W, S] SCRIPT of scripted agents
     logs: npt.NDArray[np.float32]  # [K, T, 4] x, y, heading, v of replayed trajectories; NaN: not there
 
@@ -256,7 +259,7 @@ def allocate(
         events=np.zeros((worlds, EVENTS), EVENT),
         keys=np.full((worlds, 2 * agents + MARKS), np.iinfo(np.int64).max, np.int64),
         order=np.tile(np.arange(agents, dtype=np.int16), (worlds, 1)),
-        crossings=np.zeros((worlds, max(1, crossings)), np.int8),
+        crossings=np.zeros((worlds, 2, max(1, crossings)), np.int8),
         scripts=np.zeros((worlds, max(1, scripts)), SCRIPT),
         logs=np.full((1, 1, 4), np.nan, np.float32) if logs is None else np.asarray(logs, np.float32),
     )

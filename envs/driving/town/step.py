@@ -16,6 +16,7 @@ from .scripts import play, scripted
 from .spawn import come_in, forget, start
 from .state import (
     ABSENT,
+    BUSY,
     CONTROLS,
     DECISION_DT,
     DRIVER,
@@ -110,8 +111,8 @@ def act(batch: Batch, atlas: Atlas, w: int, stream: Any) -> None:
                 vanish(car)
     if walkers:
         world.walking = 0
-        for i in range(batch.crossings.shape[1]):
-            world.walking += batch.crossings[w, i]
+        for i in range(batch.crossings.shape[2]):
+            world.walking += batch.crossings[w, BUSY, i]
 
 
 @compiled
@@ -176,7 +177,7 @@ def begin_worlds(batch: Batch, atlas: Atlas, which: Any, seeds: Any, maps: Any, 
         world.map, world.tick, world.events, world.listed, world.unruly, world.walking = maps[i], 0, 0, 0, 0, 0
         world.agents = len(cars)
         world.first_tick = int(uniform(stream, 0.0, 1000.0))
-        batch.crossings[w, :] = 0
+        batch.crossings[w] = 0
         vehicles = min(int(mix[0]), len(cars))
         for k in range(len(cars)):
             forget(cars[k])

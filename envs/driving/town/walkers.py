@@ -16,7 +16,7 @@ from ..maps.graph import RED
 from .driver import trailing
 from .lists import agent_of, find, key, lane_of, s_of
 from .sight import shown
-from .state import NONE, PERSON, SIM_DT, SUBSTEPS, WALKER, Agent, Agents, World
+from .state import BUSY, NONE, PERSON, SIM_DT, SUBSTEPS, WAITING, WALKER, Agent, Agents, World
 
 GENTLE = 3.0  # m/s2: braking of vehicles that pedestrians rely on
 CAUTION = 3.0  # m that they add
@@ -88,11 +88,14 @@ def walk(world: World, cars: Agents, keys: Any, atlas: Any, crossings: Any, stre
             may = colour == RED
         elif car.bold == 0:
             car.bold = 1  # asks drivers to stop
-            crossings[busy] += 1
+            crossings[BUSY, busy] += 1
+            crossings[WAITING, busy] += 1
         if may and safe(cars, keys, world.listed, atlas, car.target):
             car.level = 1
             if car.bold == 0:
-                crossings[busy] += 1
+                crossings[BUSY, busy] += 1
+            else:
+                crossings[WAITING, busy] -= 1
             car.bold = 1
         return
     car.v = car.desired
@@ -103,7 +106,7 @@ def walk(world: World, cars: Agents, keys: Any, atlas: Any, crossings: Any, stre
         car.level = car.bold = 0
         car.side = -car.side
         car.patience = uniform(stream, PAUSE[0], PAUSE[1])
-        crossings[busy] -= 1
+        crossings[BUSY, busy] -= 1
     stand_at(atlas, car)
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from tiltyard.envs.driving.town.driver import free, hold_back
-from tiltyard.envs.driving.town.state import AGENT, BRAKING, NONE, SUBSTEPS
+from tiltyard.envs.driving.town.state import AGENT, BRAKING, NONE, SIM_DT, SUBSTEPS
 
 
 def test_stops_before_a_line_from_any_speed(road, place):
@@ -18,6 +18,26 @@ def test_stops_before_a_line_from_any_speed(road, place):
             speed = speed_next
         assert speed < 0.05
         assert 0.0 <= away < 1.0
+
+
+def test_who_brakes_gently_does_not_creep_over_a_line(road, place):
+    """A lorry's braking fades as it slows down, which ended a centimetre beyond the line."""
+    batch, _ = place(road, (0, 50.0, 0.0))
+    car = batch.agents[0][0]
+    car["accel"], car["brake"], car["headway"], car["desired"] = 0.8, 1.4, 1.5, 25.0  # the gentlest that is drawn
+    nearest = 9.0
+    for v in np.linspace(3.0, 8.0, 21):
+        away, speed, a = 12.0, float(v), 0.0
+        for tick in range(300):
+            car["v"] = speed
+            if tick % SUBSTEPS == 0:
+                a = hold_back(car, away)
+            after = max(0.0, speed + SIM_DT * a)
+            away -= 0.5 * SIM_DT * (speed + after)
+            speed = after
+        assert speed == pytest.approx(0.0, abs=0.02)
+        nearest = min(nearest, away)
+    assert 0.0 <= nearest < 0.4
 
 
 def test_free_road_by_hand():

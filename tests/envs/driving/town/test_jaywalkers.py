@@ -56,6 +56,22 @@ def test_nobody_sets_off_before_who_cannot_stop_gently(street, place, run, away,
     assert (person["level"] == 1) == sets_off
 
 
+def test_who_waits_long_in_mid_street_turns_back(street, place, run):
+    batch, maps = place(street, (0, 20.0, 0.0), (1, 30.0, 0.0), room=3)
+    batch.agents["controller"][0, 0] = 0
+    person = join(batch, maps, 100.0)
+    begun, furthest = float(person["y"]), 0.0
+    for tick in range(300):
+        batch.agents["v"][0, 1] = 0.0
+        if tick == 12:  # somebody stands in the second lane now
+            batch.agents["s"][0, 1] = 200.0
+        run(batch, maps, 1)
+        furthest = max(furthest, abs(float(person["y"]) - begun))
+    assert person["level"] == 0
+    assert float(person["y"]) == pytest.approx(begun, abs=0.3)
+    assert 2.0 < furthest < 4.5, "it got no further than the marking, 3.3 m away"
+
+
 def test_drivers_stop_for_who_is_in_their_lane(street, place, run):
     batch, maps = place(street, (0, 60.0, 8.0), (1, 130.0, 8.0), room=3)
     person = join(batch, maps, 100.0)
@@ -76,7 +92,7 @@ def test_drivers_stop_for_who_is_in_their_lane(street, place, run):
 def test_traffic_and_jaywalkers_get_along(name):
     """Half an hour of eight worlds: nobody is touched, many get across, and drivers too."""
     worlds, drivers, jaywalkers = 4, 20, 12
-    graph = make(name, 1)
+    graph = make(name, 0)
     maps = atlas([graph])
     batch = allocate(worlds, drivers + jaywalkers, crossings=len(graph.columns.crossing))
     keys = np.arange(worlds, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)

@@ -1,18 +1,24 @@
 import numpy as np
+import pytest
 
+from tiltyard.envs.driving.maps.catalogue import make
 from tiltyard.envs.driving.maps.procedural.intersection import intersection
 from tiltyard.envs.driving.town.atlas import atlas
+from tiltyard.envs.driving.town.driver import pedestrians
 from tiltyard.envs.driving.town.state import (
+    BUSY,
     COLLISION,
     DRIVER,
     NONE,
     RED_LIGHT,
     REPLAY,
     RIGHT_OF_WAY,
+    WAITING,
     WALKER,
     allocate,
 )
 from tiltyard.envs.driving.town.step import begin_worlds, step_worlds
+from tiltyard.envs.driving.traffic import FREE
 
 
 def traffic(mix, seconds, control="give-way", worlds=4):
@@ -37,6 +43,46 @@ def test_pedestrians_get_across_and_nobody_is_hurt():
         assert (batch.agents["odometer"][walkers] > 0.0).mean() > 0.7
         assert COLLISION not in kinds
         assert batch.agents["odometer"][~walkers].mean() > 100.0
+
+
+def test_pedestrians_and_drivers_do_not_wait_for_each_other():
+    """Two-way stops lock up if drivers stand on crossings, or in the junction for pedestrians who only wait."""
+    longest = 0.0
+    for seed in range(2):
+        graph = make("stop-intersection", seed)
+        maps = atlas([graph])
+        batch = allocate(4, 30, crossings=len(graph.columns.crossing))
+        keys = np.arange(4, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        begin_worlds(batch, maps, np.arange(4), keys, np.zeros(4, np.int32), np.array([24.0, 6.0, 0.0, 0.0]))
+        for _ in range(360):
+            step_worlds(batch, maps, np.ones(4, np.bool_), 10, 0, 4)
+            driving = batch.agents["controller"] == DRIVER
+            longest = max(longest, float(batch.agents["still"][driving].max()))
+        assert batch.crossings[:, BUSY].sum() >= batch.crossings[:, WAITING].sum() >= 0
+        walked = batch.agents["odometer"][batch.agents["controller"] == WALKER]
+        assert (walked > 20.0).mean() > 0.9, "pedestrians get across more than once"
+    assert longest < 180.0, "a lock lasts until the end"
+
+
+def test_who_is_in_a_junction_stops_for_pedestrians_who_walk_alone():
+    graph = intersection(3, control="give-way", arms=4, lanes=1)
+    maps, batch = atlas([graph]), allocate(1, 1, crossings=len(graph.columns.crossing))
+    lane = int(graph.columns.crossing_lane[0])
+    car, route = batch.agents[0][0], np.full(6, NONE, np.int32)
+    car["length"], car["s"], route[0] = 4.8, graph.columns.crossing_begin[0] - 10.0, lane
+    number = int(maps.strips["crossing"][np.flatnonzero(maps.strips["lane"] == lane)[0]])
+
+    def away(zone, entry, walking, waiting):
+        car["zone"], car["entry"] = zone, entry
+        crossings = np.zeros((2, len(graph.columns.crossing)), np.int8)
+        crossings[BUSY, number], crossings[WAITING, number] = walking + waiting, waiting
+        return pedestrians(crossings, car, route, maps.lanes, maps.strips, 0)
+
+    inside, outside = (0, -3.0), (0, 3.0)
+    assert away(*outside, 0, 0) == away(*inside, 0, 0) == FREE
+    assert away(*outside, 0, 1) == pytest.approx(10.0 - 2.4 - 0.5, abs=1e-3)
+    assert away(*inside, 0, 1) == FREE
+    assert away(*inside, 1, 0) == away(*inside, 1, 2) == away(*outside, 0, 1)
 
 
 def test_careless_drivers_break_rules():
