@@ -228,6 +228,20 @@ def worth(world: World, atlas: Any, car: Agent, lane: int) -> float:
 
 
 @compiled
+def forked(cars: Agents, atlas: Any, lane: int, s: float, half: float) -> bool:
+    """Whether somebody beside ``s`` of a lane is on one that forks from it, and not yet clear of it."""
+    one = atlas.lanes[lane]
+    for i in range(one.sibling, one.sibling_end):
+        other = atlas.siblings[i]
+        for k in range(len(cars)):
+            reach = half + 0.5 * cars[k].length
+            if cars[k].lane == other.lane and abs(cars[k].s - s) < reach + JAM_GAP:
+                if min(cars[k].s - 0.5 * cars[k].length, s - half) < other.clear:
+                    return True
+    return False
+
+
+@compiled
 def verdict(world: World, cars: Agents, keys: Any, atlas: Any, me: int, lane: int) -> float:
     """MOBIL's verdict on a change into ``lane``, with what the way asks for; see :func:`..traffic.mobil`."""
     car = cars[me]
@@ -237,7 +251,7 @@ def verdict(world: World, cars: Agents, keys: Any, atlas: Any, me: int, lane: in
     lead, gap = first_on(cars, keys, listed, lane, s, me, NONE, -s - half)
     tail, back = trailing(cars, keys, listed, atlas, lane, s, me)
     back -= half
-    if gap < JAM_GAP or back < JAM_GAP:
+    if gap < JAM_GAP or back < JAM_GAP or forked(cars, atlas, lane, s, half):
         return -math.inf
     v_lead = cars[lead].v if lead >= 0 else FREE
     own = following(car, cars[car.leader].v if car.leader >= 0 else FREE, car.gap)

@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
 
-from tiltyard.envs.driving.town.driver import free, hold_back
-from tiltyard.envs.driving.town.state import AGENT, BRAKING, NONE, SIM_DT, SUBSTEPS
+from tiltyard.envs.driving.maps.catalogue import make
+from tiltyard.envs.driving.town.atlas import atlas
+from tiltyard.envs.driving.town.driver import forked, free, hold_back
+from tiltyard.envs.driving.town.state import AGENT, BRAKING, NONE, SIM_DT, SUBSTEPS, allocate
 
 
 def test_stops_before_a_line_from_any_speed(road, place):
@@ -83,6 +85,21 @@ def test_nobody_changes_into_a_lane_where_a_fast_one_comes(road, place, run):
     batch.agents["patience"][0, 0], batch.agents["desired"][0, 1] = 0.0, 4.0
     run(batch, maps, 1)
     assert batch.agents["beside"][0, 0] == NONE
+
+
+def test_nobody_changes_into_a_lane_beside_one_who_is_still_on_it_on_the_way_out():
+    """The first metres of an exit's taper lie on the lane from which it forks."""
+    maps = atlas([make("highway", 9)])
+    taper = int(np.flatnonzero((maps.siblings["clear"] > 20.0) & (maps.siblings["clear"] < 100.0))[0])
+    lane = int(np.flatnonzero((maps.lanes["sibling"] <= taper) & (taper < maps.lanes["sibling_end"]))[0])
+    clear, cars = float(maps.siblings["clear"][taper]), allocate(1, 2).agents[0]
+    cars["lane"], cars["length"] = NONE, 4.8
+    cars["lane"][1], cars["s"][1] = maps.siblings["lane"][taper], clear - 5.0
+    assert forked(cars, maps, lane, clear - 5.0, 4.0)
+    assert forked(cars, maps, lane, clear + 3.0, 4.0)  # 1.6 m from bumper to bumper
+    assert not forked(cars, maps, lane, clear + 4.0, 4.0)  # 2.6 m
+    cars["s"][1] = clear + 12.0
+    assert not forked(cars, maps, lane, clear + 12.0, 4.0)  # the lanes are apart
 
 
 def test_who_is_cut_up_records_the_braking_that_was_imposed(road, place, run):
