@@ -141,6 +141,7 @@ def run(seed: int, method: str, held_out: Sequence[Trajectory], given: argparse.
     return {
         **{"seed": seed, "demonstrations": len(data), "recorded_steps": sum(map(len, data))},
         "cpu_seconds": round(time.process_time() - started),
+        "commit": commit(),
         "methods": {method: found},
     }
 
@@ -283,7 +284,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs all seeds, each stored when it ends, and writes the page."""
+    """Runs the seeds that are not there yet, each stored when it ends, and writes the page."""
     given = parser().parse_args(arguments)
     if given.tune:
         tune(given)
@@ -292,22 +293,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
     begun = time.process_time()
     held_out = demonstrations(given.env, "test", seeds_of(RECORDED, 0, given.recorded), given.level)
     given.out.mkdir(parents=True, exist_ok=True)
-    runs = []
-    jobs = [(seed, method) for seed in range(given.seeds) for method in METHODS]
+    paths = {seed: given.out / f"seed-{seed}.json" for seed in range(given.seeds)}
+    missing = [seed for seed, path in paths.items() if not path.exists()]
+    jobs = [(seed, method) for seed in missing for method in METHODS]
     one = partial(run, held_out=held_out, given=given)
     with ProcessPoolExecutor(given.processes, get_context("spawn")) if given.processes > 1 else nullcontext() as pool:
-        parts = iter((pool.map if pool else map)(one, *zip(*jobs, strict=True)))
-        for seed in range(given.seeds):
-            runs.append(joined([next(parts) for _ in METHODS]))
-            (given.out / f"seed-{seed}.json").write_text(json.dumps(runs[-1], indent=1) + "\n")
-            print(f"seed {seed}: {runs[-1]['cpu_seconds']} s of processor time", flush=True)
+        parts = iter((pool.map if pool else map)(one, *zip(*jobs, strict=True)) if jobs else ())
+        for seed in missing:
+            made = joined([next(parts) for _ in METHODS])
+            paths[seed].write_text(json.dumps(made, indent=1) + "\n")
+            print(f"seed {seed}: {made['cpu_seconds']} s of processor time", flush=True)
+    runs = [json.loads(path.read_text()) for path in paths.values()]
     found = {
         "command": command(given),
         "asked": {name: value for name, value in vars(given).items() if name not in ("out", "processes")},
         "tuning": json.loads(tuned.read_text()) if (tuned := given.out / "tuning.json").exists() else None,
         "held_out_episodes": len(held_out),
         **summary(runs),
-        **{"versions": versions(), "commit": commit(), "hardware": hardware()},
+        **{"versions": versions(), "hardware": hardware()},
+        "commit": ", ".join(sorted({one["commit"] for one in runs})),
         "cpu_seconds": round(time.process_time() - begun) + sum(one["cpu_seconds"] for one in runs),
     }
     (given.out / "summary.json").write_text(json.dumps(found, indent=1) + "\n")

@@ -58,6 +58,11 @@ def test_a_run_of_the_least_size(tmp_path: Path):
     (tmp_path / "tuning.json").write_text(json.dumps({**tuning, "chosen": dict.fromkeys(recorded_steps.METHODS, 0.0)}))
     recorded_steps.main([*small.split(), *where])
     one = json.loads((tmp_path / "seed-0.json").read_text())
+    one["methods"]["ui-s1"][-1]["online"] = 0.123
+    (tmp_path / "seed-0.json").write_text(json.dumps(one))
+    recorded_steps.main([*small.split(), *where])  # what is there is not run again
+    assert "| ui-s1 | 0.123 |" in (tmp_path / "README.md").read_text()
+    one["methods"]["ui-s1"][-1]["online"] = one["methods"]["ui-s1"][0]["online"]
     assert list(one["methods"]) == list(recorded_steps.METHODS)
     assert [kept["updates"] for kept in one["methods"]["ui-s1"]] == [1, 2]
     for kept in one["methods"].values():  # the rate chosen is the one used: 0 changes nothing
