@@ -214,6 +214,12 @@ def interval(logs: Sequence[float]) -> list[float]:
     return [float(np.exp(values.mean() + side * reach)) for side in (0.0, -1.0, 1.0)]
 
 
+def share_of_success(found: Sequence[dict[str, Any]], kind: str) -> float:
+    """The share of a test's episodes, of all seeds, that end at the goal."""
+    outcomes = [one["tests"][kind] for one in found]
+    return sum(one["ends"].get("success", 0) for one in outcomes) / max(sum(one["episodes"] for one in outcomes), 1)
+
+
 def report(runs: Path, out: Path, command: str) -> None:
     """Writes the page and the data that it is made from, of the tests that there are."""
     from tiltyard.benchmarks.pages import bracketed, render
@@ -251,6 +257,7 @@ def report(runs: Path, out: Path, command: str) -> None:
         rows=[row(name, kind) for kind in TESTS for name in CONDITIONS],
         ends=ENDS,
         p=p,
+        arrived=max(share_of_success(found[name], kind) for kind in TESTS for name in CONDITIONS),
         steps=[one["agent_steps"] for one in trained],
         minutes=sum(one["cpu_seconds"] for one in trained) / 60,
         settings=SETTINGS,
