@@ -160,9 +160,11 @@ class ActorCritic(OffPolicyAgent):
         self._targets = Targets([(self.critic, self.critic_target), *with_actor])
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Of a copy: its targets follow its own networks."""
+        """Of a copy: its targets follow its own networks, and its compiled update, if any, is its own."""
         vars(self).update(state)
         self._pair_targets()
+        if getattr(self, "compiled", False):
+            self._compiled: Any = self._compile()  # type: ignore[attr-defined]
 
     @abstractmethod
     def update(self, batch: Batch) -> Metrics:

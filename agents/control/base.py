@@ -56,11 +56,9 @@ class ControlAgent(SafeCheckpoint):
         super()._setup_model()  # type: ignore[safe-super]
 
     def __getstate__(self) -> dict[str, Any]:
-        """For copies (``copy.deepcopy(agent)``, pickle): all but the logger, whose open files are of one run."""
-        kept = vars(self).copy()
-        if not self._custom_logger:
-            kept.pop("_logger", None)
-        return kept
+        """For copies (``copy.deepcopy(agent)``): all but what is made anew, and the logger with its open files."""
+        own = {"_targets", "_compiled"} | (set() if self._custom_logger else {"_logger"})
+        return {name: value for name, value in vars(self).items() if name not in own or value is None}
 
     def set_random_seed(self, seed: int | None = None) -> None:
         """As in SB3, but environment i starts from ``seed * n_envs + i``.
