@@ -164,7 +164,7 @@ class ActorCritic(OffPolicyAgent):
         vars(self).update(state)
         self._pair_targets()
         if getattr(self, "compiled", False):
-            self._compiled: Any = self._compile()  # type: ignore[attr-defined]
+            vars(self)["_compiled"] = self._compile()  # type: ignore[attr-defined]
 
     @abstractmethod
     def update(self, batch: Batch) -> Metrics:
