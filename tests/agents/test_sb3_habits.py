@@ -95,6 +95,8 @@ def test_a_copy_of_a_replay_buffer_draws_what_is_stored_in_the_copy(copied: Any)
     agent = made().learn(20)
     twin = copied(agent.replay_buffer)
     assert isinstance(twin, RowReplay)
+    for name in ("observations", "actions", "rewards"):
+        np.testing.assert_array_equal(getattr(twin, name), getattr(agent.replay_buffer, name))
     twin.rewards[:] = 7.0
     assert (twin.draw(5)[:, twin.columns.reward] == 7.0).all()
     assert not (agent.replay_buffer.rewards == 7.0).any()
