@@ -154,6 +154,7 @@ def measured(checkout: Path, files: Sequence[str], agents: Mapping[str, str], li
     Raises:
         ValueError: the checkout is of another version than the library that is installed.
     """
+    about = {"commit": commit(), "hardware": hardware(), "versions": versions()}
     if (theirs := version_of(checkout)) != (installed := version("stable_baselines3")):
         raise ValueError(f"the checkout is Stable-Baselines3 {theirs}, and {installed} is installed: take its tests")
     if hasattr(os, "nice"):
@@ -164,7 +165,6 @@ def measured(checkout: Path, files: Sequence[str], agents: Mapping[str, str], li
         for name in files:
             found[name] = run_file(tests, name, agents, limit)
             print(tables({name: found[name]}), flush=True)
-    about = {"commit": commit(), "hardware": hardware(), "versions": versions()}
     return {"agents": dict(agents), "sb3": theirs, **about, "files": found}
 
 
