@@ -47,6 +47,8 @@ def read_checkpoint(path: PathOrFile) -> tuple[dict[str, Any], dict[str, "th.Ten
     from safetensors.torch import load as read_tensors
 
     file = path if isinstance(path, io.BufferedIOBase) else existing(Path(path))
+    if not zipfile.is_zipfile(file):
+        raise ValueError(f"{called(path)} is not a Tiltyard checkpoint, or is damaged: it wasn't a zip-file")
     with refusing(path), zipfile.ZipFile(file) as archive:
         names = archive.namelist()
         if "data" not in names or SETTINGS in names:

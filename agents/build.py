@@ -17,7 +17,7 @@ from . import presets
 from .catalogue import ROWS, Row
 from .checkpoint import check_keywords
 from .row import OF_METHOD, merged
-from .settings import check_setting
+from .settings import OutOfRange, check_setting
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
@@ -52,6 +52,8 @@ def build(row: Row, env: Any, settings: dict[str, Any]) -> "BaseAlgorithm":
         settings["policy"] = _policy(agent_class, env.observation_space)
     try:
         agent: BaseAlgorithm = agent_class(env=env, **settings)
+    except OutOfRange:
+        raise
     except AssertionError as error:  # how Stable-Baselines3 refuses spaces
         raise TypeError(f"{agent_class.__name__}: {error}") from error
     return agent

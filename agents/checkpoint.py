@@ -1,16 +1,21 @@
 """Checkpoints that hold no code: one zip of ``settings.json`` and ``weights.safetensors``, no pickle anywhere."""
 
 import inspect
+import warnings
+from abc import ABCMeta
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from importlib.metadata import version
+from types import NoneType
 from typing import Any, ClassVar, NoReturn, TypeVar
 
+import numpy as np
 import torch as th
 from gymnasium.spaces import Space
 from safetensors.torch import save as tensor_bytes
 from stable_baselines3.common.base_class import BaseAlgorithm, maybe_make_env
 from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.noise import ActionNoise
 from stable_baselines3.common.save_util import recursive_getattr, recursive_setattr
 from stable_baselines3.common.utils import get_system_info
 from stable_baselines3.common.vec_env import VecEnv
@@ -26,8 +31,9 @@ from .restoring import (
     check_module,
     check_stored,
     checked_optimizer,
+    last_observations,
 )
-from .settings import check_settings, check_steps, whole_signature
+from .settings import check_settings, check_steps, present_device, whole_signature
 
 __all__ = ["PathOrFile", "SafeCheckpoint", "check_keywords", "read_checkpoint", "write_atomically"]
 
@@ -44,12 +50,21 @@ def check_keywords(agent: type[Any], settings: Iterable[str]) -> None:
             raise TypeError(f"{agent.__name__}: {unknown('keyword', name, valid)}")
 
 
-class SafeCheckpoint(BaseAlgorithm):
+class _Constructed(ABCMeta):
+    """Notes how the settings of an agent stand when it has been constructed: what differs later, somebody set."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        agent = super().__call__(*args, **kwargs)
+        agent._constructed_with = agent._standing()
+        return agent
+
+
+class SafeCheckpoint(BaseAlgorithm, metaclass=_Constructed):
     """Gives an SB3 algorithm ``save`` and ``load`` that run no code from the file; mix it in before the SB3 class.
 
-    A checkpoint is the constructor's keywords as they were given, so a class needs nothing but a constructor whose
-    settings are plain data; weights, optimiser states and the tensors named by SB3's ``_get_torch_save_params``; and
-    the counters in :attr:`counters`.
+    A checkpoint is the constructor's keywords as they were given, or set later as attributes, so a class needs nothing
+    but a constructor whose settings are plain data; weights, optimiser states and the tensors named by SB3's
+    ``_get_torch_save_params``; the counters in :attr:`counters`; and the observations that the agent would act on next.
     """
 
     counters: ClassVar[tuple[str, ...]] = (
@@ -66,6 +81,7 @@ class SafeCheckpoint(BaseAlgorithm):
 
     __signature__: ClassVar[inspect.Signature]
     _given: dict[str, Any]
+    _constructed_with: dict[str, Any]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Gives a class whose constructor hands ``**settings`` on the signature that this makes, settings by name."""
@@ -95,7 +111,7 @@ class SafeCheckpoint(BaseAlgorithm):
         Args:
             path: ``.zip`` is added to a name without suffix, as SB3 does; or an open binary file.
             exclude: constructor keywords to leave out.
-            include: ignored, for SB3's signature: everything that can be stored is.
+            include: of those excluded, which to store all the same; everything else that can be stored is.
 
         Raises:
             TypeError: a setting that could only be stored as code.
@@ -103,10 +119,11 @@ class SafeCheckpoint(BaseAlgorithm):
         tensors, described = _flatten(self.get_parameters())
         _, variables = self._get_torch_save_params()
         tensors |= {f"variables/{name}": recursive_getattr(self, name).data for name in variables}
+        tensors |= _remembered(self._last_obs)
         settings = {
             "format": 1,
             "class": type(self).__name__,
-            "settings": self._settings(set(exclude or ())),
+            "settings": self._settings(set(exclude or ()) - set(include or ())),
             "spaces": [encode(self.observation_space), encode(self.action_space)],
             "n_envs": self.n_envs,
             "counters": self._counted(),
@@ -133,9 +150,11 @@ class SafeCheckpoint(BaseAlgorithm):
             path: of the checkpoint (``.zip`` may be left out), or an open binary file.
             env: to train on further; without one the agent can predict, and ``set_env`` gives it one later.
             device: where it runs.
-            custom_objects: settings to use instead of the stored ones, like ``kwargs``.
+            custom_objects: settings to use instead of the stored ones, like ``kwargs``, but for those that the agent
+                does not take, which are left out with a warning; and classes of one's own that the checkpoint names,
+                by their import path (``{"my.nets:MyExtractor": MyExtractor}``).
             print_system_info: print the versions of this machine and of the checkpoint.
-            force_reset: for SB3's signature; an agent always begins by resetting the environment.
+            force_reset: whether :meth:`learn` begins by resetting ``env``; if not, ``env`` is where it was at saving.
             **kwargs: constructor keywords to change.
 
         Raises:
@@ -150,11 +169,12 @@ class SafeCheckpoint(BaseAlgorithm):
         if print_system_info:
             get_system_info()
             print("== SAVED WITH ==", stored["versions"])
-        changes = {**(custom_objects or {}), **kwargs}
+        given, classes = _custom(cls, custom_objects or {})
+        changes, device = {**given, **kwargs}, present_device(device)
         check_keywords(cls, changes)
         with refusing(path):
             spaces = [decode_space(space) for space in stored["spaces"]]
-            settings = cls._stored_settings(stored["settings"], changes)
+            settings = cls._stored_settings(stored["settings"], changes, classes)
             counters = {name: decode(value, PLAIN) for name, value in stored["counters"].items()}
             check_counters(cls, counters)
             if not changes.keys() & {"buffer_size", "n_steps"}:  # else the caller knows how much memory there is
@@ -167,6 +187,9 @@ class SafeCheckpoint(BaseAlgorithm):
             with Allowance(tensors.values()):
                 agent = cls(env=venv, device=device, **settings | changes)
             agent._fill(stored, tensors, counters, device)
+            if not force_reset and env is not None:
+                agent._last_obs = last_observations(tensors, venv)
+                agent._last_episode_starts = np.zeros(venv.num_envs, np.bool_)
         if env is None:
             agent.env = None
         return agent
@@ -193,6 +216,7 @@ class SafeCheckpoint(BaseAlgorithm):
             if name not in self._get_torch_save_params()[0]:
                 raise ValueError(f"it has parameters for {name!r:.50}, which is no part of a {type(self).__name__}")
             part = recursive_getattr(self, name)
+            part = getattr(part, "_orig_mod", part)  # of torch.compile
             if isinstance(part, th.optim.Optimizer):
                 checked[name] = checked_optimizer(part, state)
             elif isinstance(part, th.nn.Module):
@@ -200,10 +224,13 @@ class SafeCheckpoint(BaseAlgorithm):
         return checked
 
     @classmethod
-    def _stored_settings(cls, stored: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    def _stored_settings(
+        cls, stored: Mapping[str, Any], changes: Mapping[str, Any], classes: Mapping[str, type[Any]]
+    ) -> dict[str, Any]:
         """The settings of a checkpoint but for those that ``changes`` replaces, checked and decoded."""
-        settings = {name: decode(value, SETTING) for name, value in stored.items() if name not in changes}
-        if "policy" in settings:
+        kept = {name: value for name, value in stored.items() if name not in changes}
+        settings = {name: decode(value, SETTING, given=classes) for name, value in kept.items()}
+        if "policy" in settings and settings["policy"] not in classes.values():
             cls._check_policy(settings["policy"])
         policy = changes.get("policy", settings.get("policy"))
         check_stored(cls, settings, cls.policy_aliases.get(policy) if isinstance(policy, str) else policy)
@@ -232,12 +259,20 @@ class SafeCheckpoint(BaseAlgorithm):
         return {name: encode(getattr(self, name), name) for name in self.counters if hasattr(self, name)}
 
     def _settings(self, exclude: set[str]) -> dict[str, Any]:
-        progress = getattr(self, "_current_progress_remaining", 1.0)
-        given = {name: value for name, value in self._given.items() if name not in exclude}
+        begun = self._constructed_with
+        changed = {name: value for name, value in self._standing().items() if begun.get(name, value) != value}
+        given = {name: value for name, value in (self._given | changed).items() if name not in exclude}
         names = {policy: name for name, policy in self.policy_aliases.items()}
         if not isinstance(given.get("policy", ""), str):
             given["policy"] = names.get(given["policy"], given["policy"])
-        return {name: freeze(value, name, progress) for name, value in given.items()}
+        return {name: freeze(value, name) for name, value in given.items()}
+
+    def _standing(self) -> dict[str, Any]:
+        """The present values of those settings that are attributes of the agent's and plain, or schedules."""
+        names = [name for name in type(self).__signature__.parameters if name not in NOT_SETTINGS | {"policy"}]
+        found = {name: getattr(self, name) for name in names if hasattr(self, name)}
+        plain = (NoneType, bool, int, float, str)
+        return {name: value for name, value in found.items() if isinstance(value, plain) or _is_function(value)}
 
     def _fill_networks(self, parameters: dict[str, Any], device: th.device | str) -> None:
         self.set_parameters(parameters, exact_match=True, device=device)
@@ -257,6 +292,28 @@ class SafeCheckpoint(BaseAlgorithm):
             recursive_setattr(self, f"{name}.data", given.to(self.device))
         for name, value in counters.items():
             setattr(self, name, value)
+
+
+def _is_function(value: Any) -> bool:
+    return callable(value) and not isinstance(value, type | th.nn.Module | ActionNoise)
+
+
+def _custom(agent: type[Any], given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, type[Any]]]:
+    """Those of ``custom_objects`` that are settings of the agent's, and those that are classes by their import path."""
+    classes = {name: value for name, value in given.items() if ":" in name and isinstance(value, type)}
+    known = whole_signature(agent).parameters
+    settings = {name: value for name, value in given.items() if name in known}
+    for name in given.keys() - classes.keys() - settings.keys():
+        warnings.warn(f"custom_objects: {unknown(f'setting of {agent.__name__}', name, known)}", stacklevel=3)
+    return settings, classes
+
+
+def _remembered(observations: Any) -> dict[str, th.Tensor]:
+    """The observations that the agent would act on next, as tensors by name; none where they are no numbers."""
+    parts = observations if isinstance(observations, Mapping) else {"": observations}
+    if not all(isinstance(part, np.ndarray) and part.dtype.kind in "biuf" for part in parts.values()):
+        return {}
+    return {f"last/{key}": th.as_tensor(part) for key, part in parts.items()}
 
 
 def _flatten(parameters: Mapping[str, Any]) -> tuple[dict[str, th.Tensor], dict[str, Any]]:

@@ -1,7 +1,8 @@
 """Settings and spaces as JSON and back, without pickle: only what is named here can come out of a checkpoint.
 
 Scalars, lists and dicts are themselves. Everything else is a dict with one ``$`` key: tuples, arrays of numbers,
-spaces, the classes of :data:`CLASSES`, SB3's schedules and action noises. All is checked before anything is made of it.
+spaces, the classes of :data:`CLASSES`, schedules and action noises. All is checked before anything is made of it. Other
+classes are named by their import path, which is not followed: whoever loads the checkpoint gives them.
 """
 
 import math
@@ -15,6 +16,8 @@ from stable_baselines3.common import buffers, noise, torch_layers, utils
 from stable_baselines3.common.sb2_compat.rmsprop_tf_like import RMSpropTFLike
 from stable_baselines3.her import HerReplayBuffer
 from torch import nn, optim
+
+from .schedules import TableSchedule, tabulated
 
 ACTIVATIONS = (
     "CELU ELU GELU Hardshrink Hardsigmoid Hardswish Hardtanh Identity LeakyReLU LogSigmoid Mish PReLU RReLU ReLU ReLU6 "
@@ -45,7 +48,7 @@ Policies are not among them: a checkpoint has an agent's own names for these (``
 
 PLAIN = ("$tuple", "$array")
 """Kinds that hold nothing but data."""
-SETTING = (*PLAIN, "$class", "$schedule", "$noise")
+SETTING = (*PLAIN, "$class", "$named", "$schedule", "$noise")
 """Kinds that a setting may hold."""
 
 DEEPEST = 32
@@ -57,7 +60,15 @@ _SCHEDULES: dict[str, tuple[str, ...]] = {
     "ConstantSchedule": ("val",),
     "FloatSchedule": ("value_schedule",),
     "LinearSchedule": ("start", "end", "end_fraction"),
+    "TableSchedule": ("values", "name"),
 }
+NOTHING: Mapping[str, Any] = {}
+MOST_NAME = 100
+"""Characters of a function's name."""
+MOST_POINTS = 2**16
+"""Values of a table of a function."""
+TABLE_ERROR = 1e-3
+"""Of the largest value: how far a table may be off between its points before saving says so."""
 _NOISES: dict[str, dict[str, str]] = {  # class: constructor keyword -> attribute
     "NormalActionNoise": {"mean": "_mu", "sigma": "_sigma"},
     "OrnsteinUhlenbeckActionNoise": {"mean": "_mu", "sigma": "_sigma", "theta": "_theta", "dt": "_dt"},
@@ -101,49 +112,65 @@ def encode(value: Any, name: str = "value") -> Any:
 
 def _encode_object(value: Any, name: str) -> dict[str, Any]:
     kind = type(value).__name__
-    if isinstance(value, type) and value in CLASSES.values():
-        return {"$class": f"{value.__module__}:{value.__qualname__}"}
+    if isinstance(value, type):
+        return {"$class" if value in CLASSES.values() else "$named": path_of(value)}
     if isinstance(value, spaces.Space):
         return encode_space(value)
+    if type(value) is TableSchedule:
+        return {"$schedule": kind, "values": value.values, "name": value.__name__}
     if type(value) is getattr(utils, kind, None) and kind in _SCHEDULES:
         return {"$schedule": kind, **{key: encode(getattr(value, key), name) for key in _SCHEDULES[kind]}}
     if type(value) is getattr(noise, kind, None) and kind in _NOISES:
         return {"$noise": kind, **{key: encode(getattr(value, attr), name) for key, attr in _NOISES[kind].items()}}
     setting = name.partition("[")[0]
     raise TypeError(
-        f"cannot save {name}={_shown(value)} without storing code: use numbers, strings, lists or dicts of them or a "
-        f"class that checkpoints know, or leave it out with save(path, exclude=[{setting!r}]) and load(path, "
-        f"{setting}=...)"
+        f"cannot save {name}={_shown(value)} without storing code: use numbers, strings, classes, lists or dicts of "
+        f"them, or leave it out with save(path, exclude=[{setting!r}]) and load(path, {setting}=...)"
     )
+
+
+def path_of(kind: type[Any]) -> str:
+    """``module:Class``, by which checkpoints name a class."""
+    return f"{kind.__module__}:{kind.__qualname__}"
 
 
 def _shown(value: Any) -> str:
     return repr(value)[:200]
 
 
-def freeze(value: Any, name: str, progress_remaining: float) -> Any:
-    """:func:`encode`, but a schedule that is a function is stored as its present value, with a warning."""
+def freeze(value: Any, name: str) -> Any:
+    """:func:`encode`, but a schedule that is a function is stored by its values, without its code.
+
+    A straight line becomes SB3's ``LinearSchedule``; other functions become a :class:`TableSchedule`, with a warning if
+    the table is off between its points (by more than :data:`TABLE_ERROR` of the largest value).
+    """
     try:
         return encode(value, name)
     except TypeError:
         if isinstance(value, type) or not callable(value):
             raise
-        present = float(value(progress_remaining))
-    warnings.warn(
-        f"checkpoints hold no functions: {name} is saved as its present value {present:g}; pass {name}= to load(), "
-        "or use stable_baselines3.common.utils.LinearSchedule",
-        stacklevel=3,
-    )
-    return present
+    values, error = tabulated(value, name)
+    if len(values) == 2 and values[0] != values[1]:
+        return encode(utils.LinearSchedule(values[1], values[0], 1.0))  # of the progress remaining, from 1 to 0
+    if error > TABLE_ERROR * max(map(abs, values)):
+        warnings.warn(
+            f"checkpoints hold no functions: {name} is saved as {len(values)} of its values, and between them is off "
+            f"by up to {error:g}; pass {name}= to load() for the function itself",
+            stacklevel=3,
+        )
+    return encode(TableSchedule(values, str(getattr(value, "__name__", type(value).__name__))[:MOST_NAME]))
 
 
-def decode(data: Any, kinds: Iterable[str] = (*SETTING, "$space"), depth: int = 0) -> Any:
+def decode(
+    data: Any, kinds: Iterable[str] = (*SETTING, "$space"), depth: int = 0, given: Mapping[str, type[Any]] = NOTHING
+) -> Any:
     """What :func:`encode` was given. Runs no code but the constructors of spaces, schedules and noises.
 
     Args:
         data: as :func:`encode` returns it.
         kinds: that may occur.
         depth: of what it is part of.
+        given: classes that the data may name besides :data:`CLASSES`, by their import path.
 
     Raises:
         ValueError: a kind or class that no checkpoint of ours holds there, or one that is not said as ours are.
@@ -151,17 +178,19 @@ def decode(data: Any, kinds: Iterable[str] = (*SETTING, "$space"), depth: int = 
     if depth > DEEPEST:
         raise ValueError(f"a checkpoint holds no lists or dicts nested more than {DEEPEST} deep")
     if isinstance(data, list):
-        return [decode(part, kinds, depth + 1) for part in data]
+        return [decode(part, kinds, depth + 1, given) for part in data]
     if not isinstance(data, dict):
         return data
     marks = [key for key in data if key.startswith("$")]
     if not marks:
-        return {key: decode(part, kinds, depth + 1) for key, part in data.items()}
+        return {key: decode(part, kinds, depth + 1, given) for key, part in data.items()}
     if len(marks) != 1 or marks[0] not in kinds:
         raise ValueError(f"a checkpoint holds no {_shown(marks)} here")
     rest = {key: part for key, part in data.items() if key not in marks}
     if marks[0] == "$tuple" and isinstance(data["$tuple"], list) and not rest:
-        return tuple(decode(data["$tuple"], kinds, depth + 1))
+        return tuple(decode(data["$tuple"], kinds, depth + 1, given))
+    if marks[0] == "$named" and not rest:
+        return _named(data["$named"], given)
     return _DECODERS[marks[0]](data[marks[0]], rest, depth)
 
 
@@ -177,6 +206,16 @@ def _class(path: Any, rest: dict[str, Any], depth: int) -> type[Any]:
     if rest or not isinstance(path, str) or path not in CLASSES:
         raise ValueError(f"a checkpoint names the class {_shown(path)}, which is none that checkpoints may hold")
     return CLASSES[path]
+
+
+def _named(path: Any, given: Mapping[str, type[Any]]) -> type[Any]:
+    """The class that the caller gave under this path; the path itself is never imported."""
+    if not isinstance(path, str) or path not in given:
+        raise ValueError(
+            f"it was saved with the class {_shown(path)}, and nothing is imported because a file names it: import the "
+            f"class yourself and load(path, custom_objects={{{_shown(path)}: TheClass}})"
+        )
+    return given[path]
 
 
 def _tuple(parts: Any, rest: dict[str, Any], depth: int) -> None:
@@ -198,11 +237,21 @@ def _dtype(name: Any) -> np.dtype[Any]:
 
 def _schedule(kind: Any, rest: dict[str, Any], depth: int) -> Any:
     _check(kind, rest, _SCHEDULES, "schedule")
+    if kind == "TableSchedule":
+        return _table(rest["values"], rest["name"])
     given = [decode(rest[key], ("$schedule",), depth + 1) for key in _SCHEDULES[kind]]
     for value in given:
         if not is_number(value) and not (kind == "FloatSchedule" and type(value).__name__ in _SCHEDULES):
             raise ValueError(f"a checkpoint holds a {kind} of {_shown(value)}, which is no number")
     return getattr(utils, kind)(*given)
+
+
+def _table(values: Any, name: Any) -> TableSchedule:
+    if not isinstance(name, str) or not isinstance(values, list) or not 2 <= len(values) <= MOST_POINTS:
+        raise ValueError("a checkpoint holds a table of a function without its values")
+    if not all(map(is_number, values)):
+        raise ValueError("a checkpoint holds a table of a function whose values are no numbers")
+    return TableSchedule(values, name[:MOST_NAME])
 
 
 def _noise(kind: Any, rest: dict[str, Any], depth: int) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
+import numpy as np
 import torch as th
 from gymnasium.spaces import Dict, Space
 from stable_baselines3.common.vec_env import VecEnv
@@ -41,9 +42,13 @@ def check_stored(agent: type[Any], settings: Mapping[str, Any], policy: type[Any
     if of_policy:
         if policy is None or "policy_kwargs" not in hints or not isinstance(of_policy, Mapping):
             raise ValueError("it has settings of a policy, but no policy")
-        hints = {name: hint for name, hint in signature_hints(policy).items() if name not in _FROM_ENV}
-        _check(policy, of_policy, hints)
-        _check_widths(of_policy.get("net_arch"))
+        check_policy(policy, of_policy)
+
+
+def check_policy(policy: type[Any], settings: Mapping[str, Any]) -> None:
+    """Holds a policy's settings from a checkpoint against its signature; raises ``ValueError`` as above."""
+    _check(policy, settings, {name: hint for name, hint in signature_hints(policy).items() if name not in _FROM_ENV})
+    _check_widths(settings.get("net_arch"))
 
 
 def _check(owner: type[Any], given: Mapping[str, Any], hints: Mapping[str, Any]) -> None:
@@ -175,6 +180,24 @@ class Allowance(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
+def last_observations(tensors: Mapping[str, th.Tensor], venv: VecEnv) -> Any:
+    """What an agent saw last before it was saved, as its environments gave it; None if it had not begun to learn.
+
+    Raises:
+        ValueError: it is not of these environments.
+    """
+    parts = {name.removeprefix("last/"): tensor.numpy() for name, tensor in tensors.items() if name.startswith("last/")}
+    if not parts:
+        return None
+    space = venv.observation_space
+    spaces = dict(space.spaces) if isinstance(space, Dict) else {"": space}
+    shapes = {key: (venv.num_envs, *(part.shape or ())) for key, part in spaces.items()}
+    if {key: part.shape for key, part in parts.items()} != shapes:
+        raise ValueError("it was saved with other environments than these: load it with force_reset=True")
+    typed = {key: np.array(part, spaces[key].dtype) for key, part in parts.items()}
+    return typed if isinstance(space, Dict) else typed[""]
+
+
 def check_module(module: th.nn.Module, state: Mapping[str, Any]) -> None:
     """Raises ``ValueError`` for what is no tensor, or of another kind of numbers; PyTorch sees to names and shapes."""
     own = module.state_dict()
@@ -191,8 +214,11 @@ def checked_optimizer(optimizer: th.optim.Optimizer, state: Mapping[str, Any]) -
     PyTorch takes whatever it is given, and fused optimisers write past the end of what is too short.
 
     Raises:
+        RuntimeError: parts of the state are missing, as where PyTorch misses parameters of a network.
         ValueError: it is of other parameters, or holds anything but numbers and tensors of their shapes.
     """
+    if not {"state", "param_groups"} <= state.keys():
+        raise RuntimeError("its optimiser has no state or no param_groups")
     own, groups = optimizer.state_dict()["param_groups"], state["param_groups"]
     if [group["params"] for group in groups] != [group["params"] for group in own]:
         raise ValueError("its optimiser is of other parameters")

@@ -1,8 +1,10 @@
 """Parameters that change while an agent learns: a function of progress, or a small schedule that checkpoints keep."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from .. import unknown
 
@@ -46,3 +48,62 @@ def at(value: Any, progress: float) -> Any:
     span = finish - begin
     share = min(max((progress - begin) / span, 0.0), 1.0) if span > 0 else float(progress >= finish)
     return given["start"] + (given["end"] - given["start"]) * SHAPES[name](share)
+
+
+POINTS = 1025
+"""Values that stand for a function of progress: a power of 2 and one, so that halves and quarters are met exactly."""
+
+
+class TableSchedule:
+    """A function of progress as its values at evenly spaced points from 0 to 1, linear between them.
+
+    It is how checkpoints keep a function: by what it returns, without its code.
+
+    Args:
+        values: at progress 0, ..., 1.
+        name: of the function that they are of.
+
+    Raises:
+        ValueError: fewer than two values.
+    """
+
+    def __init__(self, values: Sequence[float], name: str = "table") -> None:
+        if len(values) < 2:
+            raise ValueError(f"a table of a function has at least two values, got {len(values)}")
+        self.values = [float(value) for value in values]
+        self.__name__ = name
+        self._points = np.linspace(0.0, 1.0, len(values))
+
+    def __call__(self, progress: float) -> float:
+        """The value at ``progress``; beyond 0 and 1 the nearer of the two ends."""
+        return float(np.interp(progress, self._points, self.values))
+
+    def __eq__(self, other: object) -> bool:
+        """Whether ``other`` has the same values."""
+        return isinstance(other, TableSchedule) and self.values == other.values
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def tabulated(function: Callable[[float], Any], name: str) -> tuple[list[float], float]:
+    """What a function of progress returns from 0 to 1, and how far linear interpolation errs between the points.
+
+    Two values are enough for a straight line, for which the error is 0; all others have :data:`POINTS`.
+
+    Args:
+        function: of one number.
+        name: of the setting, for messages.
+
+    Raises:
+        TypeError: it returns something else than finite numbers.
+    """
+    between = (np.arange(POINTS - 1) + 0.5) / (POINTS - 1)
+    found = [[function(float(at)) for at in points] for points in (np.linspace(0.0, 1.0, POINTS), between)]
+    if not all(isinstance(one, int | float | np.number) and math.isfinite(one) for part in found for one in part):
+        raise TypeError(f"{name} is a function that does not return a finite number for every progress from 0 to 1")
+    values, inside = (np.array(part, np.float64) for part in found)
+    line = np.linspace(values[0], values[-1], POINTS)
+    if np.allclose(values, line, rtol=1e-9, atol=1e-12 * float(np.abs(values).max())):
+        values = values[[0, -1]]
+    error = np.abs(inside - np.interp(between, np.linspace(0.0, 1.0, len(values)), values)).max()
+    return values.tolist(), float(error)

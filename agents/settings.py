@@ -8,6 +8,7 @@ import inspect
 import math
 import os
 import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import NoneType, UnionType
@@ -19,6 +20,14 @@ _UNCHECKED = ("policy", "env", "_init_setup_model")
 """Parameters that classes look at themselves."""
 _ALSO: dict[str, tuple[Any, ...]] = {"action_noise": (float,), "tensorboard_log": (os.PathLike,)}
 """Kinds that our agents take where the annotation of SB3's class has fewer."""
+
+
+class WrongKind(TypeError, ValueError):
+    """A setting of another kind than the constructor takes; also the ``ValueError`` that SB3 raises for some."""
+
+
+class OutOfRange(ValueError, AssertionError):
+    """A setting outside its range; also the ``AssertionError`` that SB3 raises for some."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +63,7 @@ _SHARE, _COUNT, _AT_LEAST_0, _POSITIVE = Range(0.0, 1.0), Range(1), Range(0), Ra
 _LIMIT = Range(0, above=True, infinite=True)
 _Table = tuple[tuple[Range, str], ...]
 _SB3: _Table = (
-    (_SHARE, "gamma gae_lambda exploration_fraction exploration_initial_eps exploration_final_eps"),
-    (Range(0.0, 1.0, above=True), "tau"),
+    (_SHARE, "gamma gae_lambda tau exploration_fraction exploration_initial_eps exploration_final_eps"),
     (
         _COUNT,
         """batch_size buffer_size n_steps n_epochs train_freq target_update_interval policy_delay stats_window_size
@@ -64,13 +72,12 @@ _SB3: _Table = (
     (Range(-1), "gradient_steps sde_sample_freq"),
     (
         _AT_LEAST_0,
-        """learning_rate learning_starts ent_coef vf_coef action_noise target_policy_noise target_noise_clip
+        """learning_rate learning_starts ent_coef vf_coef action_noise target_policy_noise target_noise_clip verbose
         top_quantiles_to_drop_per_net""",
     ),
     (_POSITIVE, "clip_range clip_range_vf target_kl"),
     (_LIMIT, "max_grad_norm"),
     (Range(), "target_entropy"),
-    (Range(0, 2), "verbose"),
     (Range(0, 2**32 - 1), "seed"),
 )
 _OURS: _Table = (
@@ -155,9 +162,9 @@ def check_setting(name: str, value: Any, annotation: Any, *, of: str, ranges: Ma
     kinds = (*_ALSO.get(name, ()), *_kinds(annotation))
     value = value.item() if isinstance(value, np.generic) else value
     if not any(_is_of(value, kind) for kind in kinds):
-        raise TypeError(f"{of}: {name} must be {_words(name, kinds, span)}, got {value!r:.200}")
+        raise WrongKind(f"{of}: {name} must be {_words(name, kinds, span)}, got {value!r:.200}")
     if not _is_meant(name, value, span):
-        raise ValueError(f"{of}: {name} must be {_words(name, kinds, span)}, got {value!r:.200}")
+        raise OutOfRange(f"{of}: {name} must be {_words(name, kinds, span)}, got {value!r:.200}")
     if name == "device":
         check_device(value)
 
@@ -192,6 +199,24 @@ def check_device(device: Any) -> None:
     count = {"cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}.get(wanted.type)
     if count is not None and (wanted.index or 0) >= count:
         raise ValueError(f"device {str(device)!r} is not there (torch finds {count} of {wanted.type}): use cpu or auto")
+
+
+def present_device(device: Any) -> Any:
+    """``device``, or the processor, with a warning, if torch does not find such a device: for loading a checkpoint.
+
+    Where an agent was trained says nothing of where it is to act, and ``load(path, device="cuda")`` is in many scripts.
+
+    Raises:
+        ValueError: torch knows no such device.
+    """
+    try:
+        check_device(device)
+    except ValueError as error:
+        if "is not there" not in str(error):
+            raise
+        warnings.warn(f"{error}: loading to the CPU", stacklevel=3)
+        return "cpu"
+    return device
 
 
 def _kinds(annotation: Any) -> tuple[Any, ...]:

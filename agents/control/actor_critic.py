@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-import numpy as np
 import torch as th
-from gymnasium.spaces import Box
+from gymnasium.spaces import Box, Dict
 from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.type_aliases import MaybeCallback, RolloutReturn
 from stable_baselines3.common.utils import configure_logger
@@ -19,11 +18,25 @@ from .actor_critic_policy import ActorCriticCnnPolicy, ActorCriticMultiInputPoli
 from .base import OffPolicyAgent
 from .datasets import Transitions
 from .networks import Critics
+from .offline import learn_updates, taken_in
 from .overlap import Overlapped
-from .replay import DATASET, OWN, Batch, Columns, Demonstrations, FloatArray, RowReplay, fits, sources
+from .replay import (
+    DATASET,
+    OWN,
+    Batch,
+    Columns,
+    Demonstrations,
+    DictReplay,
+    FloatArray,
+    RowReplay,
+    fits,
+    joined,
+    sources,
+)
 from .settings import OffPolicySettings, takes
+from .targets import Targets
 from .trajectory_weighting import sampling_weights
-from .updates import keep_freed_memory, polyak
+from .updates import keep_freed_memory
 
 if TYPE_CHECKING:
     from minari import MinariDataset
@@ -31,6 +44,7 @@ if TYPE_CHECKING:
 Metrics = dict[str, Tensor]
 AHEAD = 16
 """Batches drawn at once, where a call of ``train`` asks for several."""
+EXPLORATION = ("use_sde", "sde_sample_freq", "use_sde_at_warmup")
 Self = TypeVar("Self", bound="ActorCritic")
 
 
@@ -59,7 +73,8 @@ class ActorCritic(OffPolicyAgent):
     saved_parts: ClassVar[tuple[str, ...]] = ()
     """Attributes that checkpoints hold besides the networks: modules, and optimisers where they are not None."""
     saved_tensors: ClassVar[tuple[str, ...]] = ()
-    """Tensors that checkpoints hold."""
+    """Tensors that checkpoints hold, where they are not None."""
+    explores_by_state: ClassVar[bool] = False
     settings: OffPolicySettings
     _changeable: frozenset[str] = frozenset()
     offline_ratio: float | None
@@ -69,8 +84,10 @@ class ActorCritic(OffPolicyAgent):
     overlap: bool
     policy: ActorCriticPolicy
     actor: Any
+    actor_target: Any
     critic: Critics
     critic_target: Critics
+    target_update_interval: int = 1
 
     @takes(OffPolicySettings)
     def __init__(self, settings: OffPolicySettings) -> None:
@@ -79,6 +96,10 @@ class ActorCritic(OffPolicyAgent):
     def construct(self, settings: OffPolicySettings) -> None:
         """What every constructor does with its settings, each of which becomes an attribute, as in SB3."""
         self.settings = replace(settings, env=None)
+        exploration: Any = {name: getattr(settings, name) for name in EXPLORATION if hasattr(settings, name)}
+        explorer = {"actor": "state-dependent"} if exploration.get("use_sde") else {}
+        if explorer and not self.explores_by_state:
+            raise ValueError(f"use_sde=True is for SAC, not for {type(self).__name__}: leave it out")
         super().__init__(
             settings.policy,
             settings.env,
@@ -93,14 +114,16 @@ class ActorCritic(OffPolicyAgent):
             action_noise=settings.action_noise,  # type: ignore[arg-type]
             replay_buffer_class=settings.replay_buffer_class,
             replay_buffer_kwargs=settings.replay_buffer_kwargs,
+            optimize_memory_usage=settings.optimize_memory_usage,
             n_steps=settings.n_steps,
-            policy_kwargs={**self.policy_defaults, **(settings.policy_kwargs or {})},
+            policy_kwargs={**self.policy_defaults, **explorer, **(settings.policy_kwargs or {})},
             stats_window_size=settings.stats_window_size,
             tensorboard_log=settings.tensorboard_log,
             verbose=settings.verbose,
             device=settings.device,
             support_multi_env=True,
             seed=settings.seed,
+            **exploration,
             sde_support=False,
             supported_action_spaces=(Box,),
         )
@@ -121,20 +144,27 @@ class ActorCritic(OffPolicyAgent):
 
     def _setup_model(self) -> None:
         keep_freed_memory()
-        plain = self.replay_buffer_class is None and self.n_steps == 1
+        plain = self.replay_buffer_class is None and self.n_steps == 1 and not self.optimize_memory_usage
         if plain and fits(self.observation_space, self.action_space):
             self.replay_buffer_class = RowReplay
+        elif plain and isinstance(self.observation_space, Dict):
+            self.replay_buffer_class = DictReplay
         super()._setup_model()
         self.policy.set_precision(self.matmul_precision)
         self.actor, self.critic, self.critic_target = self.policy.actor, self.policy.critic, self.policy.critic_target
+        self.actor_target = self.policy.actor_target
         self._pair_targets()
 
     def _pair_targets(self) -> None:
-        self._online = [param.detach() for param in self.critic.parameters()]
-        self._targets = list(self.critic_target.parameters())
-        if self.policy.actor_target is not None:
-            self._online += [param.detach() for param in self.actor.parameters()]
-            self._targets += list(self.policy.actor_target.parameters())
+        with_actor = [] if self.actor_target is None else [(self.actor, self.actor_target)]
+        self._targets = Targets([(self.critic, self.critic_target), *with_actor])
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Of a copy: its targets follow its own networks, and its compiled update, if any, is its own."""
+        vars(self).update(state)
+        self._pair_targets()
+        if getattr(self, "compiled", False):
+            vars(self)["_compiled"] = self._compile()  # type: ignore[attr-defined]
 
     @abstractmethod
     def update(self, batch: Batch) -> Metrics:
@@ -165,17 +195,29 @@ class ActorCritic(OffPolicyAgent):
         metrics: Metrics = {}
         for batch in self._batches(gradient_steps, batch_size):
             metrics |= self.update(batch)
+            self._targets.copy_statistics()
             self._n_updates += 1
         self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
         for name, value in metrics.items():
             self.logger.record(f"train/{name}", value.item())
 
     def update_targets(self) -> None:
-        """Moves the target networks a step of ``tau`` towards the others."""
-        polyak(self._targets, self._online, self.tau)
+        """Moves the targets a step of ``tau`` towards the networks, every ``target_update_interval``-th update."""
+        if (self._n_updates + 1) % self.target_update_interval == 0:
+            self._targets.move(self.tau)
 
-    def learn(self: Self, *args: Any, **kwargs: Any) -> Self:
+    def learn(
+        self: Self,
+        total_timesteps: int,
+        callback: MaybeCallback = None,
+        log_interval: int = 4,
+        tb_log_name: str | None = None,
+        reset_num_timesteps: bool = True,
+        progress_bar: bool = False,
+    ) -> Self:
         """As SB3's ``learn``: acts in the environment and learns from it, and from the dataset if one was given.
+
+        Folders of the log are called after the class unless ``tb_log_name`` says otherwise.
 
         Raises:
             ValueError: the method learns from data, and none was given.
@@ -184,13 +226,15 @@ class ActorCritic(OffPolicyAgent):
             raise ValueError(
                 f"{type(self).__name__} learns from data: call learn_offline(dataset, gradient_steps) first"
             )
+        name = tb_log_name or type(self).__name__
+        how: Any = (total_timesteps, callback, log_interval, name, reset_num_timesteps, progress_bar)
         if not self.overlap:
-            learnt: Self = super().learn(*args, **kwargs)
+            learnt: Self = super().learn(*how)
             return learnt
         assert self.env is not None
         self._overlapped = Overlapped(self.env, self._catch_up)
         try:
-            super().learn(*args, **kwargs)
+            super().learn(*how)
         finally:
             self._overlapped.release()
             self._overlapped = None
@@ -249,7 +293,7 @@ class ActorCritic(OffPolicyAgent):
         *,
         callback: MaybeCallback = None,
         log_interval: int = 1000,
-        tb_log_name: str = "run",
+        tb_log_name: str | None = None,
         progress_bar: bool = False,
     ) -> Self:
         """Learns from a dataset, without an environment's step; keeps it for :meth:`learn` to mix in.
@@ -262,7 +306,7 @@ class ActorCritic(OffPolicyAgent):
             gradient_steps: updates; 0 only takes the data in.
             callback: SB3's, called once an update.
             log_interval: updates between lines of the log.
-            tb_log_name: of the log.
+            tb_log_name: of the log; the class's if None.
             progress_bar: show one.
 
         Raises:
@@ -273,53 +317,12 @@ class ActorCritic(OffPolicyAgent):
             raise ValueError(f"gradient_steps must be an integer of at least 0, got {gradient_steps!r}")
         self.demonstrations = self._demonstrations(dataset)
         if gradient_steps:
-            self._learn_updates(gradient_steps, callback, log_interval, tb_log_name, progress_bar)
+            name = tb_log_name or type(self).__name__
+            learn_updates(self, gradient_steps, callback, log_interval, name, progress_bar)
         return self
 
-    def _learn_updates(
-        self, gradient_steps: int, callback: MaybeCallback, log_interval: int, tb_log_name: str, progress_bar: bool
-    ) -> None:
-        seen = self._last_obs  # an environment is neither needed nor reset
-        self._last_obs = self._last_obs if seen is not None else np.empty(0)  # type: ignore[assignment]
-        taken, self.num_timesteps = self.num_timesteps, 0
-        total, told = self._setup_learn(gradient_steps, callback, False, tb_log_name, progress_bar)
-        self._last_obs = seen
-        told.on_training_start(locals(), globals())
-        while self.num_timesteps < total:
-            self.train(1, self.batch_size)
-            self.num_timesteps += 1
-            self._update_current_progress_remaining(self.num_timesteps, total)
-            if not told.on_step():
-                break
-            if log_interval and self.num_timesteps % log_interval == 0:
-                self.logger.dump(self.num_timesteps)
-        told.on_training_end()
-        self.num_timesteps = taken
-
     def _demonstrations(self, dataset: "MinariDataset | str | Transitions") -> Demonstrations:
-        if not fits(self.observation_space, self.action_space):
-            raise TypeError(
-                f"learning from a dataset needs flat Box observations and actions, not {self.observation_space} and "
-                f"{self.action_space}"
-            )
-        if isinstance(dataset, Transitions):
-            dataset.check(self.observation_space, self.action_space)
-        else:
-            dataset = Transitions.from_minari(dataset, self.observation_space, self.action_space)
-        assert isinstance(self.action_space, Box)
-        columns = Columns(dataset.observations.shape[1], dataset.actions.shape[1])
-        rows = np.zeros((len(dataset), columns.width), np.float32)
-        rows[:, columns.observation], rows[:, columns.next_observation] = (
-            dataset.observations,
-            dataset.next_observations,
-        )
-        rows[:, columns.action] = self.policy.scale_action(dataset.actions)
-        rows[:, columns.reward], rows[:, columns.done] = dataset.rewards, dataset.terminations
-        weights = self.sampling_weights(dataset)
-        returns = th.from_numpy(self.reference_returns(dataset))
-        taken = Demonstrations(th.from_numpy(rows), returns, None if weights is None else th.as_tensor(weights))
-        self.on_dataset(dataset)
-        return taken
+        return taken_in(self, dataset)
 
     def on_dataset(self, transitions: Transitions) -> None:
         """Called with each dataset once it is known to fit, for what else a method wants to know of it."""
@@ -358,12 +361,13 @@ class ActorCritic(OffPolicyAgent):
         return [network.optimizer for network in networks if network is not None]
 
     def _excluded_save_params(self) -> list[str]:
-        names = ["actor", "critic", "critic_target", "demonstrations", "_online", "_targets", "_overlapped"]
+        names = ["actor", "actor_target", "critic", "critic_target", "demonstrations", "_targets", "_overlapped"]
         return [*super()._excluded_save_params(), *names]
 
     def _get_torch_save_params(self) -> tuple[list[str], list[str]]:
         parts = [name for name in self.saved_parts if getattr(self, name) is not None]
-        return ["policy", *(f"{name}.optimizer" for name in self._networks()), *parts], list(self.saved_tensors)
+        tensors = [name for name in self.saved_tensors if getattr(self, name) is not None]
+        return ["policy", *(f"{name}.optimizer" for name in self._networks()), *parts], tensors
 
 
 def minimise(optimizer: th.optim.Optimizer, loss: Tensor) -> Tensor:
@@ -372,10 +376,3 @@ def minimise(optimizer: th.optim.Optimizer, loss: Tensor) -> Tensor:
     loss.backward()  # type: ignore[no-untyped-call]
     optimizer.step()
     return loss.detach()
-
-
-def joined(one: Batch, other: Batch) -> Batch:
-    """Two batches of flat observations as one; what only one of them has is dropped."""
-    pairs = zip(one, other, strict=True)
-    parts: list[Any] = [None if a is None or b is None else th.cat([a, b]) for a, b in pairs]
-    return Batch(*parts)

@@ -10,11 +10,16 @@ from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor, nn
 
 from ... import unknown
-from .networks import ACTORS, Actor, Critics, Network
+from ..policy_files import SafePolicy
+from .networks import ACTORS as SIMPLE
+from .networks import Actor, Critics, Network
+from .state_dependent import StateDependent
 from .updates import Adam, Mlp
 
+ACTORS: dict[str, type[Actor]] = {**SIMPLE, "state-dependent": StateDependent}
 
-class ActorCriticPolicy(BasePolicy):
+
+class ActorCriticPolicy(SafePolicy, BasePolicy):
     """An actor, critics with slowly moving targets, and what else an agent asks for; flat observations.
 
     Args:
@@ -36,7 +41,8 @@ class ActorCriticPolicy(BasePolicy):
         log_std_offset: of the actor; see :class:`Actor`.
         features_extractor_class: of observations.
         features_extractor_kwargs: of the extractor.
-        share_features_extractor: critics see through the actor's extractor, which the actor alone trains.
+        share_features_extractor: critics see through the actor's extractor, which the actor alone trains; likewise
+            their targets through that of the actor's target, if there is one.
         normalize_images: divide images by 255.
         optimizer_class: Adam in one pass by default.
         optimizer_kwargs: of the optimiser.
@@ -101,8 +107,9 @@ class ActorCriticPolicy(BasePolicy):
         self.actor = self._trained(self._actor(actor), lr)
         shared = self.actor.features_extractor if share_features_extractor else None
         self.critic = self._trained(self._critics(shared, n=n_critics), lr)
-        self.critic_target = self._follower(self._critics(n=n_critics), self.critic)
         self.actor_target = self._follower(self._actor(actor), self.actor) if actor_target else None
+        seen = self.actor_target.features_extractor if self.actor_target is not None and shared is not None else None
+        self.critic_target = self._follower(self._critics(seen, n=n_critics), self.critic)
         values: dict[str, Any] = {"n": n_values, "acts": False, "layer_norm": value_layer_norm or critic_layer_norm}
         self.value = self._trained(self._critics(shared, **values), lr) if n_values else None
 
@@ -114,6 +121,13 @@ class ActorCriticPolicy(BasePolicy):
         actions: Tensor = self.actor(observation, deterministic)
         return actions
 
+    def set_training_mode(self, mode: bool) -> None:
+        """For batch normalisation and dropout; targets stay in evaluation mode."""
+        for network in (self.actor, self.critic, self.value):
+            if network is not None:
+                network.set_training_mode(mode)
+        self.training = mode
+
     def set_precision(self, precision: str) -> None:
         """Precision of the matrix products of all networks: "fp32" or "bf16"."""
         for module in self.modules():
@@ -121,13 +135,17 @@ class ActorCriticPolicy(BasePolicy):
                 module.set_precision(precision)
 
     def _actor(self, kind: str) -> Actor:
-        space = cast(Box, self.action_space)
-        return ACTORS[kind](self.observation_space, space, self.make_features_extractor(), **self._actor_kwargs)
+        space, extractor = cast(Box, self.action_space), self.make_features_extractor()
+        made = ACTORS[kind](self.observation_space, space, extractor, **self._actor_kwargs)
+        made.extractor_kwargs = self.features_extractor_kwargs
+        return made
 
     def _critics(self, shared: BaseFeaturesExtractor | None = None, **settings: Any) -> Critics:
         space, extractor = cast(Box, self.action_space), shared or self.make_features_extractor()
         settings = {**self._critic_kwargs, "borrowed": shared is not None, **settings}
-        return Critics(self.observation_space, space, extractor, **settings)
+        made = Critics(self.observation_space, space, extractor, **settings)
+        made.extractor_kwargs = self.features_extractor_kwargs
+        return made
 
     def _trained(self, network: Any, lr: float) -> Any:
         make: Any = self.optimizer_class

@@ -11,7 +11,7 @@ import torch as th
 from stable_baselines3.common.policies import BasePolicy
 from torch import Tensor
 
-from .actor_critic import ActorCritic, Metrics, joined, minimise
+from .actor_critic import ActorCritic, Metrics, minimise
 from .arsq_network import (
     ARSQCnnPolicy,
     ARSQMultiInputPolicy,
@@ -20,7 +20,7 @@ from .arsq_network import (
     cells,
     soft_advantages,
 )
-from .replay import EXPERT, Batch
+from .replay import EXPERT, Batch, joined
 from .settings import OffPolicySettings, takes
 
 

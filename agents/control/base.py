@@ -1,30 +1,29 @@
 """What every control agent adds to its SB3 class: safe checkpoints, and environments of any kind."""
 
 import io
-import zipfile
 from pathlib import Path
 from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
-import numpy.typing as npt
 from gymnasium.spaces import Space
 from gymnasium.vector import VectorEnv
 from stable_baselines3.common.base_class import BaseAlgorithm
-from stable_baselines3.common.buffers import DictReplayBuffer, ReplayBuffer
+from stable_baselines3.common.buffers import ReplayBuffer
 from stable_baselines3.common.noise import NormalActionNoise
 from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.preprocessing import get_action_dim
 from stable_baselines3.common.vec_env import VecEnv
+from stable_baselines3.her import HerReplayBuffer
 
 from ... import unknown
 from ...wrappers.spaces import sb3_spaces, to_sb3
 from ..archive import one_line
 from ..checkpoint import PathOrFile, SafeCheckpoint, check_keywords, write_atomically
 from ..settings import check_settings
+from . import stored_buffers
 
-Arrays = dict[str, npt.NDArray[Any]]
 REWARD_LIMIT = 1e8
 """A reward beyond this, either way, is a fault: its square, as in a critic's loss, drowns all others in float32."""
 
@@ -55,6 +54,11 @@ class ControlAgent(SafeCheckpoint):
         check_keywords(self.policy_class, given)
         check_settings(self.policy_class, given)
         super()._setup_model()  # type: ignore[safe-super]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies (``copy.deepcopy(agent)``): all but what is made anew, and the logger with its open files."""
+        own = {"_targets", "_compiled"} | (set() if self._custom_logger else {"_logger"})
+        return {name: value for name, value in vars(self).items() if name not in own or value is None}
 
     def set_random_seed(self, seed: int | None = None) -> None:
         """As in SB3, but environment i starts from ``seed * n_envs + i``.
@@ -94,9 +98,9 @@ class OffPolicyAgent(ControlAgent, OffPolicyAlgorithm):
         """Writes the replay buffer, oldest transition first, as a compressed ``.npz`` of plain arrays.
 
         Raises:
-            TypeError: a buffer that keeps more than transitions (``HerReplayBuffer``, or ``optimize_memory_usage``).
+            TypeError: a ``HerReplayBuffer`` that copies infos, which are no arrays.
         """
-        arrays = {name: _oldest_first(self._buffer, stored) for name, stored in _arrays(self._buffer).items()}
+        arrays = stored_buffers.contents(self._buffer)
         write_atomically(path, lambda file: np.savez_compressed(file, allow_pickle=False, **arrays), suffix=".npz")
 
     def load_replay_buffer(self, path: PathOrFile, truncate_last_traj: bool = True) -> None:
@@ -104,76 +108,41 @@ class OffPolicyAgent(ControlAgent, OffPolicyAlgorithm):
 
         Args:
             path: of the file (``.npz`` may be left out), or an open binary file.
-            truncate_last_traj: for SB3's signature, where it concerns hindsight buffers alone.
+            truncate_last_traj: whether episodes that had not ended when a ``HerReplayBuffer`` was saved end there, as
+                they must where the environment begins anew.
 
         Raises:
             ValueError: not such a file, or one of other spaces or another number of environments, or too long.
         """
-        own = _arrays(self._buffer)
         source: Any = path if isinstance(path, io.BufferedIOBase) else _with_suffix(Path(path))
+        buffer: ReplayBuffer = vars(self).get("replay_buffer") or self._new_buffer()
         try:
             with np.load(source, allow_pickle=False) as file:
-                _check_fits(file.zip, own)
-                stored: Arrays = {name: file[name] for name in own}
+                stored_buffers.check(file.zip, buffer)
+                stored_buffers.fill(buffer, dict(file))
         except Exception as error:  # zip, zlib and NumPy have many kinds of errors for broken files
             raise ValueError(
                 f"{path} is not a replay buffer saved by Tiltyard that fits here ({one_line(error)})"
             ) from error
-        filled = len(stored["rewards"])
-        for name, array in stored.items():
-            own[name][:filled] = array
-        self._buffer.full = filled == len(own["rewards"])
-        self._buffer.pos = filled % len(own["rewards"])
+        buffer.device = self.device
+        self.replay_buffer = buffer
+        if truncate_last_traj and isinstance(buffer, HerReplayBuffer):
+            buffer.truncate_last_trajectory()
+
+    def _new_buffer(self) -> ReplayBuffer:
+        """An empty replay buffer, as SB3 makes one with the agent."""
+        kind = self.replay_buffer_class or ReplayBuffer
+        settings = dict(self.replay_buffer_kwargs)
+        if issubclass(kind, HerReplayBuffer):
+            settings["env"] = self.env
+        settings |= {"device": self.device, "n_envs": self.n_envs, "optimize_memory_usage": self.optimize_memory_usage}
+        return kind(self.buffer_size, self.observation_space, self.action_space, **settings)
 
     @property
     def _buffer(self) -> ReplayBuffer:
         if self.replay_buffer is None:
             raise ValueError("this agent has no replay buffer yet")
         return self.replay_buffer
-
-
-def _arrays(buffer: ReplayBuffer) -> Arrays:
-    """The arrays of a buffer, each ``[buffer_size, n_envs, ...]``."""
-    if getattr(buffer, "optimize_memory_usage", False) or hasattr(buffer, "ep_length"):
-        raise TypeError(
-            f"a {type(buffer).__name__} is more than its transitions and cannot be saved as plain arrays: "
-            "use ReplayBuffer or DictReplayBuffer without optimize_memory_usage"
-        )
-    arrays: Arrays = {"actions": buffer.actions, "rewards": buffer.rewards, "dones": buffer.dones}
-    arrays["timeouts"] = buffer.timeouts
-    if isinstance(returns := getattr(buffer, "returns", None), np.ndarray):
-        arrays["returns"] = returns
-    for name in ("observations", "next_observations"):
-        stored = getattr(buffer, name)
-        if isinstance(buffer, DictReplayBuffer):
-            arrays |= {f"{name}/{key}": part for key, part in stored.items()}
-        else:
-            arrays[name] = stored
-    return arrays
-
-
-def _oldest_first(buffer: ReplayBuffer, stored: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    return np.roll(stored, -buffer.pos, axis=0) if buffer.full else stored[: buffer.pos]
-
-
-def _check_fits(archive: zipfile.ZipFile, own: Arrays) -> None:
-    """Reads the sizes of stored arrays and nothing else, and refuses those that are not of ``own`` sizes, or longer."""
-    shapes: dict[str, tuple[int, ...]] = {}
-    for info in archive.infolist():
-        with archive.open(info) as member:
-            if np.lib.format.read_magic(member) != (1, 0):
-                raise ValueError(f"its {info.filename} is no plain array")
-            shapes[info.filename.removesuffix(".npy")], _, dtype = np.lib.format.read_array_header_1_0(member)
-        if dtype.kind not in "biuf":
-            raise ValueError(f"its {info.filename} holds {dtype}, which are no numbers")
-    if shapes.keys() != own.keys():
-        raise ValueError(f"it holds {sorted(shapes)}, but this agent's replay buffer has {sorted(own)}")
-    for name, shape in shapes.items():
-        if shape[1:] != own[name].shape[1:] or shape[:1] != shapes["rewards"][:1] or shape[0] > len(own[name]):
-            raise ValueError(
-                f"it holds {name} of shape {shape}, which does not fit this agent's {own[name].shape}: spaces and "
-                "number of environments must be equal, buffer_size at least as large"
-            )
 
 
 def _with_suffix(path: Path) -> Path:

@@ -128,7 +128,7 @@ class CompiledUpdate:
         if not self._known or any(new is not old for new, old in zip(lists, self._known[0], strict=True)):
             actor, temperature, critic = (None if found is None else _learned(found) for found in lists)
             targets = [param.detach() for param in agent.critic_target.net.weights]
-            self._known = (lists, (actor, temperature, critic, targets, agent.log_ent_coef.detach()))
+            self._known = (lists, (actor, temperature, critic, targets, agent._temperature.log.detach()))
         found: tuple[Learned, Learned | None, Learned, Tensors, Tensor] = self._known[1]
         return found
 

@@ -29,16 +29,18 @@ class TaughtReplay(RowReplay):
     at any time after.
     """
 
+    views = (*RowReplay.views, "advice", "advised")
+
     def __init__(self, buffer_size: int, observation_space: Box, action_space: Box, *args: Any, **kwargs: Any) -> None:
         super().__init__(buffer_size, observation_space, action_space, *args, **kwargs)
         columns = self.columns
-        table: FloatArray = np.zeros((self.buffer_size, self.n_envs, columns.width + self.action_dim + 1), np.float32)
-        self.observations, self.actions = table[..., columns.observation], table[..., columns.action]
-        self.rewards, self.dones = table[..., columns.reward], table[..., columns.done]
-        self.timeouts, self.next_observations = table[..., columns.timeout], table[..., columns.next_observation]
-        self.advice, self.advised = table[..., columns.width : -1], table[..., -1]
-        self._rows = th.from_numpy(table).view(-1, table.shape[-1])
-        self._ready = self._rows[:0]
+        self._view(np.zeros((self.buffer_size, self.n_envs, columns.width + self.action_dim + 1), np.float32))
+
+    def _view(self, table: FloatArray) -> None:
+        super()._view(table)
+        width = self.columns.width
+        if table.shape[-1] > width:  # the table of SB3's arrays alone comes first, from the constructor
+            self.advice, self.advised = table[..., width:-1], table[..., -1]
 
 
 class Advice(NamedTuple):

@@ -11,8 +11,8 @@ import torch as th
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from .actor_critic import ActorCritic, Metrics, joined, minimise
-from .replay import DATASET, Batch, Demonstrations
+from .actor_critic import ActorCritic, Metrics, minimise
+from .replay import DATASET, Batch, Demonstrations, joined
 from .sac import SACSettings, refuse_compiled
 from .settings import takes
 from .soft import Temperature, check_subset, improve, regress, soft_target

@@ -6,11 +6,12 @@ from typing import Any
 
 import torch as th
 from gymnasium.spaces import Box, Space
-from stable_baselines3.common.policies import BaseModel
+from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.preprocessing import get_action_dim
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor, FlattenExtractor
 from torch import Tensor, nn
 
+from ..policy_files import SafePolicy
 from .heads import Head, make_head
 from .updates import Mlp
 
@@ -19,7 +20,7 @@ EPSILON = 1e-6  # guards log(1 - a^2), as in SB3
 HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
 
 
-class Network(BaseModel):
+class Network(SafePolicy):
     """An ensemble behind a features extractor. Flat observations pass the extractor by."""
 
     features_extractor: BaseFeaturesExtractor
@@ -136,8 +137,8 @@ class _Squash(th.autograd.Function):
         return th.cat([g_mean, (g_mean * spread - g_log_prob) * inside], dim=-1), None
 
 
-class Actor(Network, ABC):
-    """A policy network; actions are scaled to [-1, 1].
+class Actor(Network, BasePolicy, ABC):
+    """A policy network; actions are scaled to [-1, 1]. It is a policy itself: ``agent.actor.predict`` acts.
 
     Args:
         observation_space: of the environment.
@@ -170,7 +171,9 @@ class Actor(Network, ABC):
         normalize_images: bool = True,
         log_std_offset: float | None = None,
     ) -> None:
-        super().__init__(observation_space, action_space, extractor, normalize_images=normalize_images)
+        super().__init__(
+            observation_space, action_space, extractor, normalize_images=normalize_images, squash_output=True
+        )
         self.n_actions = get_action_dim(action_space)
         width = self.outputs_per_action * self.n_actions
         shape: dict[str, Any] = {"activation": activation_fn, "layer_norm": layer_norm, "orthogonal": orthogonal}
@@ -187,6 +190,10 @@ class Actor(Network, ABC):
     @abstractmethod
     def forward(self, observations: Any, deterministic: bool = False) -> Tensor:
         """Actions ``[B, A]``."""
+
+    def _predict(self, observation: Any, deterministic: bool = False) -> Tensor:
+        actions: Tensor = self(observation, deterministic)
+        return actions
 
 
 class SquashedGaussian(Actor):

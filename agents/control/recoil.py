@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import torch as th
 from torch import Tensor
 
-from .actor_critic import ActorCritic, Metrics, joined, minimise
+from .actor_critic import ActorCritic, Metrics, minimise
 from .datasets import Transitions
 from .f_dvl_recoil import gumbel_loss
 from .iql import advantage_weight
-from .replay import EXPERT, Batch, Demonstrations
+from .replay import EXPERT, Batch, Demonstrations, joined
 from .settings import OffPolicySettings, takes
 
 if TYPE_CHECKING:

@@ -1,12 +1,14 @@
 """Where control agents keep transitions: one contiguous table, of which a batch is one gather."""
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch as th
 from gymnasium.spaces import Box, Space
-from stable_baselines3.common.buffers import ReplayBuffer
+from stable_baselines3.common.buffers import DictReplayBuffer, ReplayBuffer
+from stable_baselines3.common.type_aliases import DictReplayBufferSamples
+from stable_baselines3.common.vec_env import VecNormalize
 from torch import Tensor
 
 FloatArray = npt.NDArray[np.float32]
@@ -30,6 +32,13 @@ class Batch(NamedTuple):
         if self.source is None:
             return th.zeros(len(self.rewards), dtype=th.bool, device=self.rewards.device)
         return self.source == source
+
+
+def joined(one: Batch, other: Batch) -> Batch:
+    """Two batches of flat observations as one; what only one of them has is dropped."""
+    pairs = zip(one, other, strict=True)
+    parts: list[Any] = [None if a is None or b is None else th.cat([a, b]) for a, b in pairs]
+    return Batch(*parts)
 
 
 def fits(observation_space: Space[Any], action_space: Space[Any]) -> bool:
@@ -75,6 +84,12 @@ def sources(n: int, source: int, device: th.device | str) -> Tensor:
 class RowReplay(ReplayBuffer):
     """SB3's replay buffer as one float32 table ``[buffer_size, n_envs, width]``; SB3's arrays are views of it."""
 
+    views: ClassVar[tuple[str, ...]] = (
+        *("observations", "actions", "rewards", "dones", "timeouts", "next_observations"),
+        *("_rows", "_ready"),
+    )
+    """Attributes that are views of the table."""
+
     def __init__(
         self,
         buffer_size: int,
@@ -86,14 +101,27 @@ class RowReplay(ReplayBuffer):
     ) -> None:
         super().__init__(buffer_size, observation_space, action_space, device, n_envs=n_envs, **kwargs)
         self.columns = columns = Columns(observation_space.shape[0], self.action_dim)
-        table: FloatArray = np.zeros((self.buffer_size, n_envs, columns.width), np.float32)
+        self._view(np.zeros((self.buffer_size, n_envs, columns.width), np.float32))
+        self.ahead = 1
+        """Batches that the next :meth:`draw` prepares at once, for those that follow before anything is added."""
+
+    def _view(self, table: FloatArray) -> None:
+        """Makes SB3's arrays views of the table."""
+        columns, self._table = self.columns, table
         self.observations, self.actions = table[..., columns.observation], table[..., columns.action]
         self.rewards, self.dones = table[..., columns.reward], table[..., columns.done]
         self.timeouts, self.next_observations = table[..., columns.timeout], table[..., columns.next_observation]
-        self._rows = th.from_numpy(table).view(-1, columns.width)
-        self.ahead = 1
-        """Batches that the next :meth:`draw` prepares at once, for those that follow before anything is added."""
+        self._rows = th.from_numpy(table).view(-1, table.shape[-1])
         self._ready = self._rows[:0]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and pickle: the table without its views, which a copy would turn into arrays of their own."""
+        return {name: value for name, value in vars(self).items() if name not in self.views}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Of a copy: its own table, and views of it."""
+        vars(self).update(state)
+        self._view(self._table)
 
     @property
     def transitions(self) -> int:
@@ -111,6 +139,27 @@ class RowReplay(ReplayBuffer):
             self._ready = self._rows.index_select(0, th.randint(self.transitions, (n * self.ahead,)))
         drawn, self._ready = self._ready[:n], self._ready[n:]
         return drawn
+
+
+class DictReplay(DictReplayBuffer):
+    """SB3's replay buffer for dicts of observations, drawn from as :class:`RowReplay` is.
+
+    With equal seeds an agent thus learns from the same transitions, whether a flat observation comes in a dict or not.
+    """
+
+    def sample(self, batch_size: int, env: VecNormalize | None = None) -> DictReplayBufferSamples:  # type: ignore[override]
+        """A batch, each transition drawn from all stored; see SB3."""
+        drawn = th.randint(self.size() * self.n_envs, (batch_size,)).numpy()
+        at = drawn // self.n_envs, drawn % self.n_envs
+        seen = [{key: part[at] for key, part in of.items()} for of in (self.observations, self.next_observations)]
+        now, following = (self._tensors(self._normalize_obs(one, env)) for one in seen)
+        ended = (self.dones[at] * (1 - self.timeouts[at])).reshape(-1, 1)  # not by a time limit
+        rewards = self._normalize_reward(self.rewards[at].reshape(-1, 1), env)
+        rest = (self.to_torch(part) for part in (ended, rewards))
+        return DictReplayBufferSamples(now, self.to_torch(self.actions[at]), following, *rest)
+
+    def _tensors(self, observations: Any) -> dict[str, Tensor]:
+        return {key: self.to_torch(part) for key, part in observations.items()}
 
 
 class Demonstrations:

@@ -10,6 +10,7 @@ import torch as th
 from torch import Tensor
 
 from ... import unknown
+from . import state_dependent
 from .actor_critic import ActorCritic, Metrics
 from .compiled import CompiledUpdate
 from .explicit import Drawn, draw, plain_actor
@@ -32,6 +33,10 @@ class SACSettings(OffPolicySettings):
         critic_subset: how many critics, drawn anew each update, a target takes the least of; all if None.
         backup_entropy: whether targets hold the entropy term.
         actor_objective: the actor follows the "min" or the "mean" of the critics.
+        target_update_interval: updates of the critics per step of the targets.
+        use_sde: explore by noise that depends on the state; see :mod:`.state_dependent`.
+        sde_sample_freq: steps for which that noise is one function of the state; -1: until ``train`` is called.
+        use_sde_at_warmup: whether it acts before ``learning_starts`` in place of uniform actions.
         compiled: turn the update into machine code first; see :mod:`.compiled`.
     """
 
@@ -42,12 +47,20 @@ class SACSettings(OffPolicySettings):
     critic_subset: int | None = None
     backup_entropy: bool = True
     actor_objective: str = "min"
+    target_update_interval: int = 1
+    use_sde: bool = False
+    sde_sample_freq: int = -1
+    use_sde_at_warmup: bool = False
     compiled: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.actor_objective not in OBJECTIVES:
             raise ValueError(unknown("actor_objective", self.actor_objective, OBJECTIVES))
+        if self.compiled and (self.use_sde or self.target_update_interval != 1):
+            raise ValueError(
+                "compiled=True knows neither use_sde nor target_update_interval: leave out one or the other"
+            )
 
 
 def refuse_compiled(settings: SACSettings, agent: str) -> None:
@@ -72,8 +85,10 @@ class SAC(ActorCritic):
     """
 
     settings: SACSettings
-    log_ent_coef: Tensor
+    log_ent_coef: Tensor | None
+    """As in SB3: None where the temperature is fixed, and then there is ``ent_coef_tensor``."""
     ent_coef_optimizer: Adam | None
+    explores_by_state = True
     saved_parts = ("ent_coef_optimizer",)
     saved_tensors = ("log_ent_coef",)
 
@@ -88,7 +103,12 @@ class SAC(ActorCritic):
         self._temperature = Temperature(
             asked.ent_coef, asked.target_entropy, self.action_space, rate=self.lr_schedule(1), device=self.device
         )
-        self.log_ent_coef, self.ent_coef_optimizer = self._temperature.log, self._temperature.optimizer
+        self.ent_coef_optimizer = self._temperature.optimizer
+        self.log_ent_coef = None if self.ent_coef_optimizer is None else self._temperature.log
+        if self.log_ent_coef is None:
+            self.ent_coef_tensor = self._temperature.value
+        if asked.use_sde and type(self).update is not SAC.update:
+            raise ValueError(f"use_sde=True is for SAC's own update, which {type(self).__name__} changes: leave it out")
         self._compiled = self._compile() if asked.compiled else None
 
     def _compile(self) -> CompiledUpdate:
@@ -100,6 +120,8 @@ class SAC(ActorCritic):
         """See the class."""
         asked = self.settings
         with_actor = (self._n_updates + 1) % asked.policy_delay == 0
+        if asked.use_sde:
+            return state_dependent.update(self, batch, self._temperature, with_actor=with_actor)
         if self._compiled is not None:
             return self._compiled(batch, with_actor)
         alpha = self._temperature.value if asked.backup_entropy else None

@@ -61,6 +61,7 @@ class OffPolicySettings:
         action_noise: added to exploring actions: a number is the standard deviation of Gaussian noise.
         replay_buffer_class: chosen by the spaces if None.
         replay_buffer_kwargs: its keywords.
+        optimize_memory_usage: store each observation once, in SB3's buffer, which half the memory is enough for.
         n_steps: of n-step returns.
         offline_ratio: share of each online batch that is drawn from the dataset, if one was given; None draws from both
             as if they were one buffer.
@@ -92,6 +93,7 @@ class OffPolicySettings:
     action_noise: ActionNoise | float | None = None
     replay_buffer_class: type[ReplayBuffer] | None = None
     replay_buffer_kwargs: dict[str, Any] | None = None
+    optimize_memory_usage: bool = False
     n_steps: int = 1
     offline_ratio: float | None = None
     sampler: str = "uniform"

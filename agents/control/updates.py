@@ -314,6 +314,11 @@ class Adam(th.optim.Adam):
         super().__init__(params, lr, fused=True, **settings)
         self._lists: tuple[list[Tensor], ...] | None = None
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """As in torch; also of a copy."""
+        super().__setstate__(state)  # type: ignore[no-untyped-call]
+        self._lists = None
+
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """As in torch."""
         super().load_state_dict(state_dict)

@@ -1,4 +1,5 @@
 import json
+import math
 import pickle
 import zipfile
 from pathlib import Path
@@ -104,21 +105,65 @@ def test_settings_come_back_by_hand(tmp_path: Path) -> None:
     assert loaded.policy.actor.net.plan.activation is ACTIVATIONS[th.nn.GELU]
 
 
-def test_a_function_as_schedule_is_saved_as_its_present_value(tmp_path: Path) -> None:
-    agent = SAC("MlpPolicy", "Pendulum-v1", learning_rate=lambda left: 0.01 * left, **OFF)
+@pytest.mark.filterwarnings("error")
+def test_a_linear_function_as_schedule_is_saved_by_name(tmp_path: Path) -> None:
+    agent = SAC("MlpPolicy", "Pendulum-v1", learning_rate=lambda left: 0.002 + 0.01 * left, **OFF)
     agent._current_progress_remaining = 0.5
-    with pytest.warns(UserWarning, match="learning_rate is saved as its present value 0.005"):
-        agent.save(tmp_path / "agent")
-    assert SAC.load(tmp_path / "agent").learning_rate == 0.005
+    agent.save(tmp_path / "agent")
+    with zipfile.ZipFile(tmp_path / "agent.zip") as archive:
+        said = json.loads(archive.read("settings.json"))["settings"]["learning_rate"]
+    assert said.pop("$schedule") == "LinearSchedule"
+    assert said == pytest.approx({"start": 0.012, "end": 0.002, "end_fraction": 1.0})
+    loaded = SAC.load(tmp_path / "agent")
+    assert [loaded.lr_schedule(left) for left in (1.0, 0.25, 0.0)] == pytest.approx([0.012, 0.0045, 0.002])
     assert SAC.load(tmp_path / "agent", learning_rate=0.02).learning_rate == 0.02
 
 
-def test_settings_that_are_code_are_refused_at_saving(tmp_path: Path) -> None:
-    class Mine(th.nn.ReLU):
-        pass
+@pytest.mark.filterwarnings("error")
+def test_other_functions_as_schedules_are_saved_as_tables(tmp_path: Path) -> None:
+    def cosine(left: float) -> float:
+        return 1e-3 * (1 - math.cos(math.pi * left)) / 2
 
-    agent = SAC("MlpPolicy", "Pendulum-v1", **OFF | {"policy_kwargs": {"activation_fn": Mine}})
-    with pytest.raises(TypeError, match=r"policy_kwargs\['activation_fn'\].*without storing code"):
+    agent = PPO("MlpPolicy", "CartPole-v1", learning_rate=cosine, clip_range=lambda left: 0.3, n_steps=8, batch_size=8)
+    agent.save(tmp_path / "agent")
+    loaded = PPO.load(tmp_path / "agent")
+    for left in (0.0, 0.123, 0.5, 0.77, 1.0):
+        assert loaded.lr_schedule(left) == pytest.approx(cosine(left), abs=1e-8)
+    assert loaded.learning_rate.__name__ == "cosine"
+    assert loaded.clip_range(0.4) == 0.3
+    loaded.save(tmp_path / "again")
+    assert PPO.load(tmp_path / "again").learning_rate == loaded.learning_rate
+
+
+def test_a_function_that_a_table_cannot_follow_says_so(tmp_path: Path) -> None:
+    agent = SAC("MlpPolicy", "Pendulum-v1", learning_rate=lambda left: 1e-3 if left > 1 / 3 else 1e-4, **OFF)
+    with pytest.warns(UserWarning, match="learning_rate is saved as 1025 of its values, .* off by up to 0.00045"):
+        agent.save(tmp_path / "agent")
+    agent.learning_rate = lambda left: "small"
+    with pytest.raises(TypeError, match="learning_rate is a function that does not return a finite number"):
+        agent.save(tmp_path / "agent")
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"values": [1.0], "name": "f"},
+        {"values": [1.0, "2"], "name": "f"},
+        {"values": [1.0, float("nan")], "name": "f"},
+        {"values": [1.0, 2.0], "name": 3},
+        {"values": [0.0] * (2**16 + 1), "name": "f"},
+    ],
+    ids=["short", "words", "nan", "name", "long"],
+)
+def test_tables_of_functions_are_of_numbers(table: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="table of a function"):
+        decode({"$schedule": "TableSchedule", **table})
+
+
+def test_settings_that_are_code_are_refused_at_saving(tmp_path: Path) -> None:
+    agent = SAC("MlpPolicy", "Pendulum-v1", **OFF | {"replay_buffer_kwargs": {}})
+    agent._given["replay_buffer_kwargs"] = {"made_by": object()}
+    with pytest.raises(TypeError, match=r"replay_buffer_kwargs\['made_by'\].*without storing code"):
         agent.save(tmp_path / "agent")
     assert list(tmp_path.iterdir()) == []
 

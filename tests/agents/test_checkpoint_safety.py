@@ -292,14 +292,22 @@ class Mine(FlattenExtractor):
     """A user's own class."""
 
 
-def test_a_class_of_ones_own_is_left_out_and_given_again(tmp_path: Path) -> None:
+def test_a_class_of_ones_own_is_named_and_given_again(tmp_path: Path) -> None:
     mine = {"net_arch": [4], "features_extractor_class": Mine}
     agent = SAC("MlpPolicy", "Pendulum-v1", **OFF | {"policy_kwargs": mine})
-    with pytest.raises(TypeError, match=r"save\(path, exclude=\['policy_kwargs'\]\) and load\(path, policy_kwargs="):
-        agent.save(tmp_path / "agent")
-    agent.save(tmp_path / "agent", exclude=["policy_kwargs"])
-    loaded = SAC.load(tmp_path / "agent", policy_kwargs=mine)
-    assert isinstance(loaded.actor.features_extractor, Mine)
+    path = saved(agent, tmp_path)
+    name = f"{Mine.__module__}:Mine"
+    with pytest.raises(ValueError, match=rf"nothing is imported .* custom_objects=\{{'{name}': TheClass\}}"):
+        SAC.load(path)
+    with pytest.raises(ValueError, match="features_extractor_class"):
+        SAC.load(path, custom_objects={name: th.nn.ReLU})
+    assert isinstance(SAC.load(path, custom_objects={name: Mine}).actor.features_extractor, Mine)
+    assert isinstance(SAC.load(path, policy_kwargs=mine).actor.features_extractor, Mine)
+
+
+def test_a_class_that_checkpoints_may_hold_is_no_policy(sac: Path) -> None:
+    planted = {"policy": {"$class": "torch.nn.modules.activation:ReLU"}}
+    refused(SAC, changed(sac, lambda stored: stored["settings"].update(planted)), "unknown policy")
 
 
 class Goal(gymnasium.Env[Any, Any]):

@@ -157,6 +157,12 @@ class FastPPO(ControlAgent, OnPolicyAlgorithm):
         self._acting = acting_of(deepcopy(self.policy) if self.overlap else self.policy)
         self._spare = Rollout(**self._rollout_kwargs()) if self.overlap else self.rollout_buffer
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Of a copy: buffers of gradients are made anew with its own parameters."""
+        vars(self).update(state)
+        self._fused = None
+        self._acting = acting_of(self._acting.policy)
+
     def _rollout_kwargs(self) -> dict[str, Any]:
         return {
             "buffer_size": self.n_steps,

@@ -12,6 +12,7 @@ from stable_baselines3.common.torch_layers import CombinedExtractor, NatureCNN
 from stable_baselines3.common.type_aliases import PyTorchObs, Schedule
 from torch import Tensor, nn
 
+from ...policy_files import SafePolicy
 from .distributions import distribution_of, masked
 from .moments import RunningMoments
 
@@ -19,7 +20,7 @@ MASK = "action_mask"
 """The key of a dictionary observation that says which actions are allowed (1) and which are not (0)."""
 
 
-class NormalizedPolicy(ActorCriticPolicy):
+class NormalizedPolicy(SafePolicy, ActorCriticPolicy):
     """SB3's ``MlpPolicy`` (the same networks, weights drawn in the same order), with three additions.
 
     * Observations are normalised by running moments, which are part of the policy and so of its checkpoint; images,

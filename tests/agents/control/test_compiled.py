@@ -24,7 +24,7 @@ def agents(kind: str) -> tuple[SAC, SAC]:
     one, other = (SAC("MlpPolicy", "Pendulum-v1", **SETTINGS, **KINDS[kind]).learn(300) for _ in range(2))
     for agent in (one, other):
         agent.policy.double()
-        agent.log_ent_coef.data = agent.log_ent_coef.data.double()
+        agent._temperature.log.data = agent._temperature.log.data.double()
         agent._pair_targets()
     return one, other
 
@@ -41,7 +41,7 @@ def compare(one: SAC, other: SAC, updates: int) -> None:
     th.set_default_dtype(th.float32)
     for name, parameter in one.policy.state_dict().items():
         th.testing.assert_close(parameter, other.policy.state_dict()[name], rtol=1e-8, atol=1e-9, msg=name)
-    th.testing.assert_close(one.log_ent_coef, other.log_ent_coef)
+    th.testing.assert_close(one._temperature.log, other._temperature.log)
 
 
 @pytest.mark.parametrize("kind", KINDS)

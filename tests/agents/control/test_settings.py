@@ -51,7 +51,7 @@ def test_no_method_stands_on_another(kind: Any) -> None:
 
 def test_cal_ql_has_the_keywords_of_all_that_it_is_made_of() -> None:
     own = inspect.signature(CalQL.__init__).parameters
-    assert len(own) - 1 == 40
+    assert len(own) - 1 == 45
     defaults = {name: own[name].default for name in ("max_target_backup", "n_actions", "ent_coef", "offline_ratio")}
     assert defaults == {"max_target_backup": True, "n_actions": 10, "ent_coef": "auto", "offline_ratio": 0.5}
     assert own["min_q_weight"].annotation is float
