@@ -5,7 +5,7 @@ environment). Curriculum, providers and rewards stay with the learner, so that e
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import InitVar, dataclass, field, replace
 
 import torch
 from stable_baselines3.common.vec_env import VecEnv
@@ -34,16 +34,23 @@ class Collection:
         max_staleness: updates that the weights which sampled a completion may be behind those that learn from it.
         exact: the staleness is ``max_staleness`` (in the first iterations, as many as there have been).
         groups_per_task: problems that a worker samples together (None: a quarter of an iteration's).
+        samples: whether the agent samples completions at all.
     """
 
     workers: int = 0
     max_staleness: int = 0
     exact: bool = False
     groups_per_task: int | None = None
+    samples: InitVar[bool] = True
     pipeline: Pipeline | None = field(default=None, init=False)
     pool: Inline | Processes | None = field(default=None, init=False)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, samples: bool) -> None:
+        if not samples and not self.synchronous:
+            raise ValueError(
+                "this agent learns from stored data alone and samples no completions: leave rollout_workers and "
+                "max_staleness at 0"
+            )
         if self.max_staleness > 0 and self.workers == 0 and not self.exact:
             raise ValueError(
                 f"max_staleness={self.max_staleness} needs processes that sample while the learner updates: give "

@@ -181,12 +181,10 @@ def main(fd: int) -> None:
 
 
 def _end_with_parent() -> None:
-    sys.stdin.buffer.read()
+    while os.read(0, 1):  # not sys.stdin, whose lock an interpreter that ends with an error would wait for
+        pass
     os._exit(130)
 
 
 if __name__ == "__main__":
     main(int(sys.argv[1]))
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(0)  # the thread above still reads standard input

@@ -141,11 +141,9 @@ class PolicyGradient(LanguageAgent):
         if self.correction not in CORRECTIONS:
             raise ValueError(unknown("correction", self.correction, CORRECTIONS))
         self.providers = load_providers(self._needs())
-        workers, lag = (
-            _first(given, default.get(name), 0)
-            for given, name in ((rollout_workers, "rollout_workers"), (max_staleness, "max_staleness"))
-        )
-        self.collection = Collection(workers, lag, exact_staleness, groups_per_task)
+        lag = _first(max_staleness, default.get("max_staleness"), 0)
+        workers = _first(rollout_workers, default.get("rollout_workers"), 0)
+        self.collection = Collection(workers, lag, exact_staleness, groups_per_task, self.objective is not None)
         self.micro_batch_groups = _first(micro_batch_groups, default.get("micro_batch_groups"))
         if self.micro_batch_groups is not None and n_epochs > 1:
             raise ValueError(
@@ -313,6 +311,7 @@ class PolicyGradient(LanguageAgent):
             self.train(rollouts, objective)
         else:
             self._log("train", means(streamed.seen))
+            self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
         for provider in _distinct(self.providers):
             self._log("train", provider.fit(rollouts, context))
 

@@ -131,7 +131,7 @@ def importance(rollouts: Rollouts) -> Tensor | float:
 
 
 def corrected(rollouts: Rollouts, correction: str) -> Rollouts:
-    """Tokens drawn from another distribution as the steps are to take them: see ``correction`` of ``PolicyGradient``."""
+    """Tokens drawn from another distribution as the steps are to take them: ``correction`` of ``PolicyGradient``."""
     if rollouts.behaviour_logp is None or correction == "weight":
         return rollouts
     logp_old = rollouts.behaviour_logp if correction == "ratio" else rollouts.logp_old

@@ -3,6 +3,7 @@ import math
 import pytest
 import torch
 
+from tiltyard.agents.language.rollouts import PolicyOut, Rollouts
 from tiltyard.agents.objectives.llamarl import loss as aipo
 from tiltyard.agents.objectives.registry import load
 
@@ -27,9 +28,7 @@ def test_the_row_is_the_reward_minus_the_mean_of_the_group_summed_over_tokens_by
 
 
 def expected_gradient(logits: torch.Tensor, behaviour: torch.Tensor, rewards: torch.Tensor, **how) -> torch.Tensor:
-    """The gradient of the loss in ``logits``, in expectation over the four tokens that ``behaviour`` may have written."""
-    from tiltyard.agents.language.rollouts import PolicyOut, Rollouts
-
+    """The gradient of the loss in ``logits``, in expectation over the tokens that ``behaviour`` may have written."""
     logits = logits.clone().requires_grad_()
     logp, mu, n = torch.log_softmax(logits, -1), torch.log_softmax(behaviour, -1), len(rewards)
     column, zeros = torch.arange(n), torch.zeros(n, 1)
