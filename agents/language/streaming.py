@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class MicroBatches:
-    """One pass over an iteration's completions, by gradients that micro-batches add up to.
+    """The first pass over an iteration's completions, by gradients that micro-batches add up to.
 
     Rewards, what providers supply, advantage and gradient are computed as soon as a micro-batch of whole groups is
     there. The optimiser takes a step once ``batch_size`` completions have been seen (None: all of the iteration's).
@@ -34,6 +34,7 @@ class MicroBatches:
     def __init__(self, agent: "PolicyGradient", objective: Objective) -> None:
         self.agent, self.objective = agent, objective
         self.seen: list[Metrics] = []
+        self._learnt: list[Rollouts] = []
         self._rows = 0  # whose gradient has been added up
 
     def learn(self, collector: Collector, n_groups: int, size: int) -> Rollouts | None:
@@ -58,7 +59,14 @@ class MicroBatches:
             self._step()
         return together(parts)
 
+    def rows(self) -> Rollouts:
+        """All completions as they were learnt from, with what the objective reads besides them."""
+        whole = together(self._learnt)
+        assert whole is not None
+        return whole
+
     def _add(self, part: Rollouts) -> None:
+        self._learnt.append(part)
         advantage = self.objective.advantage(part)
         found = backward(
             self.agent.policy, self.objective, part, advantage, ent_coef=self.agent.ent_coef, weight=len(part)

@@ -87,8 +87,8 @@ class PolicyGradient(LanguageAgent):
             the synchronous loop, bit for bit (likewise). ``correction`` is for such completions, too.
         exact_staleness: the staleness is ``max_staleness``, and what is learnt repeats with the seed.
         groups_per_task: problems that a worker samples together (None: a quarter of an iteration's).
-        micro_batch_groups: problems whose gradient is added up as soon as they are sampled (None: as the row says, else
-            all of an iteration's; :class:`~tiltyard.agents.language.streaming.MicroBatches`).
+        micro_batch_groups: problems whose gradient is added up, in the first pass, as soon as they are sampled (None:
+            as the row says, else all of an iteration's; :class:`~tiltyard.agents.language.streaming.MicroBatches`).
         **settings: of :class:`~tiltyard.agents.language.agent.LanguageAgent`.
 
     Paper: the default method is GRPO, DeepSeekMath: Pushing the Limits of Mathematical Reasoning in Open Language
@@ -145,10 +145,6 @@ class PolicyGradient(LanguageAgent):
         workers = _first(rollout_workers, default.get("rollout_workers"), 0)
         self.collection = Collection(workers, lag, exact_staleness, groups_per_task, self.objective is not None)
         self.micro_batch_groups = _first(micro_batch_groups, default.get("micro_batch_groups"))
-        if self.micro_batch_groups is not None and n_epochs > 1:
-            raise ValueError(
-                f"micro_batch_groups learns from a completion once, as it comes: n_epochs is 1, got {n_epochs}"
-            )
         self.group_size, self.prompts_per_batch, self.batch_size = group_size, prompts_per_batch, batch_size
         self.n_epochs, self.ent_coef = n_epochs, ent_coef
         self._batches: Iterator[tuple[Tensor, Tensor]] | None = None
@@ -178,14 +174,14 @@ class PolicyGradient(LanguageAgent):
             return self._learn_from_data()
         self._imitate(*self._demonstrated())
 
-    def train(self, rollouts: Rollouts, objective: Objective) -> None:
-        """Takes ``n_epochs`` passes of gradient steps on one iteration's completions."""
+    def train(self, rollouts: Rollouts, objective: Objective, epochs: int | None = None) -> None:
+        """Takes passes of gradient steps on one iteration's completions (None: ``n_epochs`` of them)."""
         self.policy.set_training_mode(True)
         self._update_learning_rate(self.policy.optimizer)
         advantage = objective.advantage(rollouts)
         size = self.batch_size or len(rollouts)
         seen: list[dict[str, Tensor]] = []
-        for _ in range(self.n_epochs):
+        for _ in range(self.n_epochs if epochs is None else epochs):
             for rows in minibatches(rollouts.group, size, self.rng, whole="groups" in objective.needs):
                 part = rollouts.take(rows)
                 own = advantage[rows] if advantage.dim() == 1 else advantage[rows, : part.tokens.shape[1]]
@@ -310,8 +306,8 @@ class PolicyGradient(LanguageAgent):
             rollouts = self.readied(rollouts, context)
             self.train(rollouts, objective)
         else:
+            self.train(streamed.rows(), objective, self.n_epochs - 1)
             self._log("train", means(streamed.seen))
-            self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
         for provider in _distinct(self.providers):
             self._log("train", provider.fit(rollouts, context))
 
