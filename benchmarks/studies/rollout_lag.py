@@ -9,7 +9,8 @@ were written eight updates before (``exact_staleness=True``), by the learner its
 
 The task is small enough for ten seeds at three learning rates: a network of 100,000 random weights writes four tokens,
 and is paid if they begin with a 7 and hold a 3. A run is 60 updates on 8 problems with 8 completions each. Every fifth
-update, the policy as it is samples 128 completions; a run's score is its mean success over the last quarter.
+update, the policy as it is samples 128 completions; a run's score is its mean success over all of these, the area under
+its curve. Differences are paired by seed.
 """
 
 import argparse
@@ -97,8 +98,13 @@ def run(condition: str, rate: float, seed: int) -> list[float]:
 
 
 def score(success: Sequence[float]) -> float:
+    """Mean success over a run."""
+    return float(np.mean(success))
+
+
+def end(success: Sequence[float]) -> float:
     """Mean success over the last quarter of a run."""
-    return float(np.mean(success[-(len(success) // 4) :]))
+    return score(success[-(len(success) // 4) :])
 
 
 def report(out: Path) -> None:
@@ -109,10 +115,12 @@ def report(out: Path) -> None:
         curves_of = {int(seed): curve for seed, curve in one["success"].items()}
         found[one["settings"]["condition"], one["settings"]["rate"]] = curves_of
     rates = sorted({rate for _, rate in found})
+    ends = {key: [end(curve) for curve in curves.values()] for key, curves in found.items()}
     scores = {key: {seed: score(curve) for seed, curve in curves.items()} for key, curves in found.items()}
     rows = [
         [f"{rate:g}", *(said(list(scores[condition, rate].values())) for condition in CONDITIONS)] for rate in rates
     ]
+    last = [[f"{rate:g}", *(said(ends[condition, rate]) for condition in CONDITIONS)] for rate in rates]
     curves = [
         [f"{rate:g}", condition, *(f"{x:.2f}" for x in np.mean(list(found[condition, rate].values()), 0)[::2])]
         for rate in rates
@@ -131,7 +139,8 @@ def report(out: Path) -> None:
         command=f"python benchmarks/studies/rollout_lag.py run --rates {' '.join(f'{rate:g}' for rate in rates)}",
         words=" ".join((__doc__ or "").split("\n\n", 2)[2].split()),
         tables=[
-            Table(f"Success over the last quarter, lag {LAG}", ["learning rate", *CONDITIONS], rows),
+            Table(f"Mean success over a run, lag {LAG}", ["learning rate", *CONDITIONS], rows),
+            Table("Success over the last quarter, which decides nothing", ["learning rate", *CONDITIONS], last),
             Table(
                 "Mean success along the updates",
                 ["learning rate", "condition", *(str(2 * EVERY * i) for i in range(len(curves[0]) - 2))],
