@@ -31,7 +31,7 @@ class Collection:
 
     Attributes:
         workers: processes that sample; 0: the learner does.
-        max_staleness: updates that the weights which sampled a completion may be behind those that learn from it.
+        max_staleness: iterations that the weights which sampled a completion may be behind those that learn from it.
         exact: the staleness is ``max_staleness`` (in the first iterations, as many as there have been).
         groups_per_task: problems that a worker samples together (None: a quarter of an iteration's).
         samples: whether the agent samples completions at all.

@@ -42,7 +42,7 @@ class Ready:
         sampled: of the whole task.
         position: of the row in it.
         of: rows of the task.
-        staleness: updates since the weights that it was sampled with.
+        staleness: iterations since the weights that it was sampled with.
         first: whether it is the first row of its task to be taken.
     """
 

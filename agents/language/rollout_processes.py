@@ -119,16 +119,18 @@ class Processes:
             with tempfile.TemporaryFile() as said:
                 process, worker = _begin(said)
                 self._live[number] = process
-                with worker:
-                    self._feed(number, worker)
-                retired = self._retired(number)
-                _end(process, at_once=retired)
-                del self._live[number]
-                if not retired:
+                died = False
+                try:
+                    with worker:
+                        died = self._feed(number, worker)
+                finally:
+                    _end(process, at_once=not died)
+                    del self._live[number]
+                if died and not self._retired(number):
                     self._check_death(process.returncode, said)
 
-    def _feed(self, number: int, worker: Connection) -> None:
-        """Hands tasks to one process until it ends or is not wanted any more."""
+    def _feed(self, number: int, worker: Connection) -> bool:
+        """Hands tasks to one process until it dies (True) or is not wanted any more."""
         version, lease = -1, None
         try:
             worker.send_bytes(self._setup)
@@ -142,6 +144,8 @@ class Processes:
         except (EOFError, OSError):  # the process is gone
             if lease is not None:
                 self._pipeline.give_back(lease)
+            return True
+        return False
 
     def _retired(self, number: int) -> bool:
         return number not in self._wanted

@@ -83,8 +83,8 @@ class PolicyGradient(LanguageAgent):
         ent_coef: weight of an entropy bonus.
         rollout_workers: processes that sample while the agent updates; 0: the agent samples (None: as the method's row
             says, else 0). They come and go with :attr:`collection`'s ``resize``; see docs/scaling.md.
-        max_staleness: updates that the weights which wrote a completion may be behind those that learn from it; 0 is
-            the synchronous loop, bit for bit (likewise). ``correction`` is for such completions, too.
+        max_staleness: iterations that the weights which wrote a completion may be behind those that learn from it; 0
+            is the synchronous loop, bit for bit (likewise). ``correction`` is for such completions, too.
         exact_staleness: the staleness is ``max_staleness``, and what is learnt repeats with the seed.
         groups_per_task: problems that a worker samples together (None: a quarter of an iteration's).
         micro_batch_groups: problems whose gradient is added up, in the first pass, as soon as they are sampled (None:

@@ -7,7 +7,8 @@ of the ratio to the synchronous loop of the same repeat. The first iterations, i
 
 ``--latency`` is slept in each environment step, in which an iteration's completions are graded together: a grader, a
 tool or a browser that is waited for. "model" is what the synchronous loop's own times predict: with rollouts of R
-seconds and updates of U, an iteration takes R + U, and with W workers, at best, max(R / W, U).
+seconds and updates of U, an iteration takes R + U, and with W workers, at best, max(R / W, U). ``asyncflow`` learns
+from halves of an iteration as they come, so that its updates are in what is waited for.
 """
 
 import argparse
@@ -32,7 +33,7 @@ LOOPS: dict[str, dict[str, Any]] = {
     "1 worker, staleness 0": {"rollout_workers": 1, "max_staleness": 0},
     "1 worker, staleness 1": {"rollout_workers": 1, "max_staleness": 1, "groups_per_task": PROBLEMS},
     "2 workers, staleness 2": {"rollout_workers": 2, "max_staleness": 2, "groups_per_task": PROBLEMS},
-    "asyncflow, 1 worker": {"method": "asyncflow", "groups_per_task": 8},
+    "asyncflow, 2 workers": {"method": "asyncflow", "rollout_workers": 2, "groups_per_task": PROBLEMS // 2},
 }
 
 
@@ -106,9 +107,9 @@ def main() -> None:
         whole, rollouts = (median(one[i] for one in times["synchronous"]) for i in (0, 1))
         for loop, found in times.items():
             ratio = median(a[0] / b[0] for a, b in zip(times["synchronous"], found, strict=True))
-            workers = LOOPS[loop].get("rollout_workers", 1)
+            workers = LOOPS[loop]["rollout_workers"]
             best = whole / max(rollouts / max(1, workers), whole - rollouts)
-            model = "" if LOOPS[loop].get("max_staleness") == 0 else f"{best:.2f}"
+            model = "" if not LOOPS[loop].get("max_staleness") else f"{best:.2f}"
             seconds = median(one[0] for one in found)
             cells = (f"{seconds:.2f}", f"{median(one[1] for one in found):.2f}", f"{PROBLEMS * GROUP / seconds:.0f}")
             table.add_row(f"{latency:g}", loop, *cells, f"{ratio:.2f}", model)
