@@ -89,8 +89,8 @@ def learnt(loop: str, latency: float, iterations: int) -> tuple[float, float]:
 def main() -> None:
     """Prints the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--latency", type=float, nargs="+", default=[0.0, 1.0], help="seconds")
-    parser.add_argument("--iterations", type=int, default=8)
+    parser.add_argument("--latency", type=float, nargs="+", default=[0.0, 0.5], help="seconds")
+    parser.add_argument("--iterations", type=int, default=6)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--loops", nargs="+", choices=LOOPS, default=list(LOOPS))
     args = parser.parse_args()
