@@ -254,9 +254,13 @@ def test_older_weights_are_corrected_as_the_agent_says():
     assert seen == {"weight": (True, False), "ratio": (False, True), "none": (True, True)}
 
 
-@pytest.mark.parametrize("method", [row.handle for row in ROWS])
+QUICK = {row.needs: row.handle for row in reversed(ROWS)}.values()  # one with each set of needs
+EVERY = [pytest.param(row.handle, marks=[pytest.mark.slow] * (row.handle not in QUICK)) for row in ROWS]
+
+
+@pytest.mark.parametrize("method", EVERY)
 def test_every_method_learns_from_older_completions(method):
-    """By the same pipeline as workers; in one process, so that all methods take seconds."""
+    """By the same pipeline as workers, in one process."""
     kwargs = {"max_entropy": 10.0} if method == "gtpo" else {}  # it leaves out what an untrained policy writes
     pool = {"curriculum": "uniform"} if method == "spo" else {}  # its own is measured first, by many episodes
     how = {"max_staleness": 1, "exact_staleness": True, "rollout_workers": 0, "batch_size": 8, **pool}

@@ -84,7 +84,7 @@ def learn(seed: int, *, bound: int, groups: int, workers: int = 3, size: int = 1
     return drawn, used, left, pipeline.ready, staleness, firsts, pool
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     bound=st.integers(0, 4),
