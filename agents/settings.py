@@ -85,12 +85,13 @@ _OURS: _Table = (
         rollout_updates stages ask_every margin_gone groups_per_task micro_batch_groups""",
     ),
     (Range(2), "bins"),
+    (Range(0, 1024), "rollout_workers"),
     (
         _AT_LEAST_0,
         """actor_learning_rate critic_learning_rate ent_coef_learning_rate warm_start_learning_rate discriminator_noise
         next_state_scale beta alpha min_q_weight temperature kappa_policy kappa_value imitation_weight
         clip_low clip_high kl_coef top_k warm_start_steps critic_warm_up verb_weight argument_weight step_weight
-        episode_weight min_deviation rollout_workers max_staleness delay margin margin_weight
+        episode_weight min_deviation max_staleness delay margin margin_weight
         margin_kept guidance_weight""",
     ),
     (_POSITIVE, "action_std boundary huber reward_bound reward_scale sampler_temperature guidance_temperature"),

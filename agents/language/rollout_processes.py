@@ -15,6 +15,8 @@ from typing import IO
 from .pipeline import Pipeline
 from .rollout_worker import RolloutWorker
 
+MOST_WORKERS = 1024
+"""Of an agent, each of which a thread serves."""
 MOST_DEATHS = 3
 """Workers that may be killed one after the other, without a task finished in between, before that is an error."""
 
@@ -71,7 +73,7 @@ class Processes:
 
     def __init__(self, pipeline: Pipeline, recipe: bytes, count: int, threads: int) -> None:
         self._pipeline, self._setup = pipeline, pickle.dumps((threads, recipe))
-        self._pool = ThreadPoolExecutor(max_workers=1024, thread_name_prefix="rollout-worker")
+        self._pool = ThreadPoolExecutor(max_workers=MOST_WORKERS, thread_name_prefix="rollout-worker")
         self._served: list[Future[None]] = []
         self._live: dict[int, subprocess.Popen[bytes]] = {}
         self._wanted: list[int] = []

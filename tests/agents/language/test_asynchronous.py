@@ -203,7 +203,7 @@ class Remembers(Guidance):
     [
         ({"max_staleness": 1}, ValueError, "max_staleness=1 needs processes that sample while the learner updates"),
         ({"micro_batch_groups": 0}, ValueError, "micro_batch_groups must be a whole number of at least 1"),
-        ({"rollout_workers": -1}, ValueError, "rollout_workers must be a whole number of at least 0"),
+        ({"rollout_workers": -1}, ValueError, "rollout_workers must be a whole number from 0 to 1024"),
         ({"rollout_workers": 1, "guidance": Remembers()}, TypeError, "Remembers remembers what it has seen"),
         ({"rollout_workers": 1, "method": "sft"}, ValueError, "samples no completions"),
     ],
