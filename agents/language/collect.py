@@ -1,6 +1,6 @@
 """A batch to learn from: sampled, with the providers' own rows, shaped by the rewards, chosen by the curriculum."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -45,12 +45,29 @@ class Collector:
             StopTraining: a callback asked for it.
             ValueError: rewards that are not finite numbers, one for each row or one for each token.
         """
-        rollouts = self.sampler.rollouts(self.context, self.context.problems(seeds), self.group_size)
+        return self.shaped(self.sampler.rollouts(self.context, self.context.problems(seeds), self.group_size))
+
+    def shaped(self, rollouts: Rollouts) -> Rollouts:
+        """Rows with the providers' own and with the rewards' shaping.
+
+        Raises:
+            StopTraining: a callback asked for it.
+            ValueError: rewards that are not finite numbers, one for each row or one for each token.
+        """
         for provider in self.providers:
             rollouts = provider.extend(rollouts, self.context)
         for reward in self.rewards:
             rollouts = shaped(rollouts, reward.shape(rollouts, self.context))
         return shaped(rollouts, rollouts.reward)
+
+    def draw(self, n: int, missing: int) -> Rollouts:
+        """Shaped rows of up to ``n`` problems that the curriculum chooses; ``missing`` more are wanted, these included.
+
+        Raises:
+            StopTraining: a callback asked for it.
+            ValueError: a component returned something else than it promises.
+        """
+        return self.collect(chosen(self.curriculum, n, self.context.rng))
 
     def fill(self, n_groups: int) -> Rollouts | None:
         """A batch of ``n_groups`` groups that the curriculum keeps, sampled in at most ``MAX_ROUNDS`` rounds.
@@ -62,27 +79,43 @@ class Collector:
             StopTraining: a callback asked for it.
             ValueError: a component returned something else than it promises; nothing has been learnt.
         """
-        parts: list[Rollouts] = []
-        groups = 0
-        for turn in range(MAX_ROUNDS):
-            missing = n_groups - groups
+        return together(list(self.stream(n_groups, n_groups)))
+
+    def stream(self, n_groups: int, size: int) -> Iterator[Rollouts]:
+        """The same batch in parts of up to ``size`` groups, each as soon as it is there; ``MAX_ROUNDS`` for each part.
+
+        Raises:
+            StopTraining: a callback asked for it.
+            ValueError: a component returned something else than it promises.
+        """
+        groups, rounds = 0, MAX_ROUNDS * -(-n_groups // size)
+        for turn in range(rounds):
+            missing = min(n_groups - groups, (rounds - turn) * size)
             if missing <= 0:
-                break
-            rollouts = self.collect(_sampled(self.curriculum, missing, self.context.rng))
+                return
+            rollouts = self.draw(min(size, missing), missing)
             rollouts = replace(rollouts, group=rollouts.group + turn * n_groups)
             own = rollouts.own()
             self.curriculum.update(own)
             part = _kept(rollouts, own, self.curriculum)
             if len(part):
-                parts.append(part)
                 groups += len(torch.unique(part.group))
-        if any(part.step_reward is not None for part in parts):
-            parts = [by_turns(part) for part in parts]
-        return join(parts) if parts else None
+                yield part
 
 
-def _sampled(curriculum: Curriculum, n: int, rng: np.random.Generator) -> list[int]:
-    """Up to ``n`` problems; a curriculum that has fewer is asked again."""
+def together(parts: list[Rollouts]) -> Rollouts | None:
+    """Several batches as one, with rewards of turns where any has them; None for none."""
+    if any(part.step_reward is not None for part in parts):
+        parts = [by_turns(part) for part in parts]
+    return join(parts) if parts else None
+
+
+def chosen(curriculum: Curriculum, n: int, rng: np.random.Generator) -> list[int]:
+    """Up to ``n`` problems; a curriculum that has fewer is asked again.
+
+    Raises:
+        ValueError: the curriculum named something else.
+    """
     seeds = list(curriculum.sample(n, rng))
     whole = all(isinstance(seed, int | np.integer) and seed >= 0 for seed in seeds)
     if not (1 <= len(seeds) <= n and whole):
@@ -107,11 +140,11 @@ def _kept(rollouts: Rollouts, own: Rollouts, curriculum: Curriculum) -> Rollouts
     which = torch.ones_like(rollouts.mask[:, 0]) if rollouts.extra is None else ~rollouts.extra
     if kept.dim() == 2:
         mask[which, : kept.shape[1]] &= kept
-    chosen = torch.isin(rollouts.group, own.group[rows])
-    chosen[which] = rows
-    if chosen.all() and kept.dim() == 1:
+    left = torch.isin(rollouts.group, own.group[rows])
+    left[which] = rows
+    if left.all() and kept.dim() == 1:
         return rollouts
-    return replace(rollouts, mask=mask).take(chosen)
+    return replace(rollouts, mask=mask).take(left)
 
 
 def shaped(rollouts: Rollouts, reward: Tensor) -> Rollouts:

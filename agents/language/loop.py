@@ -54,6 +54,9 @@ class Loop(SafeCheckpoint, BaseAlgorithm):
             StopTraining: a callback asked for it.
         """
 
+    def finish(self) -> None:
+        """What comes after the last iteration, also where an error ends it."""
+
     @abstractmethod
     def warm_start(self) -> list[float]:
         """What comes before the first iteration, once; returns losses."""
@@ -106,6 +109,7 @@ class Loop(SafeCheckpoint, BaseAlgorithm):
             pass
         finally:
             self._begun = None
+            self.finish()
         self._callback.on_training_end()
         return self
 

@@ -17,6 +17,7 @@ from ..models.language_model import LanguageModel
 from ..objectives.registry import Objective
 from ..schedules import at
 from .agent import MAX_ANSWER_TOKENS, LanguageAgent
+from .asynchronous import Collection, Pipelined
 from .collect import Collector
 from .context import Context
 from .data.base import DataSource
@@ -29,7 +30,8 @@ from .providers.catalogue import load as load_providers
 from .rollouts import Rollouts
 from .samplers.base import Sampler
 from .samplers.catalogue import load as load_sampler
-from .update import Term, descend_terms, minibatches, policy_gradient_step, step
+from .streaming import MicroBatches, means
+from .update import Term, corrected, descend_terms, minibatches, policy_gradient_step, step
 from .warm_start import BUCKET
 
 CORRECTIONS = ("weight", "ratio", "none")
@@ -79,6 +81,14 @@ class PolicyGradient(LanguageAgent):
         clip_high: how far it may rise (likewise).
         kl_coef: weight of the KL penalty towards the policy as it was when training began (likewise).
         ent_coef: weight of an entropy bonus.
+        rollout_workers: processes that sample while the agent updates; 0: the agent samples (None: as the method's row
+            says, else 0). They come and go with :attr:`collection`'s ``resize``; see docs/scaling.md.
+        max_staleness: iterations that the weights which wrote a completion may be behind those that learn from it; 0
+            is the synchronous loop, bit for bit (likewise). ``correction`` is for such completions, too.
+        exact_staleness: the staleness is ``max_staleness``, and what is learnt repeats with the seed.
+        groups_per_task: problems that a worker samples together (None: a quarter of an iteration's).
+        micro_batch_groups: problems whose gradient is added up, in the first pass, as soon as they are sampled (None:
+            as the row says, else all of an iteration's; :class:`~tiltyard.agents.language.streaming.MicroBatches`).
         **settings: of :class:`~tiltyard.agents.language.agent.LanguageAgent`.
 
     Paper: the default method is GRPO, DeepSeekMath: Pushing the Limits of Mathematical Reasoning in Open Language
@@ -106,6 +116,11 @@ class PolicyGradient(LanguageAgent):
         clip_high: float | None = None,
         kl_coef: float | None = None,
         ent_coef: float = 0.0,
+        rollout_workers: int | None = None,
+        max_staleness: int | None = None,
+        exact_staleness: bool = False,
+        groups_per_task: int | None = None,
+        micro_batch_groups: int | None = None,
         **settings: Any,
     ) -> None:
         self.method = method
@@ -126,6 +141,10 @@ class PolicyGradient(LanguageAgent):
         if self.correction not in CORRECTIONS:
             raise ValueError(unknown("correction", self.correction, CORRECTIONS))
         self.providers = load_providers(self._needs())
+        lag = _first(max_staleness, default.get("max_staleness"), 0)
+        workers = _first(rollout_workers, default.get("rollout_workers"), 0)
+        self.collection = Collection(workers, lag, exact_staleness, groups_per_task, self.objective is not None)
+        self.micro_batch_groups = _first(micro_batch_groups, default.get("micro_batch_groups"))
         self.group_size, self.prompts_per_batch, self.batch_size = group_size, prompts_per_batch, batch_size
         self.n_epochs, self.ent_coef = n_epochs, ent_coef
         self._batches: Iterator[tuple[Tensor, Tensor]] | None = None
@@ -155,14 +174,14 @@ class PolicyGradient(LanguageAgent):
             return self._learn_from_data()
         self._imitate(*self._demonstrated())
 
-    def train(self, rollouts: Rollouts, objective: Objective) -> None:
-        """Takes ``n_epochs`` passes of gradient steps on one iteration's completions."""
+    def train(self, rollouts: Rollouts, objective: Objective, epochs: int | None = None) -> None:
+        """Takes passes of gradient steps on one iteration's completions (None: ``n_epochs`` of them)."""
         self.policy.set_training_mode(True)
         self._update_learning_rate(self.policy.optimizer)
         advantage = objective.advantage(rollouts)
         size = self.batch_size or len(rollouts)
         seen: list[dict[str, Tensor]] = []
-        for _ in range(self.n_epochs):
+        for _ in range(self.n_epochs if epochs is None else epochs):
             for rows in minibatches(rollouts.group, size, self.rng, whole="groups" in objective.needs):
                 part = rollouts.take(rows)
                 own = advantage[rows] if advantage.dim() == 1 else advantage[rows, : part.tokens.shape[1]]
@@ -177,9 +196,7 @@ class PolicyGradient(LanguageAgent):
                 )
                 seen += [metrics] if metrics else []
                 self._n_updates += bool(metrics)
-        for name in dict.fromkeys(name for metrics in seen for name in metrics):
-            found = [metrics[name] for metrics in seen if name in metrics]
-            self.logger.record(f"train/{name}", float(torch.stack(found).mean()))
+        self._log("train", means(seen))
         self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
 
     def _terms(self) -> list[Term]:
@@ -211,6 +228,7 @@ class PolicyGradient(LanguageAgent):
     def set_env(self, env: Any, force_reset: bool = True) -> None:
         """Goes on in another environment, of as many environments."""
         super().set_env(env, force_reset)
+        self.collection.forget()
         if self._batches is not None:  # they were demonstrations of the old one
             self._batches, self._taken = None, 0
 
@@ -219,6 +237,11 @@ class PolicyGradient(LanguageAgent):
         super().set_random_seed(seed)
         if seed is not None:
             self._batches, self._taken = None, 0
+            self.collection.forget()
+
+    def finish(self) -> None:
+        """Ends the rollout workers."""
+        self.collection.end()
 
     @property
     def components(self) -> dict[str, Component]:
@@ -270,26 +293,46 @@ class PolicyGradient(LanguageAgent):
         return next(self._batches)
 
     def _improve(self, objective: Objective) -> None:
-        """One iteration: rollouts, then gradient steps."""
+        """One iteration: rollouts, then gradient steps; or both by micro-batches."""
         context = replace(self.context(), objective=objective)
-        rollouts = self._sample(context)
+        streamed = None if self.micro_batch_groups is None else MicroBatches(self, objective)
+        rollouts = self._sample(context, streamed)
         if rollouts is None:  # the curriculum threw everything away
             return
         self._log_completions(rollouts.own())
         for reward in self.rewards:
             self._log("train", reward.fit(rollouts, context))
-        rollouts = corrected(self._supplied(rollouts, context), self.correction)
-        self.train(rollouts, objective)
+        if streamed is None:
+            rollouts = self.readied(rollouts, context)
+            self.train(rollouts, objective)
+        else:
+            self.train(streamed.rows(), objective, self.n_epochs - 1)
+            self._log("train", means(streamed.seen))
         for provider in _distinct(self.providers):
             self._log("train", provider.fit(rollouts, context))
 
-    def _sample(self, context: Context) -> Rollouts | None:
-        """Fills a batch of ``prompts_per_batch`` groups that the curriculum keeps."""
+    def _sample(self, context: Context, streamed: MicroBatches | None = None) -> Rollouts | None:
+        """A batch of ``prompts_per_batch`` groups that the curriculum keeps; ``streamed`` learns from its parts."""
         self.policy.set_training_mode(False)
-        providers = _distinct(self.providers)
-        collector = Collector(context, self.group_size, self.sampler, providers, self.rewards, self.curriculum)
+        n, collector = self.prompts_per_batch, self._collector(context)
         with self._rollout():
-            return collector.fill(self.prompts_per_batch)
+            found = (
+                collector.fill(n) if streamed is None else streamed.learn(collector, n, self.micro_batch_groups or n)
+            )
+        if isinstance(collector, Pipelined):
+            self._log("rollout", collector.measured())
+        return found
+
+    def _collector(self, context: Context) -> Collector:
+        parts = (context, self.group_size, self.sampler, _distinct(self.providers), self.rewards, self.curriculum)
+        if self.collection.synchronous:
+            return Collector(*parts)
+        self.collection.begin(self.policy, context.env, self.sampler, self.guidance, self.prompts_per_batch)
+        return Pipelined(*parts, source=self.collection, rescore=self.correction != "ratio")
+
+    def readied(self, rollouts: Rollouts, context: Context) -> Rollouts:
+        """The rows with what the objective reads, and corrected for what drew them."""
+        return corrected(self._supplied(rollouts, context), self.correction)
 
     def _supplied(self, rollouts: Rollouts, context: Context) -> Rollouts:
         """The rows with what the objective reads besides them."""
@@ -340,14 +383,6 @@ class PolicyGradient(LanguageAgent):
             kept += [f"networks.{name}"]
             kept += [f"networks.{name}.optimizer"] if hasattr(network, "optimizer") else []
         return ["policy", "policy.optimizer", *kept], []
-
-
-def corrected(rollouts: Rollouts, correction: str) -> Rollouts:
-    """Tokens drawn from another distribution as the steps are to take them; see :class:`PolicyGradient`."""
-    if rollouts.behaviour_logp is None or correction == "weight":
-        return rollouts
-    logp_old = rollouts.behaviour_logp if correction == "ratio" else rollouts.logp_old
-    return replace(rollouts, behaviour_logp=None, logp_old=logp_old)
 
 
 def _first(*choices: Any) -> Any:

@@ -1,7 +1,7 @@
 """Gradient steps on completions: one on a method's loss, one on demonstrations."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -128,6 +128,14 @@ def importance(rollouts: Rollouts) -> Tensor | float:
     if rollouts.behaviour_logp is None:
         return 1.0
     return torch.where(rollouts.mask, rollouts.logp_old - rollouts.behaviour_logp, 0.0).exp().clamp(max=IMPORTANCE_CAP)
+
+
+def corrected(rollouts: Rollouts, correction: str) -> Rollouts:
+    """Tokens drawn from another distribution as the steps are to take them: ``correction`` of ``PolicyGradient``."""
+    if rollouts.behaviour_logp is None or correction == "weight":
+        return rollouts
+    logp_old = rollouts.behaviour_logp if correction == "ratio" else rollouts.logp_old
+    return replace(rollouts, behaviour_logp=None, logp_old=logp_old)
 
 
 def imitation_step(policy: LanguageModel, tokens: Tensor, mask: Tensor, *, max_grad_norm: float = 1.0) -> Tensor:

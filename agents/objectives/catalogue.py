@@ -324,6 +324,17 @@ ROWS: tuple[Row, ...] = (
         params={"scale": False, "gamma": 0.5},
         needs=("expert",),
     ),
+    Row(
+        "llamarl",  # AIPO, with generators in processes of their own
+        loss=".llamarl:loss",
+        aggregate=".parts.aggregates:sequence_sum",
+        params={"scale": False, "rho": 4.0},
+        components={"rollout_workers": 1, "max_staleness": 1, "correction": "ratio"},
+    ),
+    Row(
+        "asyncflow",  # GRPO, as in its experiments, by a streaming dataflow with weights that are one update late
+        components={"rollout_workers": 1, "max_staleness": 1, "micro_batch_groups": 4, "correction": "ratio"},
+    ),
 )
 
 
