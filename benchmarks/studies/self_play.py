@@ -217,7 +217,9 @@ def interval(logs: Sequence[float]) -> list[float]:
 def share_of_success(found: Sequence[dict[str, Any]], kind: str) -> float:
     """The share of a test's episodes, of all seeds, that end at the goal."""
     outcomes = [one["tests"][kind] for one in found]
-    return sum(one["ends"].get("success", 0) for one in outcomes) / max(sum(one["episodes"] for one in outcomes), 1)
+    return float(
+        sum(one["ends"].get("success", 0) for one in outcomes) / max(sum(one["episodes"] for one in outcomes), 1)
+    )
 
 
 def report(runs: Path, out: Path, command: str) -> None:

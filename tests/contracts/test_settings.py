@@ -86,7 +86,7 @@ def test_the_settings_of_rows_and_suites_are_accepted(row: Any) -> None:
         ({"gamma": "abc"}, TypeError, "SAC: gamma must be a number from 0 to 1, got 'abc'"),
         ({"gamma": 1.5}, ValueError, "SAC: gamma must be a number from 0 to 1, got 1.5"),
         ({"batch_size": -1}, ValueError, "SAC: batch_size must be a whole number of at least 1, got -1"),
-        ({"tau": 0}, ValueError, "SAC: tau must be a number above 0 and at most 1, got 0"),
+        ({"tau": -0.1}, ValueError, "SAC: tau must be a number from 0 to 1, got -0.1"),
         ({"learning_rate": "1e-3"}, TypeError, "learning_rate must be a number of at least 0 or a schedule"),
         ({"ent_coef": "auot"}, ValueError, 'ent_coef must be a number of at least 0 or "auto" or "auto_0.1", got'),
         ({"ent_coef": "auto_0"}, ValueError, 'ent_coef must be a number of at least 0 or "auto" or "auto_0.1", got'),
