@@ -2,7 +2,7 @@
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -17,8 +17,10 @@ from torch import Tensor
 
 from .actor_critic_policy import ActorCriticCnnPolicy, ActorCriticMultiInputPolicy, ActorCriticPolicy
 from .base import OffPolicyAgent
+from .compiled import Compiled
 from .datasets import Transitions
-from .networks import Critics
+from .explicit import is_explicit
+from .networks import Critics, Network
 from .overlap import Overlapped
 from .replay import DATASET, OWN, Batch, Columns, Demonstrations, FloatArray, RowReplay, fits, sources
 from .settings import OffPolicySettings, takes
@@ -32,6 +34,7 @@ Metrics = dict[str, Tensor]
 AHEAD = 16
 """Batches drawn at once, where a call of ``train`` asks for several."""
 Self = TypeVar("Self", bound="ActorCritic")
+Result = TypeVar("Result")
 
 
 class ActorCritic(OffPolicyAgent):
@@ -67,6 +70,7 @@ class ActorCritic(OffPolicyAgent):
     sampler_temperature: float
     matmul_precision: str
     overlap: bool
+    compiled: bool
     policy: ActorCriticPolicy
     actor: Any
     critic: Critics
@@ -128,6 +132,22 @@ class ActorCritic(OffPolicyAgent):
         self.policy.set_precision(self.matmul_precision)
         self.actor, self.critic, self.critic_target = self.policy.actor, self.policy.critic, self.policy.critic_target
         self._pair_targets()
+        self._compiled = self._compiler() if self.compiled else None
+
+    def _compiler(self) -> Compiled:
+        if not is_explicit(type(self).update):
+            raise ValueError(
+                f"compiled=True is for updates whose gradients are written out, and {type(self).__name__}'s are not: "
+                "leave it out"
+            )
+        flat = isinstance(self.observation_space, Box) and len(self.observation_space.shape) == 1
+        if not flat or any(network.learns_features for network in self.networks) or self.device.type != "cpu":
+            raise ValueError("compiled=True is for flat observations without an extractor, on the CPU: leave it out")
+        return Compiled()
+
+    def compute(self, function: Callable[..., Result], *args: Any) -> Result:
+        """``function(*args)`` of networks and tensors, compiled if that is wanted."""
+        return function(*args) if self._compiled is None else self._compiled(function, *args)
 
     def _pair_targets(self) -> None:
         self._online = [param.detach() for param in self.critic.parameters()]
@@ -349,6 +369,11 @@ class ActorCritic(OffPolicyAgent):
         assert actions is not None
         return Columns(observations[0], actions[0])
 
+    @property
+    def networks(self) -> list[Network]:
+        """Those that learn."""
+        return [network for network in (self.actor, self.critic, self.policy.value) if network is not None]
+
     def _networks(self) -> list[str]:
         """Attributes with an optimiser of their own."""
         return ["actor", "critic", *(["policy.value"] if self.policy.value is not None else [])]
@@ -358,20 +383,21 @@ class ActorCritic(OffPolicyAgent):
         return [network.optimizer for network in networks if network is not None]
 
     def _excluded_save_params(self) -> list[str]:
-        names = ["actor", "critic", "critic_target", "demonstrations", "_online", "_targets", "_overlapped"]
+        names = [
+            "actor",
+            "critic",
+            "critic_target",
+            "demonstrations",
+            "_online",
+            "_targets",
+            "_overlapped",
+            "_compiled",
+        ]
         return [*super()._excluded_save_params(), *names]
 
     def _get_torch_save_params(self) -> tuple[list[str], list[str]]:
         parts = [name for name in self.saved_parts if getattr(self, name) is not None]
         return ["policy", *(f"{name}.optimizer" for name in self._networks()), *parts], list(self.saved_tensors)
-
-
-def minimise(optimizer: th.optim.Optimizer, loss: Tensor) -> Tensor:
-    """One step down ``loss``; returns it without gradient."""
-    optimizer.zero_grad()
-    loss.backward()  # type: ignore[no-untyped-call]
-    optimizer.step()
-    return loss.detach()
 
 
 def joined(one: Batch, other: Batch) -> Batch:

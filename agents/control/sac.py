@@ -5,17 +5,18 @@ Reinforcement Learning with Offline Data (2023), called RLPD; Luo et al., SERL (
 """
 
 from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import torch as th
 from torch import Tensor
 
 from ... import unknown
 from .actor_critic import ActorCritic, Metrics
-from .compiled import CompiledUpdate
-from .explicit import Drawn, draw, plain_actor
+from .explicit import Acted, Step, act, explicit, least, regression, soft_improvement
+from .networks import Critics
 from .replay import Batch
 from .settings import OffPolicySettings, takes
-from .soft import Temperature, check_subset, improve, regress, soft_target
+from .soft import Temperature, check_subset, drawn_members
 from .updates import Adam
 
 OBJECTIVES = ("min", "mean")
@@ -32,7 +33,6 @@ class SACSettings(OffPolicySettings):
         critic_subset: how many critics, drawn anew each update, a target takes the least of; all if None.
         backup_entropy: whether targets hold the entropy term.
         actor_objective: the actor follows the "min" or the "mean" of the critics.
-        compiled: turn the update into machine code first; see :mod:`.compiled`.
     """
 
     _: KW_ONLY
@@ -42,7 +42,6 @@ class SACSettings(OffPolicySettings):
     critic_subset: int | None = None
     backup_entropy: bool = True
     actor_objective: str = "min"
-    compiled: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -50,10 +49,26 @@ class SACSettings(OffPolicySettings):
             raise ValueError(unknown("actor_objective", self.actor_objective, OBJECTIVES))
 
 
-def refuse_compiled(settings: SACSettings, agent: str) -> None:
-    """Raises ``ValueError`` where an agent of another update than SAC's is asked to compile it."""
-    if settings.compiled:
-        raise ValueError(f"compiled=True is for SAC's own update, which {agent} changes: leave it out")
+def critic_gradients(
+    actor: Any,
+    critic: Critics,
+    target: Critics,
+    batch: Batch,
+    noise: Tensor,
+    alpha: Tensor | None,
+    members: Tensor | None,
+) -> tuple[Step, Acted]:
+    """What the critics learn, and actions at s: drawn with those at s' by one pass where ``noise`` is for both."""
+    size = len(batch.rewards)
+    features = actor.features(batch.next_observations)
+    if len(noise) > size:
+        features = th.cat([features, actor.features(batch.observations)])
+    acted = act(actor, features, noise)
+    following, here = acted.rows(0, size).drawn, acted.rows(size, len(noise))
+    value = least(target, batch.next_observations, following.actions, members)
+    if alpha is not None:
+        value = value - alpha * following.log_prob.detach()
+    return regression(critic, batch.observations, batch.actions, batch.rewards + batch.discounts * value), here
 
 
 class SAC(ActorCritic):
@@ -89,39 +104,25 @@ class SAC(ActorCritic):
             asked.ent_coef, asked.target_entropy, self.action_space, rate=self.lr_schedule(1), device=self.device
         )
         self.log_ent_coef, self.ent_coef_optimizer = self._temperature.log, self._temperature.optimizer
-        self._compiled = self._compile() if asked.compiled else None
 
-    def _compile(self) -> CompiledUpdate:
-        if type(self).update is not SAC.update:
-            refuse_compiled(self.settings, type(self).__name__)
-        return CompiledUpdate(self)
-
+    @explicit
     def update(self, batch: Batch) -> Metrics:
         """See the class."""
-        asked = self.settings
+        asked, actor, critic = self.settings, self.actor, self.critic
         with_actor = (self._n_updates + 1) % asked.policy_delay == 0
-        if self._compiled is not None:
-            return self._compiled(batch, with_actor)
-        alpha = self._temperature.value if asked.backup_entropy else None
-        drawn = self._draw_both(batch) if with_actor and plain_actor(self.actor) else None
-        following = None if drawn is None else drawn[0]
-        target = soft_target(self.actor, self.critic_target, batch, alpha, asked.critic_subset, following)
-        metrics = regress(self.critic, batch, target)
+        alpha = self._temperature.value
+        noise = th.cat([actor.noise(len(batch.rewards)) for _ in range(1 + with_actor)])
+        members = drawn_members(asked.critic_subset, critic)
+        entropy = alpha if asked.backup_entropy else None
+        step, acted = self.compute(critic_gradients, actor, critic, self.critic_target, batch, noise, entropy, members)
+        metrics = {"critic_loss": critic.descend(*step[:2]), "q": step.seen}
         self.update_targets()
         if with_actor:
-            here = None if drawn is None else drawn[1]
-            metrics |= improve(self.actor, self.critic, batch, self._temperature, asked.actor_objective, here)
+            objective = asked.actor_objective
+            step = self.compute(soft_improvement, actor, critic, batch.observations, acted, alpha, objective)
+            metrics |= {"actor_loss": actor.descend(*step[:2]), "ent_coef": alpha}
+            self._temperature.update(step.seen)
         return metrics
-
-    def _draw_both(self, batch: Batch) -> tuple[Drawn, Drawn]:
-        """Actions at s' and at s, by one pass of the actor, which does not change between their uses."""
-        n = len(batch.rewards)
-        noise = th.cat([th.randn(batch.actions.shape, device=self.device) for _ in range(2)])
-        drawn = draw(self.actor, th.cat([batch.next_observations, batch.observations]), noise)
-        return drawn.rows(0, n), drawn.rows(n, 2 * n)
 
     def _optimizers(self) -> list[th.optim.Optimizer]:
         return super()._optimizers() + ([] if self.ent_coef_optimizer is None else [self.ent_coef_optimizer])
-
-    def _excluded_save_params(self) -> list[str]:
-        return [*super()._excluded_save_params(), "_compiled"]
