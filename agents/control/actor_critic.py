@@ -19,7 +19,6 @@ from .actor_critic_policy import ActorCriticCnnPolicy, ActorCriticMultiInputPoli
 from .base import OffPolicyAgent
 from .compiled import Compiled
 from .datasets import Transitions
-from .explicit import is_explicit
 from .networks import Critics, Network
 from .overlap import Overlapped
 from .replay import DATASET, OWN, Batch, Columns, Demonstrations, FloatArray, RowReplay, fits, sources
@@ -132,18 +131,7 @@ class ActorCritic(OffPolicyAgent):
         self.policy.set_precision(self.matmul_precision)
         self.actor, self.critic, self.critic_target = self.policy.actor, self.policy.critic, self.policy.critic_target
         self._pair_targets()
-        self._compiled = self._compiler() if self.compiled else None
-
-    def _compiler(self) -> Compiled:
-        if not is_explicit(type(self).update):
-            raise ValueError(
-                f"compiled=True is for updates whose gradients are written out, and {type(self).__name__}'s are not: "
-                "leave it out"
-            )
-        flat = isinstance(self.observation_space, Box) and len(self.observation_space.shape) == 1
-        if not flat or any(network.learns_features for network in self.networks) or self.device.type != "cpu":
-            raise ValueError("compiled=True is for flat observations without an extractor, on the CPU: leave it out")
-        return Compiled()
+        self._compiled = Compiled(self) if self.compiled else None
 
     def compute(self, function: Callable[..., Result], *args: Any) -> Result:
         """``function(*args)`` of networks and tensors, compiled if that is wanted."""

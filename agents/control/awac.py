@@ -7,7 +7,6 @@ the authors' code (rlkit).
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
-import torch as th
 from torch import Tensor
 
 from ... import unknown

@@ -97,7 +97,7 @@ def judged(critic: Critics, observations: Any, actions: Tensor, objective: str) 
 def soft_improvement(
     actor: SquashedGaussian, critic: Critics, observations: Any, acted: Acted, alpha: Tensor, objective: str
 ) -> Step:
-    r"""The actor down :math:`\alpha \log \pi(a|s) - Q(s, a)`, where it has ``acted``; its log-probabilities are seen."""
+    r"""The actor down :math:`\alpha \log \pi(a|s) - Q(s, a)` where it has ``acted``; log-probabilities are seen."""
     drawn, size = acted.drawn, len(acted.drawn.actions)
     value, slope = judged(critic, observations, drawn.actions, objective)
     g = drawn.by_outputs(slope / -size, alpha / size)

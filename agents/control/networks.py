@@ -35,8 +35,13 @@ class Network(BaseModel):
     def features(self, observations: Any) -> Tensor:
         """``[B, features]``."""
         if self._flat and isinstance(observations, Tensor):
-            return observations.to(next(self.parameters()).dtype)  # environments may observe in float64
+            return observations.to(self.like.dtype)  # environments may observe in float64
         return self.extract_features(observations, self.features_extractor)
+
+    @property
+    def like(self) -> Tensor:
+        """A tensor of its device and type."""
+        return next(self.parameters())
 
     def descend(self, loss: Tensor, gradients: Sequence[Tensor]) -> Tensor:
         """One step of the optimiser down ``loss``, whose ``gradients`` are given in the order of its parameters.
@@ -55,7 +60,18 @@ class Network(BaseModel):
         return loss
 
 
-class Critics(Network):
+class Perceptrons(Network):
+    """A network that is one ensemble."""
+
+    net: Mlp
+
+    @property
+    def like(self) -> Tensor:
+        """A tensor of its device and type."""
+        return self.net.params[0]
+
+
+class Critics(Perceptrons):
     """``n`` critics Q_i(s, a), or with ``acts=False`` values V_i(s), evaluated together.
 
     Args:
@@ -181,7 +197,7 @@ class _Squash(th.autograd.Function):
         return Drawn(*ctx.saved_tensors).by_outputs(g_actions, g_log_prob.unsqueeze(-1)), None
 
 
-class Actor(Network, ABC):
+class Actor(Perceptrons, ABC):
     """A policy network; actions are scaled to [-1, 1].
 
     Args:
@@ -231,7 +247,7 @@ class Actor(Network, ABC):
 
     def noise(self, size: int) -> Tensor | None:
         """Drawn anew for actions at ``size`` states, ``[B, A]``; None where actions are not random."""
-        return th.randn(size, self.n_actions, device=self.net.params[0].device)
+        return th.randn(size, self.n_actions, device=self.like.device)
 
     def forward(self, observations: Any, deterministic: bool = False) -> Tensor:
         """Actions ``[B, A]``; the most central one if ``deterministic``."""

@@ -38,22 +38,25 @@ def keep_freed_memory() -> None:
 
 @dataclass(frozen=True)
 class Activation:
-    """An element-wise function: ``forward(z)`` may overwrite z; ``backward(g, kept)`` gets z, or the output."""
+    """An element-wise function: ``forward(z)`` may overwrite z; ``backward(g, kept)`` g, and gets z or the output."""
 
-    pure: Callable[[Tensor], Tensor]
     forward: Callable[[Tensor], Tensor]
     backward: Callable[[Tensor, Tensor], Tensor]
     keeps_output: bool
 
 
+def _relu_backward(g: Tensor, out: Tensor) -> Tensor:
+    if th.compiler.is_compiling():  # which finds the memory by itself
+        return _aten.threshold_backward(g, out, 0)
+    return _aten.threshold_backward.grad_input(g, out, 0, grad_input=g)
+
+
 ACTIVATIONS: dict[type[nn.Module], Activation] = {
-    nn.ReLU: Activation(th.relu, Tensor.relu_, lambda g, out: _aten.threshold_backward(g, out, 0), True),
-    nn.Tanh: Activation(th.tanh, Tensor.tanh_, lambda g, out: _aten.tanh_backward(g, out), True),
-    nn.GELU: Activation(nn.functional.gelu, nn.functional.gelu, lambda g, z: _aten.gelu_backward(g, z), False),
-    nn.SiLU: Activation(nn.functional.silu, nn.functional.silu, lambda g, z: _aten.silu_backward(g, z), False),
-    nn.ELU: Activation(
-        nn.functional.elu, nn.functional.elu, lambda g, z: _aten.elu_backward(g, 1.0, 1.0, 1.0, False, z), False
-    ),
+    nn.ReLU: Activation(Tensor.relu_, _relu_backward, True),
+    nn.Tanh: Activation(Tensor.tanh_, lambda g, out: _aten.tanh_backward(g, out), True),
+    nn.GELU: Activation(nn.functional.gelu, lambda g, z: _aten.gelu_backward(g, z), False),
+    nn.SiLU: Activation(nn.functional.silu, lambda g, z: _aten.silu_backward(g, z), False),
+    nn.ELU: Activation(nn.functional.elu, lambda g, z: _aten.elu_backward(g, 1.0, 1.0, 1.0, False, z), False),
 }
 
 
@@ -75,7 +78,7 @@ def any_activation(kind: type[nn.Module]) -> Activation:
             (found,) = th.autograd.grad(module(z.clone()), z, g)
         return found
 
-    return Activation(module, lambda z: module(z.clone()), backward, False)
+    return Activation(lambda z: module(z.clone()), backward, False)
 
 
 @dataclass(frozen=True)
@@ -196,7 +199,9 @@ def forward(x: Tensor, plan: Plan, params: Sequence[Tensor]) -> tuple[Tensor, li
     h, lowered = plan.lowered(x), plan.lowered
     for i in range(0, len(params) - 2, step):
         weight = lowered(params[i])
-        z = th.baddbmm(lowered(params[i + 1]), h, weight)
+        bias = lowered(params[i + 1])
+        # A compiler joins the sum with what follows.
+        z = th.bmm(h, weight) + bias if th.compiler.is_compiling() else th.baddbmm(bias, h, weight)
         norm: tuple[Tensor, ...] = ()
         if plan.layer_norm:
             unit, mean, rstd = th.native_layer_norm(z, z.shape[-1:], None, None, 1e-6)
@@ -213,6 +218,7 @@ def forward(x: Tensor, plan: Plan, params: Sequence[Tensor]) -> tuple[Tensor, li
     return th.baddbmm(bias, h, weight), kept
 
 
+@th.no_grad()
 def backward(
     g: Tensor, plan: Plan, kept: Sequence[tuple[Tensor, ...]], *, weights: bool, inputs: bool
 ) -> tuple[Tensor | None, list[Tensor]]:

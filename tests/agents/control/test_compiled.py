@@ -60,6 +60,11 @@ def test_other_updates_refuse_to_be_compiled() -> None:
         BC("MlpPolicy", "Pendulum-v1", compiled=True)
 
 
+def test_other_activations_refuse_to_be_compiled() -> None:
+    with pytest.raises(ValueError, match="knows the activations ReLU, Tanh"):
+        SAC("MlpPolicy", "Pendulum-v1", compiled=True, policy_kwargs={"activation_fn": th.nn.Softsign})
+
+
 def test_a_missing_compiler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     with pytest.raises(RuntimeError, match="needs a C\\+\\+ compiler"):
