@@ -2,7 +2,7 @@
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -16,8 +16,9 @@ from torch import Tensor
 
 from .actor_critic_policy import ActorCriticCnnPolicy, ActorCriticMultiInputPolicy, ActorCriticPolicy
 from .base import OffPolicyAgent
+from .compiled import Compiled
 from .datasets import Transitions
-from .networks import Critics
+from .networks import Critics, Network
 from .offline import learn_updates, taken_in
 from .overlap import Overlapped
 from .replay import (
@@ -46,6 +47,7 @@ AHEAD = 16
 """Batches drawn at once, where a call of ``train`` asks for several."""
 EXPLORATION = ("use_sde", "sde_sample_freq", "use_sde_at_warmup")
 Self = TypeVar("Self", bound="ActorCritic")
+Result = TypeVar("Result")
 
 
 class ActorCritic(OffPolicyAgent):
@@ -82,6 +84,7 @@ class ActorCritic(OffPolicyAgent):
     sampler_temperature: float
     matmul_precision: str
     overlap: bool
+    compiled: bool
     policy: ActorCriticPolicy
     actor: Any
     actor_target: Any
@@ -154,6 +157,11 @@ class ActorCritic(OffPolicyAgent):
         self.actor, self.critic, self.critic_target = self.policy.actor, self.policy.critic, self.policy.critic_target
         self.actor_target = self.policy.actor_target
         self._pair_targets()
+        self._compiled = Compiled(self) if self.compiled else None
+
+    def compute(self, function: Callable[..., Result], *args: Any) -> Result:
+        """``function(*args)`` of networks and tensors, compiled if that is wanted."""
+        return function(*args) if self._compiled is None else self._compiled(function, *args)
 
     def _pair_targets(self) -> None:
         with_actor = [] if self.actor_target is None else [(self.actor, self.actor_target)]
@@ -163,8 +171,7 @@ class ActorCritic(OffPolicyAgent):
         """Of a copy: its targets follow its own networks, and its compiled update, if any, is its own."""
         vars(self).update(state)
         self._pair_targets()
-        if getattr(self, "compiled", False):
-            vars(self)["_compiled"] = self._compile()  # type: ignore[attr-defined]
+        self._compiled = Compiled(self) if self.compiled else None
 
     @abstractmethod
     def update(self, batch: Batch) -> Metrics:
@@ -352,6 +359,11 @@ class ActorCritic(OffPolicyAgent):
         assert actions is not None
         return Columns(observations[0], actions[0])
 
+    @property
+    def networks(self) -> list[Network]:
+        """Those that learn."""
+        return [network for network in (self.actor, self.critic, self.policy.value) if network is not None]
+
     def _networks(self) -> list[str]:
         """Attributes with an optimiser of their own."""
         return ["actor", "critic", *(["policy.value"] if self.policy.value is not None else [])]
@@ -362,17 +374,9 @@ class ActorCritic(OffPolicyAgent):
 
     def _excluded_save_params(self) -> list[str]:
         names = ["actor", "actor_target", "critic", "critic_target", "demonstrations", "_targets", "_overlapped"]
-        return [*super()._excluded_save_params(), *names]
+        return [*super()._excluded_save_params(), *names, "_compiled"]
 
     def _get_torch_save_params(self) -> tuple[list[str], list[str]]:
         parts = [name for name in self.saved_parts if getattr(self, name) is not None]
         tensors = [name for name in self.saved_tensors if getattr(self, name) is not None]
         return ["policy", *(f"{name}.optimizer" for name in self._networks()), *parts], tensors
-
-
-def minimise(optimizer: th.optim.Optimizer, loss: Tensor) -> Tensor:
-    """One step down ``loss``; returns it without gradient."""
-    optimizer.zero_grad()
-    loss.backward()  # type: ignore[no-untyped-call]
-    optimizer.step()
-    return loss.detach()

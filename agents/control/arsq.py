@@ -11,7 +11,7 @@ import torch as th
 from stable_baselines3.common.policies import BasePolicy
 from torch import Tensor
 
-from .actor_critic import ActorCritic, Metrics, minimise
+from .actor_critic import ActorCritic, Metrics
 from .arsq_network import (
     ARSQCnnPolicy,
     ARSQMultiInputPolicy,
@@ -22,6 +22,7 @@ from .arsq_network import (
 )
 from .replay import EXPERT, Batch, joined
 from .settings import OffPolicySettings, takes
+from .updates import minimise
 
 
 def taken(scores: Tensor, chosen: Tensor) -> Tensor:

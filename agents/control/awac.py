@@ -7,11 +7,12 @@ the authors' code (rlkit).
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
-import torch as th
 from torch import Tensor
 
 from ... import unknown
-from .actor_critic import ActorCritic, Metrics, minimise
+from .actor_critic import ActorCritic, Metrics
+from .explicit import Step, explicit, imitation, least, regression
+from .networks import Critics
 from .replay import Batch
 from .settings import OffPolicySettings, takes
 
@@ -52,6 +53,23 @@ class AWACSettings(OffPolicySettings):
             raise ValueError(f"temperature must be above 0, got {self.temperature}")
 
 
+def critic_gradients(actor: Any, critic: Critics, target: Critics, batch: Batch, noise: Tensor) -> Step:
+    """What the critics learn of the actor's actions with ``noise`` ``[B, A]`` at s'."""
+    actions = actor.actions(actor.out(batch.next_observations), noise)
+    y = batch.rewards + batch.discounts * least(target, batch.next_observations, actions)
+    return regression(critic, batch.observations, batch.actions, y)
+
+
+def actor_gradients(
+    actor: Any, critic: Critics, batch: Batch, noise: Tensor, weighting: tuple[float, str, float]
+) -> Step:
+    """What the actor learns, with the arguments of :func:`batch_weights`; the weights are seen."""
+    passed = actor.net.passed(actor.features(batch.observations))
+    taken = least(critic, batch.observations, batch.actions)
+    usual = least(critic, batch.observations, actor.actions(passed.out[0].detach(), noise))
+    return imitation(actor, passed, batch.actions, batch_weights(taken - usual, *weighting))
+
+
 class AWAC(ActorCritic):
     r"""Advantage-weighted actor-critic.
 
@@ -78,23 +96,14 @@ class AWAC(ActorCritic):
     def __init__(self, settings: AWACSettings) -> None:
         self.construct(settings)
 
+    @explicit
     def update(self, batch: Batch) -> Metrics:
         """See the class."""
-        with th.no_grad():
-            next_actions = self.actor(batch.next_observations)
-            target = batch.rewards + batch.discounts * self.critic_target.minimum(batch.next_observations, next_actions)
-        loss, values = self.critic.loss(batch.observations, batch.actions, target)
-        critic_loss = minimise(self.critic.optimizer, loss.mean(dim=1).sum())
-        weights = self._weights(batch)
-        log_prob = self.actor.log_prob(batch.observations, batch.actions)
-        actor_loss = minimise(self.actor.optimizer, -(weights * log_prob).mean())
+        actor, critic, asked, size = self.actor, self.critic, self.settings, len(batch.rewards)
+        step = self.compute(critic_gradients, actor, critic, self.critic_target, batch, actor.noise(size))
+        losses = {"critic_loss": critic.descend(*step[:2]), "q": step.seen}
+        weighting = asked.temperature, asked.weighting, asked.weight_limit
+        step = self.compute(actor_gradients, actor, critic, batch, actor.noise(size), weighting)
+        losses |= {"actor_loss": actor.descend(*step[:2]), "largest_weight": step.seen.max()}
         self.update_targets()
-        losses = {"critic_loss": critic_loss, "actor_loss": actor_loss}
-        return losses | {"q": values.mean(), "largest_weight": weights.max()}
-
-    @th.no_grad()
-    def _weights(self, batch: Batch) -> Tensor:
-        taken = self.critic.minimum(batch.observations, batch.actions)
-        usual = self.critic.minimum(batch.observations, self.actor(batch.observations))
-        asked = self.settings
-        return batch_weights(taken - usual, asked.temperature, asked.weighting, asked.weight_limit)
+        return losses

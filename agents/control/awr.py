@@ -13,10 +13,11 @@ import numpy.typing as npt
 import torch as th
 from torch import Tensor
 
-from .actor_critic import ActorCritic, Metrics, minimise
+from .actor_critic import ActorCritic, Metrics
 from .datasets import Transitions
 from .replay import OWN, Batch, FloatArray, RowReplay, fits
 from .settings import OffPolicySettings, takes
+from .updates import minimise
 
 CHUNK = 2**16  # rows evaluated at once
 

@@ -4,8 +4,9 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from .actor_critic import ActorCritic, Metrics, minimise
+from .actor_critic import ActorCritic, Metrics
 from .replay import Batch
+from .updates import minimise
 
 
 class BC(ActorCritic):

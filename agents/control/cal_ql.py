@@ -14,6 +14,7 @@ from torch import Tensor
 from .actor_critic import ActorCritic, Metrics
 from .cql import Conservative, CQLSettings
 from .datasets import Transitions
+from .explicit import explicit
 from .replay import OWN, Batch, FloatArray, RowReplay, fits
 from .settings import takes
 
@@ -137,17 +138,10 @@ class CalQL(ActorCritic):
         self.log_ent_coef, self.ent_coef_optimizer = self.learned.temperature.log, self.learned.temperature.optimizer
         self.log_multiplier, self.multiplier_optimizer = self.learned.log_multiplier, self.learned.optimizer
 
+    @explicit
     def update(self, batch: Batch) -> Metrics:
         """See the class."""
-        metrics: Metrics = {}
-
-        def pushed(values: Tensor, batch: Batch) -> Tensor:
-            bounded = calibrated(values, batch)
-            third = values.shape[-1] // 3
-            metrics["q_below_returns"] = (bounded > values)[..., third:].float().mean()
-            return bounded
-
-        return self.learned.update(batch, self.settings, pushed) | metrics
+        return self.learned.update(batch, self.settings, calibrated)
 
     def reference_returns(self, transitions: Transitions) -> FloatArray:
         """Discounted returns of a dataset, with :func:`unseen_tail` where a time limit cut it off."""

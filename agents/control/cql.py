@@ -7,17 +7,18 @@ equations. "The authors' code" is github.com/aviralkumar2907/CQL, folder d4rl.
 import math
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import torch as th
 from torch import Tensor
 
-from .actor_critic import ActorCritic, Metrics, minimise
+from .actor_critic import ActorCritic, Metrics
+from .explicit import Step, act, explicit, least
 from .networks import Critics
 from .replay import Batch
-from .sac import SACSettings, refuse_compiled
+from .sac import SACSettings
 from .settings import takes
-from .soft import Temperature, check_subset, improve, least_value
+from .soft import Temperature, check_subset, drawn_members, improve
 from .updates import Adam
 
 MULTIPLIER_LIMIT = 1e6  # of the learned weight, in the authors' code
@@ -69,32 +70,79 @@ class CQLSettings(SACSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        refuse_compiled(self, type(self).__name__.removesuffix("Settings"))
         if not self.temperature > 0:
             raise ValueError(f"temperature must be above 0, got {self.temperature}")
 
 
-@th.no_grad()
-def candidates(actor: Any, batch: Batch, k: int) -> tuple[Tensor, Tensor]:
+class Draws(NamedTuple):
+    """What is random in an update of the critics."""
+
+    target_noise: Tensor  # [B K', A] of actions for the targets, K' a state
+    members: Tensor | None  # the critics that targets take the least of; all if None
+    uniform: Tensor  # [B, K, A] actions
+    noise: Tensor  # [2 B K, A] of actions at s, then at s'
+
+
+Pushed = Callable[[Tensor, Batch], Tensor]
+"""Makes of the values ``[n, B, 3K]`` those that are pushed down."""
+
+
+def plainly(values: Tensor, batch: Batch) -> Tensor:
+    """All values, as they are."""
+    return values
+
+
+def backup(actor: Any, target: Critics, batch: Batch, draws: Draws, alpha: Tensor | None) -> Tensor:
+    """Targets ``[B]``: of one action of the policy at s', or of the best of several; with entropy, or None."""
+    k = len(draws.target_noise) // len(batch.rewards)
+    observations = batch.next_observations.repeat_interleave(k, dim=0)
+    drawn = act(actor, actor.features(observations), draws.target_noise).drawn
+    value = least(target, observations, drawn.actions, draws.members)
+    if alpha is not None:
+        value = value - alpha * drawn.log_prob
+    return batch.rewards + batch.discounts * value.view(-1, k).amax(dim=1)
+
+
+def candidates(actor: Any, batch: Batch, uniform: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
     """Actions ``[B, 3K, A]`` and their log-densities ``[B, 3K]``: uniform, of the policy at s, and at s'."""
-    b, a = batch.actions.shape
-    uniform = th.empty(b, k, a, device=batch.actions.device).uniform_(-1, 1)
+    b, k, a = uniform.shape
     observations = th.cat([batch.observations, batch.next_observations]).repeat_interleave(k, dim=0)
-    drawn, log_prob = actor.action_log_prob(observations)
-    here, there = drawn.view(2, b, k, a)
-    log_here, log_there = log_prob.view(2, b, k)
+    drawn = act(actor, actor.features(observations), noise).drawn
+    here, there = drawn.actions.detach().view(2, b, k, a)
+    log_here, log_there = drawn.log_prob.detach().view(2, b, k)
     log_uniform = th.full_like(log_here, -a * math.log(2))
     return th.cat([uniform, here, there], dim=1), th.cat([log_uniform, log_here, log_there], dim=1)
 
 
-def judged(critic: Critics, batch: Batch, actions: Tensor, target: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Losses ``[n, B]`` and values ``[n, B]`` of the data's actions, values ``[n, B, M]`` of the others."""
-    together = th.cat([batch.actions[:, None], actions], dim=1)  # [B, 1 + M, A]
+def critic_gradients(
+    actor: Any,
+    critic: Critics,
+    target: Critics,
+    batch: Batch,
+    draws: Draws,
+    alpha: Tensor | None,
+    weight: Tensor,
+    temperature: float,
+    pushed: Pushed,
+) -> tuple[Step, Tensor, Tensor]:
+    """What the critics learn; their mean gaps ``[n]``; and the share of the policy's actions of which none is felt."""
+    y = backup(actor, target, batch, draws, alpha).detach()
+    actions, log_density = candidates(actor, batch, draws.uniform, draws.noise)
+    together = th.cat([batch.actions[:, None], actions], dim=1)  # [B, 1 + 3K, A]
     b, m, _ = together.shape
-    out = critic.outputs(batch.observations.repeat_interleave(m, dim=0), together.flatten(0, 1))
-    values = critic.head.value(out).view(-1, b, m)
-    error = critic.head.loss(out.view(len(out), b, m, -1)[:, :, 0], target)
-    return error, values[..., 0], values[..., 1:]
+    passed, head = critic.passed(batch.observations.repeat_interleave(m, dim=0), together.flatten(0, 1)), critic.head
+    values, of_data = head.value(passed.out).view(-1, b, m), passed.out[:, ::m]
+    data, others = values[..., 0], values[..., 1:]
+    bounded = pushed(others, batch)
+    gap = conservative_gap(bounded, log_density, data, temperature=temperature).mean(dim=1)
+    loss = (2 * head.loss(of_data, y).mean(dim=1) + weight * gap).sum()
+    felt = bounded == others
+    share = ((bounded - log_density) / temperature).softmax(dim=-1) * felt
+    by_values = th.cat([-th.ones_like(share[..., :1]), share], dim=-1).flatten(1)
+    g = head.value_slope(passed.out) * (weight * by_values / b).unsqueeze(-1)
+    g[:, ::m] += 2 / b * head.loss_slope(of_data, y)
+    unfelt = 1 - felt[..., len(felt[0, 0]) // 3 :].to(y.dtype).mean()
+    return Step(loss, passed.gradients(g), data.detach().mean()), gap.detach(), unfelt
 
 
 class Conservative:
@@ -115,38 +163,30 @@ class Conservative:
         self.log_multiplier = th.zeros(1, device=device, requires_grad=learned)
         self.optimizer = Adam([self.log_multiplier], lr=agent.lr_schedule(1)) if learned else None
 
-    def update(self, batch: Batch, asked: CQLSettings, pushed: Callable[[Tensor, Batch], Tensor]) -> Metrics:
-        """One update of everything; ``pushed`` makes of the values ``[n, B, 3K]`` those that are pushed down."""
-        agent = self.agent
-        metrics = self._update_critics(batch, asked, pushed)
+    def update(self, batch: Batch, asked: CQLSettings, pushed: Pushed) -> Metrics:
+        """One update of everything."""
+        agent, critic = self.agent, self.agent.critic
+        alpha = self.temperature.value if asked.backup_entropy else None
+        weight = asked.min_q_weight * self.log_multiplier.detach().exp().clamp_max(MULTIPLIER_LIMIT)
+        networks = agent.actor, critic, agent.critic_target
+        random = batch, self.draws(batch, asked), alpha
+        step, gap, unfelt = agent.compute(critic_gradients, *networks, *random, weight, asked.temperature, pushed)
+        metrics = {"critic_loss": critic.descend(*step[:2]), "q": step.seen, "q_gap": gap.mean()}
+        metrics |= {"min_q_weight": weight, "q_below_returns": unfelt}
+        if self.optimizer is not None and asked.target_action_gap is not None:
+            self.optimizer.apply([-weight * (gap.mean() - asked.target_action_gap)])
         agent.update_targets()
         if (agent._n_updates + 1) % asked.policy_delay == 0:
-            metrics |= improve(agent.actor, agent.critic, batch, self.temperature, asked.actor_objective)
+            metrics |= improve(agent, batch, self.temperature, asked.actor_objective)
         return metrics
 
-    def _update_critics(self, batch: Batch, asked: CQLSettings, pushed: Callable[[Tensor, Batch], Tensor]) -> Metrics:
-        critic, target = self.agent.critic, self.target(batch, asked)
-        actions, log_density = candidates(self.agent.actor, batch, asked.n_actions)
-        error, data, values = judged(critic, batch, actions, target)
-        gap = conservative_gap(pushed(values, batch), log_density, data, temperature=asked.temperature).mean(dim=1)
-        weight = asked.min_q_weight * self.log_multiplier.detach().exp().clamp_max(MULTIPLIER_LIMIT)
-        loss = minimise(critic.optimizer, (2 * error.mean(dim=1) + weight * gap).sum())
-        if self.optimizer is not None and asked.target_action_gap is not None:
-            self.log_multiplier.grad = -weight * (gap.detach().mean() - asked.target_action_gap)
-            self.optimizer.step()
-        return {"critic_loss": loss, "q": data.detach().mean(), "q_gap": gap.detach().mean(), "min_q_weight": weight}
-
-    @th.no_grad()
-    def target(self, batch: Batch, asked: CQLSettings) -> Tensor:
-        """Targets ``[B]``: of one action of the policy at s', or of the best of ``n_target_actions``."""
-        agent = self.agent
-        k = asked.n_target_actions if asked.max_target_backup else 1
-        observations = batch.next_observations.repeat_interleave(k, dim=0)
-        actions, log_prob = agent.actor.action_log_prob(observations)
-        value = least_value(agent.critic_target, observations, actions, asked.critic_subset)
-        if asked.backup_entropy:
-            value = value - self.temperature.value * log_prob
-        return batch.rewards + batch.discounts * value.view(-1, k).max(dim=1).values
+    def draws(self, batch: Batch, asked: CQLSettings) -> Draws:
+        """Drawn anew."""
+        actor, (b, a), k = self.agent.actor, batch.actions.shape, asked.n_actions
+        target_noise = actor.noise(b * (asked.n_target_actions if asked.max_target_backup else 1))
+        members = drawn_members(asked.critic_subset, self.agent.critic)
+        uniform = th.empty(b, k, a, device=batch.actions.device).uniform_(-1, 1)
+        return Draws(target_noise, members, uniform, actor.noise(2 * b * k))
 
 
 class CQL(ActorCritic):
@@ -185,9 +225,12 @@ class CQL(ActorCritic):
         self.log_ent_coef, self.ent_coef_optimizer = self.learned.temperature.log, self.learned.temperature.optimizer
         self.log_multiplier, self.multiplier_optimizer = self.learned.log_multiplier, self.learned.optimizer
 
+    @explicit
     def update(self, batch: Batch) -> Metrics:
         """See the class."""
-        return self.learned.update(batch, self.settings, lambda values, batch: values)
+        metrics = self.learned.update(batch, self.settings, plainly)
+        del metrics["q_below_returns"]  # there are none to be below
+        return metrics
 
     def _optimizers(self) -> list[th.optim.Optimizer]:
         """Those whose rate is ``learning_rate``."""

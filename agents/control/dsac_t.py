@@ -5,17 +5,19 @@ the numbers in brackets are its equations. "The authors' code" is github.com/Jin
 """
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import torch as th
 from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from .actor_critic import ActorCritic, Metrics, minimise
+from .actor_critic import ActorCritic, Metrics
+from .explicit import Step, act, explicit
 from .heads import Gaussian
+from .networks import Critics
 from .replay import Batch
-from .sac import SACSettings, refuse_compiled
+from .sac import SACSettings
 from .settings import takes
 from .soft import Temperature, check_subset, improve
 
@@ -55,6 +57,52 @@ def value_distribution_loss(
     return weight * (of_mean + std * (sigma**2 - deviation**2) / (sigma + EPSILON))
 
 
+def value_distribution_slope(
+    mean: Tensor, std: Tensor, target_mean: Tensor, target_sample: Tensor, mean_std: Tensor, *, boundary: float = 3.0
+) -> tuple[Tensor, Tensor]:
+    """The gradients of :func:`value_distribution_loss` by mean and deviation, each ``[n, B]``."""
+    bound = boundary * mean_std[:, None]
+    deviation = (target_sample - mean).clamp(-bound, bound)
+    weight = (mean_std[:, None] ** 2 / (std**2 + EPSILON)).clamp(*WEIGHT_RANGE)
+    of_mean = (mean - target_mean).clamp(-HUBER, HUBER)
+    return weight * of_mean, weight * (std**2 - deviation**2) / (std + EPSILON)
+
+
+def drawn_targets(
+    actor: Any, critics: Critics, batch: Batch, noise: Tensor, deviations: Tensor, alpha: Tensor
+) -> tuple[Tensor, Tensor]:
+    """The expected target y_q and a drawn one y_z, each ``[B]``, by the target networks."""
+    drawn = act(actor, actor.features(batch.next_observations), noise).drawn
+    out, head = critics.outputs(batch.next_observations, drawn.actions), cast(Any, critics.head)
+    q, smaller = head.value(out).min(dim=0)
+    sigma = head.deviation(out).gather(0, smaller[None])[0]
+    target_mean = batch.rewards + batch.discounts * (q - alpha * drawn.log_prob)
+    # The authors' code draws within three deviations.
+    return target_mean, target_mean + batch.discounts * sigma * deviations.clamp(-3, 3)
+
+
+def critic_gradients(
+    critic: Critics,
+    target: Critics,
+    target_actor: Any,
+    batch: Batch,
+    noise: Tensor,
+    deviations: Tensor,
+    alpha: Tensor,
+    rate: float,
+    boundary: float,
+) -> tuple[Step, Tensor, Tensor]:
+    """What the critics learn; E[sigma] ``[n]``, moved by ``rate``; and the mean deviation."""
+    y = drawn_targets(target_actor, target, batch, noise, deviations, alpha)
+    passed, head = critic.passed(batch.observations, batch.actions), cast(Any, critic.head)
+    mean, std = head.value(passed.out), head.deviation(passed.out)
+    mean_std = head.mean_std.lerp(std.detach().mean(dim=1), rate)
+    loss = value_distribution_loss(mean, std, *y, mean_std, boundary=boundary).mean(dim=1).sum()
+    slopes = value_distribution_slope(mean, std, *y, mean_std, boundary=boundary)
+    g = head.by_outputs(passed.out, *slopes) / len(batch.rewards)
+    return Step(loss, passed.gradients(g), mean.detach().mean()), mean_std, std.detach().mean()
+
+
 @dataclass(frozen=True)
 class DSACTSettings(SACSettings):
     """Those of DSAC-T, beside SAC's.
@@ -75,10 +123,6 @@ class DSACTSettings(SACSettings):
     policy_delay: int = 2
     boundary: float = 3.0
     boundary_tau: float | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        refuse_compiled(self, "DSACT")
 
 
 class DSACT(ActorCritic):
@@ -133,46 +177,24 @@ class DSACT(ActorCritic):
         )
         self.log_ent_coef, self.ent_coef_optimizer = self._temperature.log, self._temperature.optimizer
 
+    @explicit
     def update(self, batch: Batch) -> Metrics:
         """See the class; actor, temperature and targets move every ``policy_delay``-th time."""
-        metrics = self._update_critics(batch)
-        if (self._n_updates + 1) % self.settings.policy_delay == 0:
-            metrics |= improve(self.actor, self.critic, batch, self._temperature, self.settings.actor_objective)
+        asked, critic, alpha = self.settings, self.critic, self._temperature.value
+        noise = self.actor.noise(len(batch.rewards))
+        # E[sigma] moves exponentially (25), from the first batch on.
+        rate = self.boundary_tau if self._n_updates else 1.0
+        deviations = th.randn_like(batch.rewards)
+        networks = critic, self.critic_target, self.policy.actor_target
+        step, mean_std, std = self.compute(
+            critic_gradients, *networks, batch, noise, deviations, alpha, rate, asked.boundary
+        )
+        self.head.mean_std.copy_(mean_std)
+        metrics = {"critic_loss": critic.descend(*step[:2]), "q": step.seen, "q_std": std}
+        if (self._n_updates + 1) % asked.policy_delay == 0:
+            metrics |= improve(self, batch, self._temperature, asked.actor_objective)
             self.update_targets()
         return metrics
-
-    def _update_critics(self, batch: Batch) -> Metrics:
-        with th.no_grad():
-            target_mean, target_sample = self._drawn_targets(batch)
-        out = self.critic.outputs(batch.observations, batch.actions)
-        mean, std = self.head.value(out), self.head.deviation(out)
-        self._move_averages(std.detach())
-        loss = value_distribution_loss(
-            mean,
-            std,
-            target_mean,
-            target_sample,
-            self.head.mean_std,
-            boundary=self.settings.boundary,
-        )
-        critic_loss = minimise(self.critic.optimizer, loss.mean(dim=1).sum())
-        return {"critic_loss": critic_loss, "q": mean.detach().mean(), "q_std": std.detach().mean()}
-
-    def _drawn_targets(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """The expected target y_q and a drawn one y_z, each ``[B]``."""
-        actor_target: Any = self.policy.actor_target
-        actions, log_prob = actor_target.action_log_prob(batch.next_observations)
-        out = self.critic_target.outputs(batch.next_observations, actions)
-        q, smaller = self.head.value(out).min(dim=0)
-        sigma = self.head.deviation(out).gather(0, smaller[None])[0]
-        target_mean = batch.rewards + batch.discounts * (q - self._temperature.value * log_prob)
-        # The authors' code draws within three deviations.
-        return target_mean, target_mean + batch.discounts * sigma * th.randn_like(sigma).clamp(-3, 3)
-
-    def _move_averages(self, std: Tensor) -> None:
-        """E[sigma] of each critic, exponentially moving (25); the first batch starts it."""
-        rate = self.boundary_tau if self._n_updates else 1.0
-        self.head.mean_std.lerp_(std.mean(dim=1), rate)
 
     def _optimizers(self) -> list[th.optim.Optimizer]:
         return [self.actor.optimizer, self.critic.optimizer]  # the temperature has its own rate

@@ -1,107 +1,125 @@
-"""Steps of critics and actors with their backward passes written out: autograd builds no graph and calls no hooks.
+"""Gradients of critics and actors, written out: autograd builds no graph and calls no hooks.
 
-For flat observations, critics with one output that learn by squared error, and the squashed Gaussian actor: what SAC,
-TD3 and their relatives are by default. Gradients are those of :mod:`.soft`'s readable steps but for rounding, which
-``tests/agents/control/test_explicit.py`` holds them to; anything else takes the readable steps.
+Functions here take networks and tensors and change nothing; what is random is drawn before and given. So they compute
+at once or, compiled (:mod:`.compiled`), as machine code. Each returns a loss and its gradients, in the order of the
+parameters of that network's optimiser, for :meth:`~.networks.Network.descend`. Where the extractor of features learns
+as well, :func:`explicit` leaves autograd on, and it does the backward pass instead, of the same loss.
+
+``tests/agents/control/test_explicit.py`` holds the gradients of every agent's update to autograd's.
 """
 
-from typing import Any, NamedTuple, cast
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar
 
 import torch as th
 from torch import Tensor
 
-from .actor_critic import Metrics
-from .heads import SquaredError
-from .networks import EPSILON, HALF_LOG_TAU, LOG_STD_RANGE, Critics, SquashedGaussian
+from .networks import Critics, Deterministic, Drawn, Network, SquashedGaussian
 from .replay import Batch
-from .updates import Adam, backward, forward, through_least
+from .updates import Passed
+
+P = ParamSpec("P")
+Result = TypeVar("Result")
 
 
-class Drawn(NamedTuple):
-    """Drawn actions, and what the backward pass needs of them."""
+class Learner(Protocol):
+    """An agent."""
 
-    actions: Tensor  # [B, A]
-    log_prob: Tensor  # [B]
-    gap: Tensor  # [B, A] 1 - a^2, guarded
-    spread: Tensor  # [B, A] the deviation times the noise
-    raw: Tensor  # [B, A] the log-deviation before it is bounded
-    kept: list[tuple[Tensor, ...]]  # a layer, see :func:`.updates.forward`
+    @property
+    def networks(self) -> Sequence[Network]:
+        """Those that learn."""
 
-    def rows(self, first: int, last: int) -> "Drawn":
+
+Agent = TypeVar("Agent", bound=Learner)
+
+
+def explicit(update: Callable[Concatenate[Agent, P], Result]) -> Callable[Concatenate[Agent, P], Result]:
+    """An update of an agent, or a part of one, whose gradients are written out."""
+
+    @wraps(update)
+    def updated(agent: Agent, /, *args: P.args, **kwargs: P.kwargs) -> Result:
+        with th.set_grad_enabled(any(network.learns_features for network in agent.networks)):
+            return update(agent, *args, **kwargs)
+
+    return updated
+
+
+def is_explicit(update: Callable[..., Any]) -> bool:
+    """Whether it is one of :func:`explicit`."""
+    return hasattr(update, "__wrapped__")
+
+
+class Step(NamedTuple):
+    """What one network learns from a batch."""
+
+    loss: Tensor
+    gradients: Sequence[Tensor]
+    seen: Tensor  # values or log-probabilities on the way, to log
+
+
+class Acted(NamedTuple):
+    """Actions drawn by a squashed Gaussian actor, and the pass that found them."""
+
+    drawn: Drawn
+    passed: Passed
+
+    def rows(self, first: int, last: int) -> "Acted":
         """Those of some samples."""
-        tensors = (self.actions, self.log_prob, self.gap, self.spread, self.raw)
-        actions, log_prob, gap, spread, raw = (part[first:last] for part in tensors)
-        kept = [_rows(layer, first, last) for layer in self.kept]
-        return Drawn(actions, log_prob, gap, spread, raw, kept)
+        return Acted(Drawn(*(part[first:last] for part in self.drawn)), self.passed.rows(first, last))
 
 
-def plain_critic(critic: Critics) -> bool:
-    """Whether :func:`step_critics` covers these critics."""
-    known = type(critic.head) is SquaredError and type(critic.optimizer) is Adam
-    return known and critic._flat and not critic.borrowed
+def act(actor: SquashedGaussian, features: Tensor, noise: Tensor) -> Acted:
+    """Actions at states of ``features`` ``[B, n]`` with ``noise`` ``[B, A]``."""
+    passed = actor.net.passed(features)
+    return Acted(Drawn.by(actor.lined(passed.out[0]), noise), passed)
 
 
-def plain_actor(actor: Any) -> bool:
-    """Whether :func:`draw` and :func:`step_actor` cover this actor."""
-    known = type(actor) is SquashedGaussian and type(actor.optimizer) is Adam
-    return known and actor._flat and actor.log_std_line is None
+def regression(critic: Critics, observations: Any, actions: Tensor | None, target: Tensor) -> Step:
+    """All critics towards ``target`` ``[B]``, by the loss of their head."""
+    passed = critic.passed(observations, actions)
+    loss = critic.head.loss(passed.out, target).mean(dim=1).sum()
+    slope = critic.head.loss_slope(passed.out, target) / len(target)
+    return Step(loss, passed.gradients(slope), critic.head.value(passed.out).detach().mean())
 
 
-@th.no_grad()
-def step_critics(critic: Critics, batch: Batch, target: Tensor) -> Metrics:
-    """One step of all critics towards ``target`` ``[B]``, by half the squared error."""
-    x = critic.inputs(batch.observations, batch.actions)
-    out, kept = forward(x.expand(critic.net.n, *x.shape), critic.net.plan, critic.net.params)
-    error = out - target[:, None]
-    _, grads = backward(error / len(target), critic.net.plan, kept, weights=True, inputs=False)
-    cast(Adam, critic.optimizer).apply(grads)
-    return {"critic_loss": 0.5 * error.square().mean(dim=1).sum(), "q": out.mean()}
-
-
-@th.no_grad()
-def draw(actor: SquashedGaussian, observations: Tensor, noise: Tensor) -> Drawn:
-    """Actions at ``observations`` ``[B, n]`` with ``noise`` ``[B, A]``."""
-    out, kept = forward(actor.features(observations)[None], actor.net.plan, actor.net.params)
-    mean, raw = out[0].chunk(2, dim=-1)
-    log_std = raw.clamp(*LOG_STD_RANGE)
-    spread = log_std.exp() * noise
-    actions = (mean + spread).tanh_()
-    gap = 1 - actions * actions + EPSILON  # in this order: nothing is lost where 1 - a^2 is tiny
-    log_prob = (-0.5 * noise * noise - log_std - gap.log() - HALF_LOG_TAU).sum(-1)
-    return Drawn(actions, log_prob, gap, spread, raw, kept)
-
-
-@th.no_grad()
-def step_actor(
-    actor: SquashedGaussian, critic: Critics, observations: Tensor, drawn: Drawn, alpha: Tensor, objective: str
-) -> Tensor:
-    r"""One step of the actor down :math:`\alpha \log \pi(a|s) - Q(s, a)`; returns that loss."""
-    x = critic.inputs(observations, drawn.actions)
-    n, size = critic.net.n, len(x)
-    out, kept = forward(x.expand(n, *x.shape), critic.net.plan, critic.net.params)
+def judged(critic: Critics, observations: Any, actions: Tensor, objective: str) -> tuple[Tensor, Tensor]:
+    """The "min", the "mean" or the "first" of the critics ``[B]``, and its gradient by the actions ``[B, A]``."""
+    features = critic.features(observations).detach()
+    passed = critic.net.passed(th.cat([features, actions], dim=1), 1 if objective == "first" else None)
+    values, slope = critic.head.value(passed.out), critic.head.value_slope(passed.out)
     if objective == "min":
-        value, member = out[..., 0].min(0)
-        g_inputs = through_least(out.new_full((size,), -1 / size), critic.net.plan, kept, member, x.shape[-1])
-    else:
-        value = out[..., 0].mean(0)
-        g = out.new_full(out.shape, -1 / (n * size))
-        every, _ = backward(g, critic.net.plan, kept, weights=False, inputs=True)
-        assert every is not None
-        g_inputs = every.sum(0)
-    step_along(actor, drawn, g_inputs[:, -actor.n_actions :], alpha / size)
-    return (alpha * drawn.log_prob - value).mean()
+        value, member = values.min(0)
+        return value, passed.by_inputs_of(member, slope, critic.n_actions)
+    return values.mean(0), passed.by_inputs(slope / len(values), critic.n_actions)
 
 
-def step_along(actor: SquashedGaussian, drawn: Drawn, g_actions: Tensor, g_log_prob: Tensor) -> None:
-    """One step of the actor, given the gradients of its actions ``[B, A]`` and of each log-probability ``[1]``."""
-    actions, inside = drawn.actions, (drawn.raw >= LOG_STD_RANGE[0]) & (drawn.raw <= LOG_STD_RANGE[1])
-    g_mean = (g_actions + 2 * g_log_prob * actions / drawn.gap) * (1 - actions * actions)
-    g_out = th.cat([g_mean, (g_mean * drawn.spread - g_log_prob) * inside], dim=-1)
-    _, grads = backward(g_out[None], actor.net.plan, drawn.kept, weights=True, inputs=False)
-    cast(Adam, actor.optimizer).apply(grads)
+def soft_improvement(
+    actor: SquashedGaussian, critic: Critics, observations: Any, acted: Acted, alpha: Tensor, objective: str
+) -> Step:
+    r"""The actor down :math:`\alpha \log \pi(a|s) - Q(s, a)` where it has ``acted``; log-probabilities are seen."""
+    drawn, size = acted.drawn, len(acted.drawn.actions)
+    value, slope = judged(critic, observations, drawn.actions, objective)
+    g = drawn.by_outputs(slope / -size, alpha / size)
+    loss = (alpha * drawn.log_prob - value).mean()
+    return Step(loss, actor.gradients(acted.passed, g), drawn.log_prob.detach())
 
 
-def _rows(layer: tuple[Tensor, ...], first: int, last: int) -> tuple[Tensor, ...]:
-    """What a layer kept, for some samples; weights and scales (second, and last of a normalised layer) have none."""
-    h, weight, *rest = layer
-    return (h[:, first:last], weight, *(part[:, first:last] for part in rest[:5]), *rest[5:])
+def improvement(actor: Deterministic, critic: Critics, batch: Batch) -> Step:
+    """TD3's actor up the first critic."""
+    passed = actor.net.passed(actor.features(batch.observations))
+    actions = actor.actions(passed.out[0], None)
+    value, slope = judged(critic, batch.observations, actions, "first")
+    return Step(-value.mean(), actor.gradients(passed, slope / -len(value) * (1 - actions * actions)), value.detach())
+
+
+def imitation(actor: Any, passed: Passed, actions: Tensor, weights: Tensor) -> Step:
+    """The actor, which ``passed`` the states, up the log-probabilities of ``actions`` by ``weights`` ``[B]``."""
+    loss, gradients = actor.imitation(passed, actions, weights)
+    return Step(loss, gradients, weights)
+
+
+def least(critics: Critics, observations: Any, actions: Tensor, members: Tensor | None = None) -> Tensor:
+    """The least value ``[B]`` of all critics, or of some ``members``, without gradient."""
+    values: Tensor = critics(observations, actions).detach()
+    return values.amin(0) if members is None else values[members].amin(0)

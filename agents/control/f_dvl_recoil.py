@@ -9,14 +9,17 @@ import math
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
+import torch as th
 from torch import Tensor
 from torch.nn import functional as F
 
 from ... import unknown
 from .actor_critic import ActorCritic, Metrics
 from .datasets import Transitions
+from .explicit import Step, explicit, regression
 from .heads import SquaredError
 from .iql import InSample, InSampleSettings
+from .networks import Critics
 from .replay import Batch
 from .settings import takes
 
@@ -45,6 +48,31 @@ def gumbel_loss(error: Tensor, temperature: float, limit: float | None = None) -
     z = z if limit is None else z.clamp_max(limit)
     largest = z.detach().max().clamp_min(-1)
     return (z - largest).exp() - (z + 1) * (-largest).exp()
+
+
+def dual_loss(error: Tensor, divergence: str, temperature: float, limit: float | None) -> tuple[Tensor, Tensor]:
+    """The loss of each error, and its slope."""
+    if divergence == "kl":
+        loss = gumbel_loss(error, temperature, limit)
+        z = error / temperature if limit is None else (error / temperature).clamp_max(limit)
+        m = z.max().clamp_min(-1)
+        inside = 1 if limit is None else error <= limit * temperature
+        return loss, ((z - m).exp() - (-m).exp()) * inside / temperature
+    above = (error > 0).to(error.dtype)
+    if divergence == "chi-square":
+        return chi_square_loss(error, temperature), temperature * (above + error.clamp_min(0) / 2) - (1 - temperature)
+    return total_variation_loss(error, temperature), temperature * above - (1 - temperature)
+
+
+def huber_regression(critic: Critics, observations: Any, actions: Tensor, target: Tensor, limit: float) -> Step:
+    """As :func:`~.explicit.regression`, by Huber's loss of limit ``limit`` where the head's is the squared error."""
+    if not isinstance(critic.head, SquaredError):
+        return regression(critic, observations, actions, target)
+    passed = critic.passed(observations, actions)
+    error = critic.head.loss_slope(passed.out, target)
+    loss = F.huber_loss(error, th.zeros_like(error), reduction="none", delta=limit).mean(dim=1).sum()
+    gradients = passed.gradients(error.clamp(-limit, limit) / len(target))
+    return Step(loss, gradients, critic.head.value(passed.out).detach().mean())
 
 
 @dataclass(frozen=True)
@@ -131,24 +159,12 @@ class FDVL(ActorCritic):
         """Finds shift and scale of rewards, where they are the dataset's to say."""
         self.in_sample.fit_rewards(transitions)
 
+    @explicit
     def update(self, batch: Batch) -> Metrics:
         """See the class."""
-        return self.in_sample.update(batch, self.value_loss, self.critic_loss)
-
-    def value_loss(self, error: Tensor) -> Tensor:
-        """See the class."""
-        if self.settings.divergence == "kl":
-            return gumbel_loss(error, self.temperature, self.settings.max_clip)
-        loss = chi_square_loss if self.settings.divergence == "chi-square" else total_variation_loss
-        return loss(error, self.temperature)
-
-    def critic_loss(self, batch: Batch, target: Tensor) -> tuple[Tensor, Tensor]:
-        """Huber's loss of each critic ``[n, B]``, and the values ``[n, B]``."""
-        if not isinstance(self.critic.head, SquaredError):
-            return self.critic.loss(batch.observations, batch.actions, target)
-        values = self.critic(batch.observations, batch.actions)
-        loss = F.huber_loss(values, target.expand_as(values), reduction="none", delta=self.settings.huber)
-        return loss, values.detach()
+        asked = self.settings
+        parameters = asked.divergence, self.temperature, asked.max_clip
+        return self.in_sample.update(batch, dual_loss, parameters, huber_regression, asked.huber)
 
     def _update_learning_rate(self, optimizers: Any) -> None:
         super()._update_learning_rate(optimizers)

@@ -15,11 +15,12 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 from torch import Tensor
 
 from ...wrappers.late import Late
-from .actor_critic import ActorCritic, Metrics, minimise
+from .actor_critic import ActorCritic, Metrics
 from .replay import Batch, FloatArray, RowReplay, fits
-from .sac import SACSettings, refuse_compiled
+from .sac import SACSettings
 from .settings import takes
 from .soft import Temperature, check_subset, soft_target
+from .updates import minimise
 
 
 class TaughtReplay(RowReplay):
@@ -138,7 +139,6 @@ class FoundRL(ActorCritic):
         self.construct(settings)
 
     def _setup_model(self) -> None:
-        refuse_compiled(self.settings, "found-rl")
         if not fits(self.observation_space, self.action_space) or self.n_steps != 1:
             raise TypeError(
                 f"found-rl needs flat Box observations and actions and n_steps=1, not {self.observation_space}"

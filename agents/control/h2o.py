@@ -11,12 +11,12 @@ import torch as th
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from .actor_critic import ActorCritic, Metrics, minimise
+from .actor_critic import ActorCritic, Metrics
 from .replay import DATASET, Batch, Demonstrations, joined
-from .sac import SACSettings, refuse_compiled
+from .sac import SACSettings
 from .settings import takes
 from .soft import Temperature, check_subset, improve, regress, soft_target
-from .updates import Adam, Mlp
+from .updates import Adam, Mlp, minimise
 
 TRUST_RANGE = (1e-5, 1.0)  # of the weight of a simulated transition's error
 GAP_RANGE = (1e-38, 10.0)  # of the dynamics gap; the authors' code ends at 1e-45, which float32 rounds off
@@ -99,7 +99,6 @@ class H2OSettings(SACSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        refuse_compiled(self, "H2O")
         if self.offline_ratio is None or not 0 < self.offline_ratio < 1:
             raise ValueError(
                 f"H2O compares real and simulated transitions: offline_ratio {self.offline_ratio} leaves no two"
@@ -190,14 +189,14 @@ class H2O(ActorCritic):
         metrics = self._update_critics(batch)
         self.update_targets()
         if (self._n_updates + 1) % asked.policy_delay == 0:
-            metrics |= improve(self.actor, self.critic, batch, self._temperature, asked.actor_objective)
+            metrics |= improve(self, batch, self._temperature, asked.actor_objective)
         return metrics
 
     def _update_critics(self, batch: Batch) -> Metrics:
         real = batch.is_from(DATASET)
         simulated = ~real
         if real.all():
-            return regress(self.critic, batch, self._target(batch))
+            return regress(self, batch, self._target(batch))
         transitions = (batch.observations, batch.actions, batch.next_observations)
         metrics = {"discriminator_loss": self._update_discriminators(transitions, real)}
         met = [part[simulated] for part in transitions]

@@ -38,6 +38,14 @@ class Head(nn.Module, ABC):
     def loss(self, out: Tensor, target: Tensor) -> Tensor:
         """The loss ``[n, B]`` of outputs ``[n, B, n_out]`` against targets ``[B]`` or ``[n, B]``."""
 
+    @abstractmethod
+    def value_slope(self, out: Tensor) -> Tensor:
+        """The gradient of each value by its own outputs, ``[n, B, n_out]``."""
+
+    @abstractmethod
+    def loss_slope(self, out: Tensor, target: Tensor) -> Tensor:
+        """The gradient of each loss by its own outputs, ``[n, B, n_out]``."""
+
 
 class SquaredError(Head):
     """One output, which is the value; half its squared error."""
@@ -51,6 +59,14 @@ class SquaredError(Head):
     def loss(self, out: Tensor, target: Tensor) -> Tensor:
         """``(Q - y)^2 / 2``."""
         return 0.5 * (out.squeeze(-1) - target) ** 2
+
+    def value_slope(self, out: Tensor) -> Tensor:
+        """1."""
+        return th.ones_like(out)
+
+    def loss_slope(self, out: Tensor, target: Tensor) -> Tensor:
+        """``Q - y``."""
+        return out - target.unsqueeze(-1)
 
 
 class Gaussian(Head):
@@ -78,9 +94,23 @@ class Gaussian(Head):
         std = self.deviation(out)
         return 0.5 * ((self.value(out) - target) / std) ** 2 + std.log()
 
+    def value_slope(self, out: Tensor) -> Tensor:
+        """1 of the mean, 0 of the other output."""
+        return self.by_outputs(out, th.ones_like(out[..., 0]), th.zeros_like(out[..., 0]))
+
+    def loss_slope(self, out: Tensor, target: Tensor) -> Tensor:
+        """``(Q - y) / sigma^2`` by the mean, ``(1 - ((Q - y) / sigma)^2) / sigma`` by the deviation."""
+        std = self.deviation(out)
+        unit = (self.value(out) - target) / std
+        return self.by_outputs(out, unit / std, (1 - unit * unit) / std)
+
     def deviation(self, out: Tensor) -> Tensor:
         """The standard deviation ``[n, B]``."""
         return F.softplus(out[..., 1])
+
+    def by_outputs(self, out: Tensor, by_mean: Tensor, by_deviation: Tensor) -> Tensor:
+        """Gradients by mean and deviation, each ``[n, B]``, as one by the outputs ``[n, B, 2]``."""
+        return th.stack([by_mean, by_deviation * out[..., 1].sigmoid()], dim=-1)
 
 
 class Categorical(Head):
@@ -145,6 +175,15 @@ class Categorical(Head):
     def loss(self, out: Tensor, target: Tensor) -> Tensor:
         """The cross-entropy of the outputs' distribution to the target's."""
         return -(self.encode(target) * (out + self.prior).log_softmax(-1)).sum(-1)
+
+    def value_slope(self, out: Tensor) -> Tensor:
+        """``p_i (v_i - Q)``."""
+        share = self.probabilities(out)
+        return share * (self.values - (share @ self.values).unsqueeze(-1))
+
+    def loss_slope(self, out: Tensor, target: Tensor) -> Tensor:
+        """``q_i - p_i(y)``."""
+        return self.probabilities(out) - self.encode(target)
 
     @th.no_grad()
     def encode(self, target: Tensor) -> Tensor:

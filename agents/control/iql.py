@@ -12,13 +12,15 @@ import numpy as np
 import torch as th
 from torch import Tensor
 
-from .actor_critic import ActorCritic, Metrics, minimise
+from .actor_critic import ActorCritic, Metrics
 from .datasets import Transitions
+from .explicit import Step, explicit, imitation, least, regression
+from .networks import Critics
 from .replay import Batch
 from .settings import OffPolicySettings, takes
 
-ValueLoss = Callable[[Tensor], Tensor]
-CriticLoss = Callable[[Batch, Tensor], tuple[Tensor, Tensor]]
+ValueLoss = Callable[..., tuple[Tensor, Tensor]]
+CriticStep = Callable[..., Step]
 RETURN_RANGE = 1000.0
 """Of the returns of a dataset's episodes, after ``reward_scale="auto"``; the authors' number."""
 
@@ -27,6 +29,32 @@ def expectile_loss(error: Tensor, expectile: float) -> Tensor:
     r""":math:`L_2^\tau(u) = |\tau - 1(u < 0)| u^2` of each error u = Q - V (equation 4): those above count more."""
     weight = th.where(error > 0, expectile, 1 - expectile)
     return weight * error.square()
+
+
+def expectile(error: Tensor, expectile: float) -> tuple[Tensor, Tensor]:
+    """:func:`expectile_loss`, and its slope."""
+    return expectile_loss(error, expectile), 2 * th.where(error > 0, expectile, 1 - expectile) * error
+
+
+def value_gradients(
+    value: Critics, target: Critics, batch: Batch, value_loss: ValueLoss, parameters: tuple[Any, ...]
+) -> Step:
+    """What V learns from its errors; the least values Q'(s, a) ``[B]`` are seen."""
+    q = least(target, batch.observations, batch.actions)
+    passed = value.passed(batch.observations)
+    loss, slope = value_loss(q - value.head.value(passed.out)[0], *parameters)
+    g = value.head.value_slope(passed.out) * (slope / -len(q))[:, None]
+    return Step(loss.mean(), passed.gradients(g), q)
+
+
+def policy_gradients(
+    actor: Any, value: Critics, batch: Batch, q: Tensor, weighting: tuple[float, float]
+) -> tuple[Step, Tensor]:
+    """What the actor learns, with the arguments of :func:`advantage_weight`; and V(s') ``[B]``."""
+    features = th.cat([value.features(batch.observations), value.features(batch.next_observations)])
+    here, following = value.head.value(value.net(features))[0].detach().chunk(2)
+    passed = actor.net.passed(actor.features(batch.observations))
+    return imitation(actor, passed, batch.actions, advantage_weight(q - here, *weighting)), following
 
 
 def advantage_weight(advantage: Tensor, beta: float, limit: float) -> Tensor:
@@ -93,31 +121,36 @@ class InSample:
             between = float(np.ptp(returns) or np.abs(returns).max())
             self.reward_factor.fill_(RETURN_RANGE / between if between > 0 and not self.reward_offset else 1.0)
 
-    def update(self, batch: Batch, value_loss: ValueLoss, critic_loss: CriticLoss) -> Metrics:
+    def update(
+        self,
+        batch: Batch,
+        value_loss: ValueLoss,
+        parameters: tuple[Any, ...],
+        critic_step: CriticStep = regression,
+        *limits: float,
+    ) -> Metrics:
         """One update of everything.
 
         Args:
             batch: of the data, or replayed.
-            value_loss: the loss l of each error Q'(s, a) - V(s), ``[B]``.
-            critic_loss: the loss h of each critic on a batch and its targets ``[B]``, and the values, both ``[n, B]``.
+            value_loss: the loss l of each error Q'(s, a) - V(s), ``[B]``, and its slope.
+            parameters: further arguments of it.
+            critic_step: what critics learn, as :func:`~.explicit.regression`.
+            *limits: further arguments of it.
         """
-        policy, actor, critic, asked = self.agent.policy, self.agent.actor, self.agent.critic, self.asked
-        value = policy.value
+        agent, asked, policy = self.agent, self.asked, self.agent.policy
+        value, actor, critic = policy.value, agent.actor, agent.critic
         assert value is not None
-        q = policy.critic_target.minimum(batch.observations, batch.actions)
-        error = q - value(batch.observations)[0]
-        losses = {"value_loss": minimise(value.optimizer, value_loss(error).mean())}
-        with th.no_grad():
-            advantage = q - value(batch.observations)[0]
-            rewards = self.reward_factor * (batch.rewards + self.reward_offset)
-            target = rewards + batch.discounts * value(batch.next_observations)[0]
-        weight = advantage_weight(advantage, asked.beta, asked.weight_limit)
-        log_prob = actor.log_prob(batch.observations, batch.actions)
-        losses["actor_loss"] = minimise(actor.optimizer, -(weight * log_prob).mean())
-        loss, values = critic_loss(batch, target)
-        losses["critic_loss"] = minimise(critic.optimizer, loss.mean(dim=1).sum())
-        self.agent.update_targets()
-        return losses | {"q": values.mean(), "advantage_weight": weight.mean()}
+        step = agent.compute(value_gradients, value, policy.critic_target, batch, value_loss, parameters)
+        losses, q = {"value_loss": value.descend(*step[:2])}, step.seen
+        weighting = asked.beta, asked.weight_limit
+        step, following = agent.compute(policy_gradients, actor, value, batch, q, weighting)
+        losses |= {"actor_loss": actor.descend(*step[:2]), "advantage_weight": step.seen.mean()}
+        target = self.reward_factor * (batch.rewards + self.reward_offset) + batch.discounts * following
+        step = agent.compute(critic_step, critic, batch.observations, batch.actions, target, *limits)
+        losses |= {"critic_loss": critic.descend(*step[:2]), "q": step.seen}
+        agent.update_targets()
+        return losses
 
     def lower_rate(self) -> None:
         """Lowers the actor's learning rate along a cosine, if that is wanted and nothing was experienced yet."""
@@ -176,16 +209,10 @@ class IQL(ActorCritic):
         """Finds shift and scale of rewards, where they are the dataset's to say."""
         self.in_sample.fit_rewards(transitions)
 
+    @explicit
     def update(self, batch: Batch) -> Metrics:
         """See the class."""
-
-        def value_loss(error: Tensor) -> Tensor:
-            return expectile_loss(error, self.settings.expectile)
-
-        def critic_loss(batch: Batch, target: Tensor) -> tuple[Tensor, Tensor]:
-            return self.critic.loss(batch.observations, batch.actions, target)
-
-        return self.in_sample.update(batch, value_loss, critic_loss)
+        return self.in_sample.update(batch, expectile, (self.settings.expectile,))
 
     def _update_learning_rate(self, optimizers: Any) -> None:
         super()._update_learning_rate(optimizers)

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import torch as th
 from torch import Tensor
 
-from .actor_critic import ActorCritic, Metrics, minimise
+from .actor_critic import ActorCritic, Metrics
 from .datasets import Transitions
 from .f_dvl_recoil import gumbel_loss
 from .iql import advantage_weight
 from .replay import EXPERT, Batch, Demonstrations, joined
 from .settings import OffPolicySettings, takes
+from .updates import minimise
 
 if TYPE_CHECKING:
     from minari import MinariDataset

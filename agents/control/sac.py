@@ -5,6 +5,7 @@ Reinforcement Learning with Offline Data (2023), called RLPD; Luo et al., SERL (
 """
 
 from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import torch as th
 from torch import Tensor
@@ -12,11 +13,11 @@ from torch import Tensor
 from ... import unknown
 from . import state_dependent
 from .actor_critic import ActorCritic, Metrics
-from .compiled import CompiledUpdate
-from .explicit import Drawn, draw, plain_actor
+from .explicit import Acted, Step, act, explicit, least, regression, soft_improvement
+from .networks import Critics
 from .replay import Batch
 from .settings import OffPolicySettings, takes
-from .soft import Temperature, check_subset, improve, regress, soft_target
+from .soft import Temperature, check_subset, drawn_members
 from .updates import Adam
 
 OBJECTIVES = ("min", "mean")
@@ -37,7 +38,6 @@ class SACSettings(OffPolicySettings):
         use_sde: explore by noise that depends on the state; see :mod:`.state_dependent`.
         sde_sample_freq: steps for which that noise is one function of the state; -1: until ``train`` is called.
         use_sde_at_warmup: whether it acts before ``learning_starts`` in place of uniform actions.
-        compiled: turn the update into machine code first; see :mod:`.compiled`.
     """
 
     _: KW_ONLY
@@ -51,22 +51,35 @@ class SACSettings(OffPolicySettings):
     use_sde: bool = False
     sde_sample_freq: int = -1
     use_sde_at_warmup: bool = False
-    compiled: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.actor_objective not in OBJECTIVES:
             raise ValueError(unknown("actor_objective", self.actor_objective, OBJECTIVES))
-        if self.compiled and (self.use_sde or self.target_update_interval != 1):
-            raise ValueError(
-                "compiled=True knows neither use_sde nor target_update_interval: leave out one or the other"
-            )
+        if self.compiled and self.use_sde:
+            raise ValueError("compiled=True does not know use_sde: leave out one or the other")
 
 
-def refuse_compiled(settings: SACSettings, agent: str) -> None:
-    """Raises ``ValueError`` where an agent of another update than SAC's is asked to compile it."""
-    if settings.compiled:
-        raise ValueError(f"compiled=True is for SAC's own update, which {agent} changes: leave it out")
+def critic_gradients(
+    actor: Any,
+    critic: Critics,
+    target: Critics,
+    batch: Batch,
+    noise: Tensor,
+    alpha: Tensor | None,
+    members: Tensor | None,
+) -> tuple[Step, Acted]:
+    """What the critics learn, and actions at s: drawn with those at s' by one pass where ``noise`` is for both."""
+    size = len(batch.rewards)
+    features = actor.features(batch.next_observations)
+    if len(noise) > size:
+        features = th.cat([features, actor.features(batch.observations)])
+    acted = act(actor, features, noise)
+    following, here = acted.rows(0, size).drawn, acted.rows(size, len(noise))
+    value = least(target, batch.next_observations, following.actions, members)
+    if alpha is not None:
+        value = value - alpha * following.log_prob.detach()
+    return regression(critic, batch.observations, batch.actions, batch.rewards + batch.discounts * value), here
 
 
 class SAC(ActorCritic):
@@ -109,41 +122,27 @@ class SAC(ActorCritic):
             self.ent_coef_tensor = self._temperature.value
         if asked.use_sde and type(self).update is not SAC.update:
             raise ValueError(f"use_sde=True is for SAC's own update, which {type(self).__name__} changes: leave it out")
-        self._compiled = self._compile() if asked.compiled else None
 
-    def _compile(self) -> CompiledUpdate:
-        if type(self).update is not SAC.update:
-            refuse_compiled(self.settings, type(self).__name__)
-        return CompiledUpdate(self)
-
+    @explicit
     def update(self, batch: Batch) -> Metrics:
         """See the class."""
-        asked = self.settings
+        asked, actor, critic = self.settings, self.actor, self.critic
         with_actor = (self._n_updates + 1) % asked.policy_delay == 0
         if asked.use_sde:
             return state_dependent.update(self, batch, self._temperature, with_actor=with_actor)
-        if self._compiled is not None:
-            return self._compiled(batch, with_actor)
-        alpha = self._temperature.value if asked.backup_entropy else None
-        drawn = self._draw_both(batch) if with_actor and plain_actor(self.actor) else None
-        following = None if drawn is None else drawn[0]
-        target = soft_target(self.actor, self.critic_target, batch, alpha, asked.critic_subset, following)
-        metrics = regress(self.critic, batch, target)
+        alpha = self._temperature.value
+        noise = th.cat([actor.noise(len(batch.rewards)) for _ in range(1 + with_actor)])
+        members = drawn_members(asked.critic_subset, critic)
+        entropy = alpha if asked.backup_entropy else None
+        step, acted = self.compute(critic_gradients, actor, critic, self.critic_target, batch, noise, entropy, members)
+        metrics = {"critic_loss": critic.descend(*step[:2]), "q": step.seen}
         self.update_targets()
         if with_actor:
-            here = None if drawn is None else drawn[1]
-            metrics |= improve(self.actor, self.critic, batch, self._temperature, asked.actor_objective, here)
+            objective = asked.actor_objective
+            step = self.compute(soft_improvement, actor, critic, batch.observations, acted, alpha, objective)
+            metrics |= {"actor_loss": actor.descend(*step[:2]), "ent_coef": alpha}
+            self._temperature.update(step.seen)
         return metrics
-
-    def _draw_both(self, batch: Batch) -> tuple[Drawn, Drawn]:
-        """Actions at s' and at s, by one pass of the actor, which does not change between their uses."""
-        n = len(batch.rewards)
-        noise = th.cat([th.randn(batch.actions.shape, device=self.device) for _ in range(2)])
-        drawn = draw(self.actor, th.cat([batch.next_observations, batch.observations]), noise)
-        return drawn.rows(0, n), drawn.rows(n, 2 * n)
 
     def _optimizers(self) -> list[th.optim.Optimizer]:
         return super()._optimizers() + ([] if self.ent_coef_optimizer is None else [self.ent_coef_optimizer])
-
-    def _excluded_save_params(self) -> list[str]:
-        return [*super()._excluded_save_params(), "_compiled"]

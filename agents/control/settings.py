@@ -71,6 +71,7 @@ class OffPolicySettings:
         matmul_precision: of the networks' hidden layers: "fp32", or "bf16" where the processor has it.
         overlap: learn while the environments step, in another thread: one core more at work, and actions that are
             chosen before the last step's updates instead of after them.
+        compiled: turn the update into machine code first; see :mod:`~.compiled`.
         stats_window_size: episodes in logged means.
         tensorboard_log: folder.
         policy_kwargs: of :class:`~.networks.ActorCriticPolicy`.
@@ -100,6 +101,7 @@ class OffPolicySettings:
     sampler_temperature: float = 0.1
     matmul_precision: str = "fp32"
     overlap: bool = False
+    compiled: bool = False
     stats_window_size: int = 100
     tensorboard_log: str | None = None
     policy_kwargs: dict[str, Any] | None = None

@@ -10,8 +10,8 @@ import torch as th
 from gymnasium.spaces import Space
 from torch import Tensor
 
-from .actor_critic import Metrics, minimise
-from .explicit import Drawn, draw, plain_actor, plain_critic, step_actor, step_critics
+from .actor_critic import ActorCritic, Metrics
+from .explicit import Step, act, explicit, least, regression, soft_improvement
 from .networks import Critics
 from .replay import Batch
 from .updates import Adam
@@ -55,8 +55,7 @@ class Temperature:
         """One step towards the entropy wanted, if alpha is learned."""
         if self.optimizer is not None:
             surplus = (log_prob.detach() + self.entropy_target).mean()
-            self.log.grad = -surplus.view(1)  # of -log alpha * surplus
-            self.optimizer.step()
+            self.optimizer.apply([-surplus.view(1)])  # of -log alpha * surplus
 
 
 def check_subset(subset: int | None, n_critics: int) -> None:
@@ -65,66 +64,42 @@ def check_subset(subset: int | None, n_critics: int) -> None:
         raise ValueError(f"critic_subset must be between 1 and the {n_critics} critics, got {subset}")
 
 
-def least_value(critics: Critics, observations: Any, actions: Tensor, subset: int | None) -> Tensor:
-    """The least value ``[B]`` of all critics, or of ``subset`` of them, drawn anew."""
-    if subset is None:
-        return critics.minimum(observations, actions)
-    values = critics(observations, actions)
-    drawn = th.randperm(len(values), device=values.device)[:subset]
-    least: Tensor = values[drawn].min(dim=0).values
-    return least
+def drawn_members(subset: int | None, critics: Critics) -> Tensor | None:
+    """Which critics a target takes the least of, drawn anew; all if None."""
+    return None if subset is None else th.randperm(critics.net.n, device=critics.device)[:subset]
 
 
 @th.no_grad()
-def soft_target(
-    actor: Any,
-    critics: Critics,
-    batch: Batch,
-    alpha: Tensor | None,
-    subset: int | None,
-    drawn: Drawn | None = None,
-) -> Tensor:
-    r"""Targets :math:`r + \gamma (\min_i Q'_i(s', a') - \alpha \log \pi(a'|s'))`, ``[B]``; None: no entropy.
-
-    Actions at s' that are ``drawn`` already are taken as they are.
-    """
-    actions, log_prob = drawn[:2] if drawn else actor.action_log_prob(batch.next_observations)
-    value = least_value(critics, batch.next_observations, actions, subset)
+def soft_target(actor: Any, critics: Critics, batch: Batch, alpha: Tensor | None, subset: int | None) -> Tensor:
+    r"""Targets :math:`r + \gamma (\min_i Q'_i(s', a') - \alpha \log \pi(a'|s'))`, ``[B]``; None: no entropy."""
+    actions, log_prob = actor.action_log_prob(batch.next_observations)
+    value = least(critics, batch.next_observations, actions, drawn_members(subset, critics))
     if alpha is not None:
         value = value - alpha * log_prob
     return batch.rewards + batch.discounts * value
 
 
-def regress(critic: Critics, batch: Batch, target: Tensor) -> Metrics:
+@explicit
+def regress(agent: ActorCritic, batch: Batch, target: Tensor) -> Metrics:
     """One step of all critics towards ``target`` ``[B]``."""
-    if plain_critic(critic):
-        return step_critics(critic, batch, target)
-    loss, values = critic.loss(batch.observations, batch.actions, target)
-    return {"critic_loss": minimise(critic.optimizer, loss.mean(dim=1).sum()), "q": values.mean()}
+    step = agent.compute(regression, agent.critic, batch.observations, batch.actions, target)
+    return {"critic_loss": agent.critic.descend(*step[:2]), "q": step.seen}
 
 
-def improve(
-    actor: Any,
-    critic: Critics,
-    batch: Batch,
-    temperature: Temperature,
-    objective: str,
-    drawn: Drawn | None = None,
-) -> Metrics:
+@explicit
+def improve(agent: ActorCritic, batch: Batch, temperature: Temperature, objective: str) -> Metrics:
     r"""One step of the actor down :math:`\alpha \log \pi(a|s) - Q(s, a)`, then one of the temperature.
 
-    Q is the "min" or the "mean" of the critics, as ``objective`` says. Actions at s that are ``drawn`` already are
-    taken as they are.
+    Q is the "min" or the "mean" of the critics, as ``objective`` says.
     """
+    noise = agent.actor.noise(len(batch.rewards))
     alpha = temperature.value
-    if plain_actor(actor) and plain_critic(critic):
-        drawn = drawn or draw(actor, batch.observations, th.randn(batch.actions.shape, device=alpha.device))
-        loss = step_actor(actor, critic, batch.observations, drawn, alpha, objective)
-        temperature.update(drawn.log_prob)
-        return {"actor_loss": loss, "ent_coef": alpha}
-    actions, log_prob = actor.action_log_prob(batch.observations)
-    value = critic.minimum if objective == "min" else critic.mean
-    loss = (alpha * log_prob - value(batch.observations, actions)).mean()
-    metrics = {"actor_loss": minimise(actor.optimizer, loss), "ent_coef": alpha}
-    temperature.update(log_prob)
-    return metrics
+    step = agent.compute(_improvement, agent.actor, agent.critic, batch.observations, noise, alpha, objective)
+    loss = agent.actor.descend(*step[:2])
+    temperature.update(step.seen)
+    return {"actor_loss": loss, "ent_coef": alpha}
+
+
+def _improvement(actor: Any, critic: Critics, observations: Any, noise: Tensor, alpha: Tensor, objective: str) -> Step:
+    acted = act(actor, actor.features(observations), noise)
+    return soft_improvement(actor, critic, observations, acted, alpha, objective)

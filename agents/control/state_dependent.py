@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from .networks import EPSILON, Actor
 from .replay import Batch
-from .updates import Mlp
+from .updates import Mlp, minimise
 
 if TYPE_CHECKING:
     from .sac import SAC
@@ -86,6 +86,11 @@ class StateDependent(Actor):
         actions: Tensor = self._at(observations).get_actions(deterministic)
         return actions
 
+    def actions(self, out: Tensor, noise: Tensor | None) -> Tensor:
+        """Actions ``[B, A]`` of outputs; where there is ``noise``, its own matrix takes its place."""
+        found: Tensor = self._of(out).get_actions(noise is None)
+        return found
+
     def action_log_prob(self, observations: Any) -> tuple[Tensor, Tensor]:
         """Drawn actions ``[B, A]`` and their log-probabilities ``[B]``, both with gradients."""
         found = self._at(observations)
@@ -112,7 +117,10 @@ class StateDependent(Actor):
 
     def _at(self, observations: Any) -> StateDependentNoiseDistribution:
         """The distribution of actions in these states."""
-        hidden = self.activation(self.out(observations))
+        return self._of(self.out(observations))
+
+    def _of(self, out: Tensor) -> StateDependentNoiseDistribution:
+        hidden = self.activation(out)
         return self.exploration.proba_distribution(self.mean(hidden), self.log_std, hidden)
 
     def _apply(self, fn: Any, recurse: bool = True) -> "StateDependent":
@@ -122,6 +130,7 @@ class StateDependent(Actor):
         return self
 
 
+@th.enable_grad()
 def update(agent: "SAC", batch: Batch, temperature: "Temperature", *, with_actor: bool) -> dict[str, Tensor]:
     """SAC's update of critics, targets and (if ``with_actor``) actor and temperature, by autograd.
 
@@ -137,19 +146,12 @@ def update(agent: "SAC", batch: Batch, temperature: "Temperature", *, with_actor
         bonus = alpha * log_prob if asked.backup_entropy else 0.0
         target = batch.rewards + batch.discounts * (values.min(0).values - bonus)
     loss, q = agent.critic.loss(batch.observations, batch.actions, target)
-    metrics = {"critic_loss": _descend(agent.critic.optimizer, loss.mean(dim=1).sum()), "q": q.mean()}
+    metrics = {"critic_loss": minimise(agent.critic.optimizer, loss.mean(dim=1).sum()), "q": q.mean()}
     agent.update_targets()
     if with_actor:
         actions, log_prob = agent.actor.action_log_prob(batch.observations)
         value = agent.critic.minimum if asked.actor_objective == "min" else agent.critic.mean
         loss = (alpha * log_prob - value(batch.observations, actions)).mean()
-        metrics |= {"actor_loss": _descend(agent.actor.optimizer, loss), "ent_coef": alpha}
+        metrics |= {"actor_loss": minimise(agent.actor.optimizer, loss), "ent_coef": alpha}
         temperature.update(log_prob)
     return metrics
-
-
-def _descend(optimizer: th.optim.Optimizer, loss: Tensor) -> Tensor:
-    optimizer.zero_grad()
-    loss.backward()  # type: ignore[no-untyped-call]
-    optimizer.step()
-    return loss.detach()

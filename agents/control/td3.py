@@ -3,6 +3,7 @@
 Paper: Fujimoto et al., Addressing Function Approximation Error in Actor-Critic Methods (2018).
 """
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
@@ -10,11 +11,13 @@ import torch as th
 from stable_baselines3.common.noise import ActionNoise
 from torch import Tensor
 
-from .actor_critic import ActorCritic, Metrics, minimise
-from .actor_critic_policy import ActorCriticPolicy
+from .actor_critic import ActorCritic, Metrics
+from .explicit import Step, explicit, improvement, least, regression
+from .networks import Critics
 from .replay import Batch
 from .settings import OffPolicySettings, takes
-from .soft import regress
+
+Improvement = Callable[..., Step]
 
 
 @dataclass(frozen=True)
@@ -35,14 +38,37 @@ class TD3Settings(OffPolicySettings):
     target_noise_clip: float = 0.5
 
 
-@th.no_grad()
-def smoothed_target(policy: ActorCriticPolicy, batch: Batch, settings: TD3Settings) -> Tensor:
-    """Targets y ``[B]`` of the target actor's actions with clipped noise; see :class:`TD3`."""
-    assert policy.actor_target is not None
+def smoothing(batch: Batch, settings: TD3Settings) -> Tensor:
+    """The clipped noise ``[B, A]`` on the target actor's actions."""
     noise = th.randn_like(batch.actions) * settings.target_policy_noise
-    noise = noise.clamp(-settings.target_noise_clip, settings.target_noise_clip)
-    actions = (policy.actor_target(batch.next_observations) + noise).clamp(-1, 1)
-    return batch.rewards + batch.discounts * policy.critic_target.minimum(batch.next_observations, actions)
+    return noise.clamp(-settings.target_noise_clip, settings.target_noise_clip)
+
+
+def smoothed_target(target: Critics, target_actor: Any, batch: Batch, noise: Tensor) -> Tensor:
+    """Targets y ``[B]`` of the target actor's actions with ``noise`` ``[B, A]``; see :class:`TD3`."""
+    actions = (target_actor(batch.next_observations) + noise).clamp(-1, 1)
+    return batch.rewards + batch.discounts * least(target, batch.next_observations, actions)
+
+
+def critic_gradients(critic: Critics, target: Critics, target_actor: Any, batch: Batch, noise: Tensor) -> Step:
+    """What the critics learn."""
+    y = smoothed_target(target, target_actor, batch, noise)
+    return regression(critic, batch.observations, batch.actions, y)
+
+
+def delayed_update(
+    agent: ActorCritic, asked: TD3Settings, batch: Batch, improved: Improvement, *more: float
+) -> Metrics:
+    """One update of the critics, and every ``policy_delay``-th time of the actor and all targets."""
+    critic, actor, noise = agent.critic, agent.actor, smoothing(batch, asked)
+    targets = agent.critic_target, agent.policy.actor_target
+    step = agent.compute(critic_gradients, critic, *targets, batch, noise)
+    metrics = {"critic_loss": critic.descend(*step[:2]), "q": step.seen}
+    if (agent._n_updates + 1) % asked.policy_delay == 0:
+        step = agent.compute(improved, actor, critic, batch, *more)
+        metrics["actor_loss"] = actor.descend(*step[:2])
+        agent.update_targets()
+    return metrics
 
 
 class TD3(ActorCritic):
@@ -62,11 +88,7 @@ class TD3(ActorCritic):
     def __init__(self, settings: TD3Settings) -> None:
         self.construct(settings)
 
+    @explicit
     def update(self, batch: Batch) -> Metrics:
         """See the class."""
-        metrics = regress(self.critic, batch, smoothed_target(self.policy, batch, self.settings))
-        if (self._n_updates + 1) % self.settings.policy_delay == 0:
-            value = self.critic.first(batch.observations, self.actor(batch.observations))
-            metrics["actor_loss"] = minimise(self.actor.optimizer, -value.mean())
-            self.update_targets()
-        return metrics
+        return delayed_update(self, self.settings, batch, improvement)

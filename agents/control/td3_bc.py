@@ -13,11 +13,12 @@ from stable_baselines3.common.preprocessing import get_flattened_obs_dim
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import Tensor
 
-from .actor_critic import ActorCritic, Metrics, minimise
+from .actor_critic import ActorCritic, Metrics
+from .explicit import Step, explicit, judged
+from .networks import Critics, Deterministic
 from .replay import Batch, Demonstrations
 from .settings import takes
-from .soft import regress
-from .td3 import TD3, TD3Settings, smoothed_target
+from .td3 import TD3, TD3Settings, delayed_update
 
 EPSILON = 1e-3  # guards the division by the standard deviation (5)
 
@@ -66,6 +67,17 @@ class TD3BCSettings(TD3Settings):
     normalize_observations: bool = True
 
 
+def cloning_improvement(actor: Deterministic, critic: Critics, batch: Batch, alpha: float) -> Step:
+    """The actor's; see :class:`TD3BC`."""
+    passed = actor.net.passed(actor.features(batch.observations))
+    actions = actor.actions(passed.out[0], None)
+    values, slope = judged(critic, batch.observations, actions, "first")
+    weight, away = alpha / values.detach().abs().mean(), actions - batch.actions
+    g = 2 * away / away.numel() - weight / len(values) * slope
+    loss = away.square().mean() - weight * values.mean()
+    return Step(loss, actor.gradients(passed, g * (1 - actions * actions)), values.detach())
+
+
 class TD3BC(ActorCritic):
     r"""TD3 with behaviour cloning: two changes to TD3 (:class:`~.td3.TD3`).
 
@@ -88,21 +100,10 @@ class TD3BC(ActorCritic):
     def __init__(self, settings: TD3BCSettings) -> None:
         self.construct(settings)
 
+    @explicit
     def update(self, batch: Batch) -> Metrics:
         """See the class."""
-        metrics = regress(self.critic, batch, smoothed_target(self.policy, batch, self.settings))
-        if (self._n_updates + 1) % self.settings.policy_delay == 0:
-            metrics["actor_loss"] = minimise(self.actor.optimizer, self.actor_loss(batch))
-            self.update_targets()
-        return metrics
-
-    def actor_loss(self, batch: Batch) -> Tensor:
-        """See the class."""
-        actions = self.actor(batch.observations)
-        values = self.critic.first(batch.observations, actions)
-        weight = self.settings.alpha / values.detach().abs().mean()
-        cloning: Tensor = ((actions - batch.actions) ** 2).mean()
-        return cloning - weight * values.mean()
+        return delayed_update(self, self.settings, batch, cloning_improvement, self.settings.alpha)
 
     def _demonstrations(self, dataset: Any) -> Demonstrations:
         found = super()._demonstrations(dataset)

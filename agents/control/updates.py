@@ -11,7 +11,7 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import torch as th
 from torch import Tensor, nn
@@ -38,22 +38,27 @@ def keep_freed_memory() -> None:
 
 @dataclass(frozen=True)
 class Activation:
-    """An element-wise function: ``forward(z)`` may overwrite z; ``backward(g, kept)`` gets z, or the output."""
+    """An element-wise function: ``forward(z)`` may overwrite z; ``backward(g, kept)`` g, and gets z or the output."""
 
-    pure: Callable[[Tensor], Tensor]
     forward: Callable[[Tensor], Tensor]
     backward: Callable[[Tensor, Tensor], Tensor]
     keeps_output: bool
 
 
+def _relu_backward(g: Tensor, out: Tensor) -> Tensor:
+    if th.compiler.is_compiling():  # which finds the memory by itself
+        found: Tensor = _aten.threshold_backward(g, out, 0)
+    else:
+        found = _aten.threshold_backward.grad_input(g, out, 0, grad_input=g)
+    return found
+
+
 ACTIVATIONS: dict[type[nn.Module], Activation] = {
-    nn.ReLU: Activation(th.relu, Tensor.relu_, lambda g, out: _aten.threshold_backward(g, out, 0), True),
-    nn.Tanh: Activation(th.tanh, Tensor.tanh_, lambda g, out: _aten.tanh_backward(g, out), True),
-    nn.GELU: Activation(nn.functional.gelu, nn.functional.gelu, lambda g, z: _aten.gelu_backward(g, z), False),
-    nn.SiLU: Activation(nn.functional.silu, nn.functional.silu, lambda g, z: _aten.silu_backward(g, z), False),
-    nn.ELU: Activation(
-        nn.functional.elu, nn.functional.elu, lambda g, z: _aten.elu_backward(g, 1.0, 1.0, 1.0, False, z), False
-    ),
+    nn.ReLU: Activation(Tensor.relu_, _relu_backward, True),
+    nn.Tanh: Activation(Tensor.tanh_, lambda g, out: _aten.tanh_backward(g, out), True),
+    nn.GELU: Activation(nn.functional.gelu, lambda g, z: _aten.gelu_backward(g, z), False),
+    nn.SiLU: Activation(nn.functional.silu, lambda g, z: _aten.silu_backward(g, z), False),
+    nn.ELU: Activation(nn.functional.elu, lambda g, z: _aten.elu_backward(g, 1.0, 1.0, 1.0, False, z), False),
 }
 
 
@@ -75,7 +80,7 @@ def any_activation(kind: type[nn.Module]) -> Activation:
             (found,) = th.autograd.grad(module(z.clone()), z, g)
         return found
 
-    return Activation(module, lambda z: module(z.clone()), backward, False)
+    return Activation(lambda z: module(z.clone()), backward, False)
 
 
 @dataclass(frozen=True)
@@ -159,24 +164,23 @@ class Mlp(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """``[B, n_in]`` (the same for all) or ``[n, B, n_in]`` to ``[n, B, n_out]``."""
-        x = x.expand(self.n, *x.shape) if x.dim() == 2 else x
-        out: Tensor = _Pass.apply(x, self.plan, *self._params)  # type: ignore[no-untyped-call]
-        return out
+        return self._apply_to(x, self._params)
 
     def frozen(self, x: Tensor, members: int | None = None) -> Tensor:
         """The first ``members`` (all if None) on ``[B, n_in]``, as in :meth:`forward`; only ``x`` gets a gradient."""
-        params = [param.detach()[:members] for param in self._params]
-        out: Tensor = _Pass.apply(x.expand(len(params[0]), *x.shape), self.plan, *params)  # type: ignore[no-untyped-call]
+        return self._apply_to(x, [param.detach()[:members] for param in self._params])
+
+    def passed(self, x: Tensor, members: int | None = None) -> "Passed":
+        """:meth:`forward` of the first ``members`` (all if None), kept for the backward pass."""
+        params = self._params if members is None else [param[:members] for param in self._params]
+        return Passed(*forward(x.expand(len(params[0]), *x.shape[-2:]), self.plan, params), self.plan)
+
+    def _apply_to(self, x: Tensor, params: Sequence[Tensor]) -> Tensor:
+        x = x.expand(len(params[0]), *x.shape[-2:])
+        if not th.is_grad_enabled():
+            return forward(x, self.plan, params)[0]
+        out: Tensor = _Pass.apply(x, self.plan, *params)  # type: ignore[no-untyped-call]
         return out
-
-    def minimum(self, x: Tensor) -> Tensor:
-        """The least output of all members, ``[B, n_in]`` to ``[B]``, for members with one output.
-
-        Only ``x`` gets a gradient, and each sample's passes through its least member alone: exactly the gradient of
-        ``forward(x).min(0)``, for half the work with two members.
-        """
-        least: Tensor = _Minimum.apply(x, self.plan, *self._params)  # type: ignore[no-untyped-call]
-        return least
 
 
 def _beginning(n: int, fan_in: int, width: int, gain: float | None) -> list[Tensor]:
@@ -197,7 +201,9 @@ def forward(x: Tensor, plan: Plan, params: Sequence[Tensor]) -> tuple[Tensor, li
     h, lowered = plan.lowered(x), plan.lowered
     for i in range(0, len(params) - 2, step):
         weight = lowered(params[i])
-        z = th.baddbmm(lowered(params[i + 1]), h, weight)
+        bias = lowered(params[i + 1])
+        # A compiler joins the sum with what follows.
+        z = th.bmm(h, weight) + bias if th.compiler.is_compiling() else th.baddbmm(bias, h, weight)
         norm: tuple[Tensor, ...] = ()
         if plan.layer_norm:
             unit, mean, rstd = th.native_layer_norm(z, z.shape[-1:], None, None, 1e-6)
@@ -214,6 +220,7 @@ def forward(x: Tensor, plan: Plan, params: Sequence[Tensor]) -> tuple[Tensor, li
     return th.baddbmm(bias, h, weight), kept
 
 
+@th.no_grad()
 def backward(
     g: Tensor, plan: Plan, kept: Sequence[tuple[Tensor, ...]], *, weights: bool, inputs: bool
 ) -> tuple[Tensor | None, list[Tensor]]:
@@ -222,7 +229,7 @@ def backward(
     h, weight = kept[-1]
     narrow = weight.shape[-1] == 1
     if weights:
-        product = (h * g).sum(1).unsqueeze(-1) if narrow else th.bmm(h.transpose(1, 2), g)
+        product = th.bmm(g.transpose(1, 2), h).transpose(1, 2) if narrow else th.bmm(h.transpose(1, 2), g)
         grads += [g.sum(1, keepdim=True), product]
     g = g * weight.transpose(1, 2) if narrow else th.bmm(g, weight.transpose(1, 2))
     full, g = g.dtype, plan.lowered(g)
@@ -258,41 +265,41 @@ class _Pass(th.autograd.Function):
         return (gx, None, *(grads or (None,) * len(wanted)))
 
 
-class _Minimum(th.autograd.Function):
-    """The least of an ensemble's outputs; backward, a member sees only the samples of which it was the least."""
+class Passed(NamedTuple):
+    """A pass through an ensemble, and what its backward pass needs."""
 
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, plan: Plan, *params: Tensor) -> Tensor:
-        out, ctx.kept = forward(x.expand(params[0].shape[0], *x.shape), plan, params)
-        least, ctx.member = out.squeeze(-1).min(0)
-        ctx.plan, ctx.width = plan, x.shape[-1]
-        return least
+    out: Tensor  # [n, B, n_out]
+    kept: list[tuple[Tensor, ...]]  # a layer, see :func:`forward`
+    plan: Plan
 
-    @staticmethod
-    def backward(ctx: Any, g: Tensor) -> tuple[Any, ...]:  # type: ignore[override]
-        gx = through_least(g, ctx.plan, ctx.kept, ctx.member, ctx.width)
-        return (gx, None, *(None,) * (len(ctx.needs_input_grad) - 2))
+    def rows(self, first: int, last: int) -> "Passed":
+        """Some samples alone."""
+        return Passed(self.out[:, first:last], [_rows(layer, first, last) for layer in self.kept], self.plan)
 
+    def gradients(self, g: Tensor) -> list[Tensor]:
+        """Of the parameters, given those of the outputs ``[n, B, n_out]``."""
+        return backward(g, self.plan, self.kept, weights=True, inputs=False)[1]
 
-def through_least(g: Tensor, plan: Plan, kept: Sequence[tuple[Tensor, ...]], member: Tensor, width: int) -> Tensor:
-    """Gradients ``[B, width]`` of the inputs where each sample's output is that of one member.
+    def by_inputs(self, g: Tensor, last: int) -> Tensor:
+        """Of the ``last`` columns of inputs that all members share, ``[B, last]``."""
+        (h, weight, *rest), *others = self.kept
+        kept = [(h, weight[:, -last:], *rest), *others]
+        found, _ = backward(g, self.plan, kept, weights=False, inputs=True)
+        assert found is not None
+        return found.sum(0)
 
-    Args:
-        g: ``[B]`` gradients of the outputs.
-        plan: of the ensemble.
-        kept: from :func:`forward`.
-        member: ``[B]`` whose output it is.
-        width: of the input.
-    """
-    gx = g.new_empty(len(g), width)
-    for one in range(len(kept[0][1])):
-        rows = (member == one).nonzero().squeeze(-1)
-        if len(rows):
-            layers = [_of_member(layer, one, rows) for layer in kept]
-            part, _ = backward(g[rows].view(1, -1, 1), plan, layers, weights=False, inputs=True)
-            assert part is not None
-            gx[rows] = part[0]
-    return gx
+    def by_inputs_of(self, member: Tensor, g: Tensor, last: int) -> Tensor:
+        """:meth:`by_inputs` where of each sample one ``member`` ``[B]`` counts: the others are left out."""
+        if th.compiler.is_compiling():  # whose shapes are fixed
+            chosen = member == th.arange(len(g), device=g.device)[:, None]
+            return self.by_inputs(g * chosen.unsqueeze(-1), last)
+        gx = g.new_empty(len(member), last)
+        for one in range(len(g)):
+            rows = (member == one).nonzero().squeeze(-1)
+            if len(rows):
+                layers = [_of_member(layer, one, rows) for layer in self.kept]
+                gx[rows] = Passed(self.out, layers, self.plan).by_inputs(g[one : one + 1, rows], last)
+        return gx
 
 
 def _of_member(layer: tuple[Tensor, ...], member: int, rows: Tensor) -> tuple[Tensor, ...]:
@@ -301,6 +308,12 @@ def _of_member(layer: tuple[Tensor, ...], member: int, rows: Tensor) -> tuple[Te
     scale = rest[-1:] if len(rest) > 1 else []
     others = [tensor[member].index_select(0, rows)[None] for tensor in rest[: len(rest) - len(scale)]]
     return (h, weight[member : member + 1], *others, *(tensor[member : member + 1] for tensor in scale))
+
+
+def _rows(layer: tuple[Tensor, ...], first: int, last: int) -> tuple[Tensor, ...]:
+    """What a layer kept, for some samples; weights and scales (second, and last of a normalised layer) have none."""
+    h, weight, *rest = layer
+    return (h[:, first:last], weight, *(part[:, first:last] for part in rest[:5]), *rest[5:])
 
 
 class Adam(th.optim.Adam):
@@ -333,7 +346,7 @@ class Adam(th.optim.Adam):
             param.grad = None
 
     @th.no_grad()
-    def apply(self, grads: list[Tensor]) -> None:
+    def apply(self, grads: Sequence[Tensor]) -> None:
         """One step along ``grads``, one of each parameter in their order."""
         (group,) = self.param_groups
         params, firsts, seconds, steps = self.lists
@@ -341,7 +354,7 @@ class Adam(th.optim.Adam):
         steps[0].add_(1)  # of all parameters
         th._fused_adam_(
             params,
-            grads,
+            list(grads),
             firsts,
             seconds,
             [],
@@ -370,6 +383,14 @@ class Adam(th.optim.Adam):
         parts = [[self.state[param][name] for param in params] for name in ("exp_avg", "exp_avg_sq", "step")]
         self._lists = (list(params), *parts)
         return self._lists
+
+
+def minimise(optimizer: th.optim.Optimizer, loss: Tensor) -> Tensor:
+    """One step down ``loss`` by autograd; returns it without gradient."""
+    optimizer.zero_grad()
+    loss.backward()  # type: ignore[no-untyped-call]
+    optimizer.step()
+    return loss.detach()
 
 
 def polyak(targets: Sequence[Tensor], sources: Sequence[Tensor], tau: float) -> None:

@@ -222,7 +222,7 @@ def test_state_dependent_sac_starts_with_sb3s_distribution() -> None:
     ("settings", "message"),
     [
         ({"policy_kwargs": {"net_arch": []}}, "net_arch must have one"),
-        ({"compiled": True}, "compiled=True knows neither use_sde nor"),
+        ({"compiled": True}, "compiled=True does not know use_sde"),
     ],
 )
 def test_state_dependent_noise_says_what_it_needs(settings: dict[str, Any], message: str) -> None:

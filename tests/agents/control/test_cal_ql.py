@@ -89,8 +89,8 @@ def test_the_share_of_values_below_returns_is_told() -> None:
 def test_targets_take_the_best_of_their_own_number_of_actions(monkeypatch: pytest.MonkeyPatch) -> None:
     agent = CalQL("MlpPolicy", Count(), n_actions=2, n_target_actions=7, **SMALL).learn_offline(two_episodes(), 0)
     drawn: list[int] = []
-    draw = agent.actor.action_log_prob
-    monkeypatch.setattr(agent.actor, "action_log_prob", lambda seen: (drawn.append(len(seen)), draw(seen))[1])
+    noise = agent.actor.noise
+    monkeypatch.setattr(agent.actor, "noise", lambda size: (drawn.append(size), noise(size))[1])
     agent.update(agent.demonstrated(4))
     assert drawn[:2] == [4 * 7, 2 * 4 * 2]  # of the targets, then at s and at s'
 

@@ -1,77 +1,71 @@
+"""What is compiled has the numbers of what is not."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch as th
-from stable_baselines3.common.utils import set_random_seed
 
-from tiltyard.agents import DSACT, SAC
-from tiltyard.agents.control.compiled import CompiledUpdate
+from tiltyard.agents import BC, SAC
+from tiltyard.agents.control import compiled
 
-SETTINGS: dict[str, Any] = {"learning_starts": 300, "seed": 0, "device": "cpu"}
-KINDS: dict[str, dict[str, Any]] = {
-    "SAC": {},
-    "delayed actor, fixed temperature": {"policy_delay": 2, "ent_coef": 0.1},
-    "RLPD": {
-        "critic_subset": 2,
-        "backup_entropy": False,
-        "actor_objective": "mean",
-        "policy_kwargs": {"n_critics": 4, "critic_layer_norm": True},
-    },
-}
+sys.path.insert(0, str(Path(__file__).parent))
+from written_out import KINDS, batches, made
+
+each_kind = pytest.mark.parametrize("kind", KINDS)
 
 
-def agents(kind: str) -> tuple[SAC, SAC]:
-    one, other = (SAC("MlpPolicy", "Pendulum-v1", **SETTINGS, **KINDS[kind]).learn(300) for _ in range(2))
-    for agent in (one, other):
-        agent.policy.double()
-        agent._temperature.log.data = agent._temperature.log.data.double()
-        agent._pair_targets()
-    return one, other
-
-
-def compare(one: SAC, other: SAC, updates: int) -> None:
+@pytest.fixture(autouse=True)
+def _doubles() -> Iterator[None]:
     th.set_default_dtype(th.float64)
-    for seed in range(updates):
-        batch = one.sample(64)
-        batch = type(batch)(*(None if part is None else part.double() for part in batch))
-        for agent in (one, other):
-            set_random_seed(seed)
+    yield
+    th.set_default_dtype(th.float32)
+
+
+def compare(kind: str) -> None:
+    one, other = made(kind), made(kind, compiled=True)
+    drawn = list(batches(one, 6))
+    one._n_updates = 0
+    for agent in (one, other):
+        for seed, batch in enumerate(drawn):
+            th.manual_seed(seed)
             agent.update(batch)
             agent._n_updates += 1
-    th.set_default_dtype(th.float32)
+    assert other._compiled._made
     for name, parameter in one.policy.state_dict().items():
         th.testing.assert_close(parameter, other.policy.state_dict()[name], rtol=1e-8, atol=1e-9, msg=name)
-    th.testing.assert_close(one._temperature.log, other._temperature.log)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_is_compiled_is_sacs_update(kind: str) -> None:
-    one, other = agents(kind)
-    whole = CompiledUpdate(other)
-    whole._critics, whole._both = whole._update_critics, whole._update_both  # as written, without the compiler
-    other._compiled = whole
-    compare(one, other, 20)
+@each_kind
+def test_updates_can_be_traced_whole(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = th.compile
+
+    def traced(function: Any, **settings: Any) -> Any:
+        return whole(function, backend="eager", **settings)
+
+    monkeypatch.setattr(compiled.th, "compile", traced)
+    compare(kind)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_the_compiler_keeps_the_numbers(kind: str) -> None:
-    one, other = agents(kind)
-    other._compiled = CompiledUpdate(other)
-    compare(one, other, 20)
+    compare(kind)
 
 
-def test_agents_that_change_the_update_refuse_to_compile_it() -> None:
-    with pytest.raises(ValueError, match="SAC's own update, which DSACT changes"):
-        DSACT("MlpPolicy", "Pendulum-v1", compiled=True, **SETTINGS)
-    with pytest.raises(ValueError, match="squared-error critics"):
-        SAC("MlpPolicy", "Pendulum-v1", compiled=True, policy_kwargs={"critic_head": "gaussian"}, **SETTINGS)
-    for unknown in ({"optimizer_kwargs": {"weight_decay": 0.1}}, {"log_std_offset": -1.0}):
-        with pytest.raises(ValueError, match="knows neither optimizer_kwargs nor log_std_offset"):
-            SAC("MlpPolicy", "Pendulum-v1", compiled=True, policy_kwargs=unknown, **SETTINGS)
+def test_other_updates_refuse_to_be_compiled() -> None:
+    with pytest.raises(ValueError, match="gradients are written out, and BC's are not"):
+        BC("MlpPolicy", "Pendulum-v1", compiled=True)
+
+
+def test_other_activations_refuse_to_be_compiled() -> None:
+    with pytest.raises(ValueError, match="knows the activations ReLU, Tanh"):
+        SAC("MlpPolicy", "Pendulum-v1", compiled=True, policy_kwargs={"activation_fn": th.nn.Softsign})
 
 
 def test_a_missing_compiler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     with pytest.raises(RuntimeError, match="needs a C\\+\\+ compiler"):
-        SAC("MlpPolicy", "Pendulum-v1", compiled=True, **SETTINGS)
+        SAC("MlpPolicy", "Pendulum-v1", compiled=True)

@@ -6,7 +6,7 @@ import pytest
 import torch as th
 from gymnasium.spaces import Box
 
-from tiltyard.agents.control.cql import CQL, candidates, conservative_gap, judged
+from tiltyard.agents.control.cql import CQL, Draws, backup, candidates, conservative_gap, critic_gradients, plainly
 from tiltyard.agents.control.datasets import Transitions
 from tiltyard.agents.control.replay import Batch
 
@@ -67,7 +67,7 @@ def test_gap_by_hand() -> None:
 def test_candidates_have_the_density_they_were_drawn_with() -> None:
     agent = CQL("MlpPolicy", "Pendulum-v1", n_actions=3, **SMALL)
     batch = pendulum_batch(agent, 5)._replace(observations=th.randn(5, 3), next_observations=th.randn(5, 3))
-    actions, log_density = candidates(agent.actor, batch, 3)
+    actions, log_density = candidates(agent.actor, batch, th.rand(5, 3, 1), agent.actor.noise(30))
     assert actions.shape == (5, 9, 1)
     assert log_density.shape == (5, 9)
     assert th.allclose(log_density[:, :3], th.tensor(-np.log(2.0), dtype=th.float32))
@@ -82,21 +82,26 @@ def test_candidates_have_the_density_they_were_drawn_with() -> None:
 def test_one_pass_judges_as_many_passes_do() -> None:
     agent = CQL("MlpPolicy", Push(), n_actions=2, **SMALL).learn_offline(timid(), 0)
     batch = agent.sample(7)
-    actions, target = th.rand(7, 6, 1), th.rand(7)
-    error, data, values = judged(agent.critic, batch, actions, target)
-    loss, value = agent.critic.loss(batch.observations, batch.actions, target)
-    np.testing.assert_allclose(error.detach(), loss.detach(), atol=1e-6)
-    np.testing.assert_allclose(data.detach(), value, atol=1e-6)
-    for k in range(6):
-        np.testing.assert_allclose(
-            values[..., k].detach(), agent.critic(batch.observations, actions[:, k]).detach(), atol=1e-6
-        )
+    draws = Draws(th.randn(7, 1), None, th.rand(7, 2, 1), th.randn(28, 1))
+    weight, networks = th.tensor([3.0]), (agent.actor, agent.critic, agent.critic_target)
+    step, gap, _ = critic_gradients(*networks, batch, draws, None, weight, 1.0, plainly)
+    actions, log_density = candidates(agent.actor, batch, draws.uniform, draws.noise)
+    each = th.stack([agent.critic(batch.observations, actions[:, k]) for k in range(6)], dim=-1)
+    target = backup(agent.actor, agent.critic_target, batch, draws, None)
+    loss, data = agent.critic.loss(batch.observations, batch.actions, target)
+    expected = conservative_gap(each, log_density, data).mean(dim=1)
+    th.testing.assert_close(gap, expected.detach())
+    th.testing.assert_close(step.loss, (2 * loss.mean(dim=1) + weight * expected).sum())
+    th.testing.assert_close(step.seen, data.mean())
 
 
 def test_best_of_many_targets_are_not_below_those_of_one() -> None:
     agents = [CQL("MlpPolicy", "Pendulum-v1", n_actions=50, max_target_backup=best, **SMALL) for best in (False, True)]
     batch = pendulum_batch(agents[0], 64)
-    one, best = (agent.learned.target(batch, agent.settings) for agent in agents)  # the same weights, by the seed
+    one, best = (  # the same weights, by the seed
+        backup(agent.actor, agent.critic_target, batch, agent.learned.draws(batch, agent.settings), None).detach()
+        for agent in agents
+    )
     assert best.shape == (64,)
     assert best.mean() > one.mean()
     assert best.std() < one.std() / 4  # the best of fifty is nearly the best there is

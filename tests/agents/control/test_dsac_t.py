@@ -12,8 +12,9 @@ from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.utils import set_random_seed
 
 from tiltyard.agents import make
-from tiltyard.agents.control.dsac_t import DSACT, value_distribution_loss
+from tiltyard.agents.control.dsac_t import DSACT, drawn_targets, value_distribution_loss
 from tiltyard.agents.control.networks import Critics
+from tiltyard.agents.control.replay import Batch
 from tiltyard.wrappers.spaces import sb3_env
 
 SMALL: dict[str, Any] = {"learning_starts": 20, "batch_size": 16, "buffer_size": 2000, "seed": 0}
@@ -71,6 +72,12 @@ def test_stacked_critics_equal_separate_networks() -> None:
         th.testing.assert_close(std[i], th.log1p(x[:, 1].exp()))
 
 
+def drawn(agent: DSACT, batch: Batch) -> tuple[th.Tensor, th.Tensor]:
+    noise, deviations = agent.actor.noise(len(batch.rewards)), th.randn_like(batch.rewards)
+    alpha = agent._temperature.value
+    return drawn_targets(agent.policy.actor_target, agent.critic_target, batch, noise, deviations, alpha)
+
+
 def test_target_takes_the_critic_of_the_smaller_mean() -> None:
     agent = DSACT("MlpPolicy", "Pendulum-v1", ent_coef=0.5, **SMALL)
     agent.learn(40)
@@ -80,7 +87,7 @@ def test_target_takes_the_critic_of_the_smaller_mean() -> None:
         weight.zero_()
         batch = agent.sample(16)._replace(discounts=th.tensor([0.99, 0.0] * 8))
         set_random_seed(1)
-        target_mean, target_sample = agent._drawn_targets(batch)
+        target_mean, target_sample = drawn(agent, batch)
         set_random_seed(1)
         _, log_prob = agent.policy.actor_target.action_log_prob(batch.next_observations)
     th.testing.assert_close(target_mean, target_sample)
@@ -96,10 +103,10 @@ def test_returns_are_drawn_within_three_deviations() -> None:
         bias[:, 0] = th.tensor([[0.0, 50.0], [0.0, 50.0]])  # log(1 + e^50) = 50
         weight.zero_()
         batch = agent.sample(20_000)._replace(discounts=th.full((20_000,), 0.5))
-        target_mean, target_sample = agent._drawn_targets(batch)
-    drawn = (target_sample - target_mean) / (0.5 * 50)  # of 20,000 normal numbers some 54 lie further out
-    assert (drawn.min().item(), drawn.max().item()) == pytest.approx((-3, 3), abs=1e-4)
-    assert drawn.std().item() == pytest.approx(0.99, abs=0.02)
+        target_mean, target_sample = drawn(agent, batch)
+    away = (target_sample - target_mean) / (0.5 * 50)  # of 20,000 normal numbers some 54 lie further out
+    assert (away.min().item(), away.max().item()) == pytest.approx((-3, 3), abs=1e-4)
+    assert away.std().item() == pytest.approx(0.99, abs=0.02)
 
 
 class Bandit(gymnasium.Env[Any, Any]):
@@ -159,11 +166,16 @@ def test_actor_temperature_and_targets_move_every_second_update() -> None:
 
 def test_moving_means_start_at_the_first_batch() -> None:
     agent = DSACT("MlpPolicy", "Pendulum-v1", **SMALL, boundary_tau=0.1)
-    agent._move_averages(th.tensor([[1.0, 3.0], [2.0, 2.0]]))
-    assert agent.head.mean_std.tolist() == [2, 2]
-    agent._n_updates = 1
-    agent._move_averages(th.tensor([[4.0, 4.0], [2.0, 2.0]]))
-    assert agent.head.mean_std.tolist() == pytest.approx([2.2, 2])
+    agent.learn(20)
+    expected = th.zeros(2)
+    for rate in (1.0, 0.1, 0.1):
+        batch = agent.sample(16)
+        with th.no_grad():
+            std = agent.head.deviation(agent.critic.outputs(batch.observations, batch.actions))
+        expected += rate * (std.mean(dim=1) - expected)
+        agent.update(batch)
+        agent._n_updates += 1
+        th.testing.assert_close(agent.head.mean_std, expected)
 
 
 def test_a_seed_gives_the_same_agent_twice() -> None:

@@ -1,74 +1,139 @@
-"""What is written out takes the same steps as what autograd differentiates."""
+"""What is written out has the gradients that autograd finds, in every agent that takes its steps so."""
 
+import sys
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch as th
-from stable_baselines3.common.utils import set_random_seed
+from gymnasium.spaces import Box
+from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
+from torch import Tensor, nn
 
 from tiltyard.agents import SAC, TD3
-from tiltyard.agents.control import networks, sac, soft
-from tiltyard.agents.control.actor_critic import ActorCritic
-from tiltyard.agents.control.explicit import plain_actor, plain_critic
+from tiltyard.agents.control.heads import make_head
+from tiltyard.agents.control.networks import Network
 
-SETTINGS: dict[str, Any] = {"learning_starts": 100, "seed": 0, "device": "cpu", "batch_size": 32}
-NET = {"net_arch": [24, 16]}
-KINDS: dict[str, tuple[type[ActorCritic], dict[str, Any]]] = {
-    "SAC": (SAC, {"policy_kwargs": NET}),
-    "fixed temperature, tanh": (SAC, {"ent_coef": 0.1, "policy_kwargs": {**NET, "activation_fn": th.nn.Tanh}}),
-    "RLPD": (
-        SAC,
-        {
-            **{"critic_subset": 2, "backup_entropy": False, "actor_objective": "mean"},
-            "policy_kwargs": {**NET, "n_critics": 4, "critic_layer_norm": True, "actor_layer_norm": True},
-        },
-    ),
-    "normalised, the least critic": (SAC, {"policy_kwargs": {**NET, "critic_layer_norm": True}}),
-    "TD3": (TD3, {"policy_kwargs": NET}),
-}
+sys.path.insert(0, str(Path(__file__).parent))
+from written_out import AGENTS, KINDS, RANGE, batches, made
+
+each_kind = pytest.mark.parametrize("kind", KINDS)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_steps_are_those_of_autograd(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    made, settings = KINDS[kind]
-    one, other = (made("MlpPolicy", "Pendulum-v1", **SETTINGS, **settings).learn(100) for _ in range(2))
-    assert plain_critic(one.critic)
-    assert plain_actor(one.actor) == (made is SAC)
-    for seed in range(20):
-        batch = one.sample(32)
-        for agent in (one, other):
-            with monkeypatch.context() as only:
-                if agent is other:
-                    only.setattr(soft, "plain_critic", lambda critic: False)
-                    only.setattr(soft, "plain_actor", lambda actor: False)
-                    only.setattr(sac, "plain_actor", lambda actor: False)
-                set_random_seed(seed)
-                drawn = _in_the_order_of_one_pass(agent, only) if agent is other and made is SAC else None
-                metrics = agent.update(batch)
-                agent._n_updates += 1
-                assert drawn is None or not drawn
-                if agent is one:
-                    said = metrics
-        assert said.keys() == metrics.keys()
-        for name, value in said.items():
-            th.testing.assert_close(value.detach(), metrics[name].detach(), rtol=1e-4, atol=1e-5, msg=name)
+@pytest.fixture(autouse=True)
+def _doubles() -> Iterator[None]:
+    th.set_default_dtype(th.float64)
+    yield
+    th.set_default_dtype(th.float32)
+
+
+def graphs(agent: Any) -> Any:
+    """The agent, with autograd left on."""
+    for network in agent.networks:
+        network.learns_features = True
+    return agent
+
+
+def test_sac_and_its_relatives_take_this_path() -> None:
+    assert {"SAC", "TD3", "TD3BC", "IQL", "FDVL", "AWAC", "CQL", "CalQL", "DSACT"} <= AGENTS.keys()
+
+
+@each_kind
+def test_gradients_are_autograds(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    agent, checked = graphs(made(kind)), []
+
+    def descend(self: Network, loss: Tensor, gradients: list[Tensor]) -> Tensor:
+        parameters = self.optimizer.param_groups[0]["params"]
+        expected = th.autograd.grad(loss, parameters)
+        for found, wanted in zip(gradients, expected, strict=True):
+            th.testing.assert_close(found, wanted, rtol=1e-10, atol=1e-12)
+        assert all(wanted.any() for wanted in expected)
+        checked.append(self)
+        self.optimizer.apply([wanted.detach() for wanted in expected])  # type: ignore[operator]
+        return loss.detach()
+
+    monkeypatch.setattr(Network, "descend", descend)
+    for batch in batches(agent, 4):
+        agent.update(batch)
+    assert {id(network) for network in checked} == {id(network) for network in agent.networks}
+
+
+@each_kind
+def test_steps_are_those_of_autograd(kind: str) -> None:
+    one, other = made(kind), graphs(made(kind))
+    before = {name: parameter.clone() for name, parameter in one.policy.state_dict().items()}
+    th.manual_seed(3)
+    drawn = list(batches(one, 12))
+    one._n_updates = 0
+    for agent in (one, other):
+        for seed, batch in enumerate(drawn):
+            th.manual_seed(seed)
+            metrics = agent.update(batch)
+            agent._n_updates += 1
+            assert all(th.isfinite(value).all() for value in metrics.values())
     for name, parameter in one.policy.state_dict().items():
-        th.testing.assert_close(parameter, other.policy.state_dict()[name], rtol=1e-4, atol=1e-5, msg=name)
+        th.testing.assert_close(parameter, other.policy.state_dict()[name], rtol=1e-8, atol=1e-9, msg=name)
+    assert not th.equal(before["actor.net.weights.0"], one.actor.net.weights[0])
 
 
-def _in_the_order_of_one_pass(agent: Any, only: pytest.MonkeyPatch) -> list[th.Tensor]:
-    """Has the readable update take the noise of both states drawn at once, which comes before a subset of critics."""
-    noises = [th.randn(32, agent.actor.n_actions) for _ in range(2)]
+@each_kind
+def test_no_graph_is_built(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def backward(self: Tensor, *args: Any, **kwargs: Any) -> None:
+        raise AssertionError("autograd has run")
 
-    def draw(self: Any, observations: Any) -> Any:
-        return networks._Squash.apply(self.out(observations), noises.pop(0))
+    monkeypatch.setattr(Tensor, "backward", backward)
+    agent = made(kind)
+    for batch in batches(agent, 2):
+        assert not any(value.requires_grad for value in agent.update(batch).values())
 
-    only.setattr(networks.SquashedGaussian, "action_log_prob", draw)
-    return noises
+
+@pytest.mark.parametrize("name", ["mse", "gaussian", "two-hot", "hl-gauss"])
+def test_slopes_of_heads_are_autograds(name: str) -> None:
+    head = make_head(name, 2, **(RANGE if name in ("two-hot", "hl-gauss") else {})).double()
+    out, target = th.randn(2, 5, head.n_out, requires_grad=True), 5 * th.randn(5)
+    for value, slope in (
+        (head.value(out), head.value_slope(out)),
+        (head.loss(out, target), head.loss_slope(out, target)),
+    ):
+        (expected,) = th.autograd.grad(value.sum(), out)
+        th.testing.assert_close(slope, expected, rtol=1e-10, atol=1e-12)
 
 
-def test_other_networks_take_the_readable_steps() -> None:
-    for policy_kwargs in ({"critic_head": "gaussian"}, {"optimizer_class": th.optim.AdamW}):
-        agent = SAC("MlpPolicy", "Pendulum-v1", policy_kwargs={**NET, **policy_kwargs}, **SETTINGS)
-        assert not plain_critic(agent.critic)
-    assert not plain_actor(SAC("MlpPolicy", "Pendulum-v1", policy_kwargs={"log_std_offset": -1.0}, **SETTINGS).actor)
+def test_other_optimisers_step_along_the_same_gradients() -> None:
+    ours, theirs = (made("SAC"), made("SAC"))
+    for network in theirs.networks:
+        network.optimizer = th.optim.Adam(network.optimizer.param_groups[0]["params"], lr=3e-4)
+    for agent in (ours, theirs):
+        agent.demonstrations.rows = ours.demonstrations.rows
+        th.manual_seed(0)
+        for batch in batches(agent, 5):
+            agent.update(batch)
+    for name, parameter in ours.policy.state_dict().items():
+        th.testing.assert_close(parameter, theirs.policy.state_dict()[name], rtol=1e-8, atol=1e-10, msg=name)
+
+
+class Linear(BaseFeaturesExtractor):
+    """Features that learn."""
+
+    def __init__(self, observation_space: Box) -> None:
+        super().__init__(observation_space, 4)
+        self.layer = nn.Linear(3, 4)
+
+    def forward(self, observations: Tensor) -> Tensor:
+        return self.layer(observations)
+
+
+@pytest.mark.parametrize("made_class", [SAC, TD3])
+def test_an_extractor_that_learns_gets_autograds_gradients(made_class: Any) -> None:
+    th.set_default_dtype(th.float32)
+    kwargs = {"features_extractor_class": Linear, "net_arch": [16]}
+    agent = made_class("MlpPolicy", "Pendulum-v1", policy_kwargs=kwargs, learning_starts=20, seed=0).learn(20)
+    before = [network.features_extractor.layer.weight.clone() for network in (agent.actor, agent.critic)]
+    for _ in range(2):
+        agent.update(agent.sample(16))
+        agent._n_updates += 1
+    for network, weight in zip((agent.actor, agent.critic), before, strict=True):
+        assert not th.equal(network.features_extractor.layer.weight, weight)
+    with pytest.raises(ValueError, match="without an extractor"):
+        made_class("MlpPolicy", "Pendulum-v1", policy_kwargs=kwargs, compiled=True)

@@ -13,8 +13,9 @@ from torch import nn
 from torch.distributions import Normal, normal
 
 from tiltyard.agents import SAC, make
+from tiltyard.agents.control.explicit import least
 from tiltyard.agents.control.replay import Batch
-from tiltyard.agents.control.soft import least_value
+from tiltyard.agents.control.soft import drawn_members
 from tiltyard.agents.control.updates import Adam, Mlp
 
 SMALL: dict[str, Any] = {"learning_starts": 20, "batch_size": 16, "buffer_size": 2000, "seed": 0}
@@ -199,7 +200,8 @@ def test_rlpd_settings_take_a_subset_of_layer_normed_critics() -> None:
     with th.no_grad():
         agent.critic_target.net.weights[-1].copy_(th.arange(10.0).view(10, 1, 1))
         agent.critic_target.net.weights[-2].zero_()
-    values = {least_value(agent.critic_target, th.zeros(1, 3), th.zeros(1, 1), 2).item() for _ in range(200)}
+    subsets = [drawn_members(2, agent.critic) for _ in range(200)]
+    values = {least(agent.critic_target, th.zeros(1, 3), th.zeros(1, 1), two).item() for two in subsets}
     assert values == set(range(9))  # the least of two drawn critics: any but the last
 
 

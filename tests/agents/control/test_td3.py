@@ -4,7 +4,7 @@ import pytest
 import torch as th
 
 from tiltyard.agents.control.replay import Batch
-from tiltyard.agents.control.td3 import TD3, smoothed_target
+from tiltyard.agents.control.td3 import TD3, smoothed_target, smoothing
 
 SMALL: dict[str, Any] = {"policy_kwargs": {"net_arch": [16]}, "batch_size": 32, "buffer_size": 500, "seed": 0}
 
@@ -23,8 +23,11 @@ def test_target_by_hand(match: Any) -> None:
         last = list(agent.critic_target.parameters())[-1]
         last[0].fill_(3.0)
         last[1].fill_(5.0)
-    assert smoothed_target(agent.policy, one(2.0, 0.9), agent.settings).flatten().tolist() == pytest.approx([4.7])
-    assert smoothed_target(agent.policy, one(2.0, 0.0), agent.settings).flatten().tolist() == pytest.approx([2.0])
+    for discount, expected in ((0.9, 4.7), (0.0, 2.0)):
+        batch = one(2.0, discount)
+        noise = smoothing(batch, agent.settings)
+        found = smoothed_target(agent.critic_target, agent.policy.actor_target, batch, noise)
+        assert found.tolist() == pytest.approx([expected])
 
 
 def test_actor_and_targets_move_at_every_second_update_alone(match: Any) -> None:

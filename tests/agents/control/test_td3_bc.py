@@ -9,7 +9,7 @@ from gymnasium.spaces import Box
 
 from tiltyard.agents.control.datasets import Transitions
 from tiltyard.agents.control.replay import Batch
-from tiltyard.agents.control.td3_bc import TD3BC, Standardised
+from tiltyard.agents.control.td3_bc import TD3BC, Standardised, cloning_improvement
 
 SMALL: dict[str, Any] = {"policy_kwargs": {"net_arch": [16]}, "batch_size": 32, "buffer_size": 500, "seed": 0}
 
@@ -59,7 +59,7 @@ def test_actor_loss_by_hand() -> None:
             param.zero_()
         list(agent.critic.parameters())[-1][0].fill_(-4.0)
     batch = batch_of([[0.1, 0.2], [0.3, 0.4]], [[0.5], [-1.0]])
-    assert agent.actor_loss(batch).item() == pytest.approx(3.125)
+    assert cloning_improvement(agent.actor, agent.critic, batch, agent.alpha).loss.item() == pytest.approx(3.125)
 
 
 def test_observations_are_standardised_by_the_first_dataset() -> None:
