@@ -8,11 +8,12 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, field, replace
 from hashlib import sha256
-from typing import Any
+from typing import Any, get_args
 
 from ... import unknown
 from ...agents.catalogue import find as find_agent
-from ..runs import SAMPLED, Run
+from ..runs import GROUPED, SAMPLED, Run
+from ..scores import Score
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class Task:
         eval_points: evaluations along a run, the final one included.
         env_kwargs: the environment's own keywords, such as a level.
         eval_sampled: evaluations are of sampled actions instead of the agents' best ones.
+        eval_group: episodes of each evaluation problem; above 1, pass@k is told as well.
     """
 
     env_id: str
@@ -58,10 +60,16 @@ class Task:
     dataset: str | None = None
     env_kwargs: Mapping[str, Any] = field(default_factory=dict, hash=False)
     eval_sampled: bool = False
+    eval_group: int = 1
 
     def params(self, entry: Entry) -> dict[str, Any]:
         """The params of an entry's runs."""
-        given = {"dataset": self.dataset, "env_kwargs": dict(self.env_kwargs), SAMPLED: self.eval_sampled}
+        given: dict[str, Any] = {
+            "dataset": self.dataset,
+            "env_kwargs": dict(self.env_kwargs),
+            SAMPLED: self.eval_sampled,
+        }
+        given[GROUPED] = self.eval_group if self.eval_group > 1 else None
         return {**{name: value for name, value in given.items() if value}, **entry.params}
 
 
@@ -113,6 +121,19 @@ class Suite:
     """What a race makes first, where it is not there: recipes by id."""
     comparisons: tuple[Comparison, ...] = ()
     """What its report shows."""
+    score: Score = "final"
+    """What a run scores, in tuning and in the report: its last evaluation, or the area under its evaluation curve."""
+    paired: bool = False
+    """Whether the report compares runs of the same seed with each other."""
+
+    def __post_init__(self) -> None:
+        """Refuses a score that there is not.
+
+        Raises:
+            ValueError: it is neither of the two.
+        """
+        if self.score not in get_args(Score):
+            raise ValueError(unknown("score of a suite", self.score, get_args(Score)))
 
     @property
     def agents(self) -> tuple[str, ...]:
@@ -161,11 +182,13 @@ class Suite:
         compared = [
             [*astuple(replace(one, title="", remark="", inert={})), sorted(one.inert)] for one in self.comparisons
         ]
-        content = [
+        content: list[Any] = [
             sorted(run.name for run in self.runs()),
             {name: asdict(recipe) for name, recipe in self.datasets.items()},
             compared,
         ]
+        if (self.score, self.paired) != ("final", False):  # so that suites from before these were have their digests
+            content.append([self.score, self.paired])
         return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
     @property
