@@ -65,7 +65,7 @@ def write_report(
     runs, by, left = scaled(runs, scale, suite.score)
     folder.mkdir(parents=True, exist_ok=True)
     board = leaderboard(runs, rng=np.random.default_rng(0), scale=by)
-    found = [_found(comparison, runs, board, suite.paired) for comparison in suite.comparisons]
+    found = [_found(comparison, runs, board, suite) for comparison in suite.comparisons]
     shown = [one for one in found if one is not None]
     family = _Family(shown)
     parts = [_compared(one, family, folder, axis) for one in shown]
@@ -114,10 +114,15 @@ def _chosen(comparison: Comparison, runs: Sequence[FinishedRun], board: Board) -
     return [run for run in runs if id(run) in kept]
 
 
-def _named_as(whole: Board, part: Board, *, across: bool) -> Board:
-    """``part`` with the agents named as they are on the whole board: names say what sets runs apart from the others."""
+def _named_as(whole: Board, part: Board, suite: Suite, *, across: bool) -> Board:
+    """``part`` with the agents named as they are on the whole board: names say what sets runs apart from the others.
+
+    What the suite has a label for is called that.
+    """
     named = {
-        id(run): result.agent + place(run.run, across=across)[1] for result in whole.results for run in result.runs
+        id(run): suite.label(run.run) or result.agent + place(run.run, across=across)[1]
+        for result in whole.results
+        for run in result.runs
     }
     names = {result.agent: named[id(result.runs[0])] for result in part.results} | {"": ""}
 
@@ -203,7 +208,7 @@ def _key(one: _Found, agent: str, tasks: Sequence[str]) -> tuple[str, str, tuple
     return agent, one.comparison.reference, tuple(sorted(tasks))
 
 
-def _found(comparison: Comparison, runs: Sequence[FinishedRun], whole: Board, paired: bool) -> _Found | None:
+def _found(comparison: Comparison, runs: Sequence[FinishedRun], whole: Board, suite: Suite) -> _Found | None:
     """What a comparison is of; None where no agent ran all its tasks."""
     mine = _chosen(comparison, runs, whole)
     if comparison.by_episodes:
@@ -211,9 +216,9 @@ def _found(comparison: Comparison, runs: Sequence[FinishedRun], whole: Board, pa
     if not mine:
         return None
     part = leaderboard(mine, rng=np.random.default_rng(0), across=comparison.across, scale=whole.scale)
-    board = _named_as(whole, part, across=comparison.across)
+    board = _named_as(whole, part, suite, across=comparison.across)
     section = next(section for section in board.sections if set(section.tasks) == set(comparison.tasks))
-    return _Found(comparison, board, section, paired)
+    return _Found(comparison, board, section, suite.paired)
 
 
 def _compared(found: _Found, family: _Family, folder: Path, axis: Axis) -> _Part:

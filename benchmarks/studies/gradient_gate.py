@@ -47,7 +47,7 @@ from tiltyard.benchmarks.suites.text import METHODS
 EQUAL = 0.95
 REGIMES = ("on-policy", "stale", "hard")
 GROUP, PROMPTS, FITS, STEPS, UNIFORM = 8, 32, 10, 16, 0.7
-EARLIER, CLIP = 4, 0.2
+BEFORE, CLIP = 1024, 0.2
 FOLDER = Path("docs/results/gradient-gate")
 
 
@@ -213,17 +213,29 @@ def of_suite(suite: Suite, method: str | None, seed: int) -> PolicyGradient:
         seed: of the agent.
     """
     (task,), reference = suite.tasks, suite.comparisons[0].reference
-    entry = next(one for one in task.entries if one.agent == reference)
+    entry = next(one for one in task.entries if one.label == reference)
     given = {name: value for name, value in task.params(entry).items() if name not in OF_RUN}
     made: Any = agents.make(method or entry.agent, task.env_id, seed=seed, device="cpu", **given)
     assert isinstance(made, PolicyGradient)
     return made
 
 
-def measure_suite(suite: Suite, methods: Sequence[str], batches: int, seed: int = 0) -> dict[str, Any]:
-    """:func:`measure` in a suite's setting, and what its regime is about (:func:`mechanism`)."""
+def measure_suite(
+    suite: Suite, methods: Sequence[str], batches: int, before: int = BEFORE, seed: int = 0
+) -> dict[str, Any]:
+    """:func:`measure` in a suite's setting, and what its regime is about (:func:`mechanism`).
+
+    Args:
+        suite: of one task.
+        methods: that get the suite's settings of the reference.
+        batches: to measure on.
+        before: completions at least that the reference has learnt from before the first of them.
+        seed: of all agents.
+    """
     standing = begun(of_suite(suite, None, seed))
-    earlier = [learnt(standing, 0)[0] for _ in range(EARLIER)]
+    earlier: list[Rollouts] = []
+    while sum(map(len, earlier)) < before:
+        earlier.append(learnt(standing, 0)[0])
     tables, used, told = [], [], []
     for _ in range(batches):
         others, batch = learnt(standing, GROUP * PROMPTS)
@@ -235,11 +247,11 @@ def measure_suite(suite: Suite, methods: Sequence[str], batches: int, seed: int 
         earlier += [others, batch] if len(others) else [batch]
     found = _told(suite.tasks[0].env_id.partition("/")[2], suite.name, methods, tables, used)
     shares = {name: round(float(np.mean([one[name] for one in told])), 3) for name in told[0]}
-    return {**found, "mechanism": shares}
+    return {**found, "before": before, "mechanism": shares}
 
 
 def learnt(agent: PolicyGradient, left: int) -> tuple[Rollouts, Rollouts]:
-    """The completions of an iteration, which the agent then learns from, and the last ``left`` of it, which it does not.
+    """An iteration's completions, which the agent then learns from, and the last ``left``, which it does not.
 
     Both are as they were written.
     """
@@ -281,13 +293,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--suite", default="", help="in place of a task and a regime")
     parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--batches", type=int, default=2)
+    parser.add_argument("--before", type=int, default=BEFORE, help="completions learnt from before, of a suite")
     parser.add_argument("--out", type=Path, default=FOLDER)
     given = parser.parse_args(arguments)
     torch.set_num_threads(1)
     start = time.process_time()
     methods = given.methods.split(",")
     if given.suite:
-        found = measure_suite(find(given.suite), methods, given.batches)
+        found = measure_suite(find(given.suite), methods, given.batches, given.before)
     else:
         found = measure(given.task, given.regime, methods, given.batches)
     found["processor seconds"] = round(time.process_time() - start, 1)

@@ -25,12 +25,14 @@ class Entry:
         budget: environment steps of training.
         seconds: measured seconds of one run on one thread, evaluations included.
         params: keywords of the agent that this budget asks for, beyond those of its row.
+        label: what the suite's report calls it, where that is not to be the agent with all that sets it apart.
     """
 
     agent: str
     budget: int
     seconds: float
     params: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    label: str = ""
 
     @property
     def names(self) -> frozenset[str]:
@@ -64,12 +66,8 @@ class Task:
 
     def params(self, entry: Entry) -> dict[str, Any]:
         """The params of an entry's runs."""
-        given: dict[str, Any] = {
-            "dataset": self.dataset,
-            "env_kwargs": dict(self.env_kwargs),
-            SAMPLED: self.eval_sampled,
-        }
-        given[GROUPED] = self.eval_group if self.eval_group > 1 else None
+        given: dict[str, Any] = {"dataset": self.dataset, "env_kwargs": dict(self.env_kwargs)}
+        given |= {SAMPLED: self.eval_sampled, GROUPED: self.eval_group if self.eval_group > 1 else None}
         return {**{name: value for name, value in given.items() if value}, **entry.params}
 
 
@@ -162,19 +160,19 @@ class Suite:
             raise ValueError("a race needs at least one agent and one seed")
         pairs = [(task, entry) for task in self.tasks for entry in task.entries if entry.names & set(wanted)]
         pairs.sort(key=lambda pair: -pair[1].seconds)
-        return [
-            Run(
-                task.env_id,
-                entry.agent,
-                seed,
-                entry.budget,
-                task.params(entry),
-                eval_episodes=task.eval_episodes,
-                eval_points=task.eval_points,
-            )
-            for task, entry in pairs
-            for seed in chosen
-        ]
+        return [self._run(task, entry, seed) for task, entry in pairs for seed in chosen]
+
+    def label(self, run: Run) -> str:
+        """What the report calls the condition of ``run``; "" where the suite does not say."""
+        labels = {self._run(task, entry, run.seed).name: entry.label for task in self.tasks for entry in task.entries}
+        return labels.get(run.name, "")
+
+    @staticmethod
+    def _run(task: Task, entry: Entry, seed: int) -> Run:
+        params, points = task.params(entry), task.eval_points
+        return Run(
+            task.env_id, entry.agent, seed, entry.budget, params, eval_episodes=task.eval_episodes, eval_points=points
+        )
 
     @property
     def digest(self) -> str:

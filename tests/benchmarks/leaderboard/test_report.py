@@ -105,6 +105,19 @@ def test_a_paired_suite_compares_runs_of_the_same_seed(make_run: MakeRun, tmp_pa
     assert all("no significant difference" in row for row in rows_of(unpaired, "sac"))
 
 
+def test_conditions_are_called_by_their_labels(make_run: MakeRun, tmp_path: Path) -> None:
+    tuned = Entry("sac", 20_000, 1, {"tau": 0.1}, label="SAC, slow"), Entry("sac", 20_000, 1, {"tau": 0.2}, label="SAC")
+    task = Task(HOPPER, (*tuned, Entry("td3", 20_000, 1)))
+    suite = replace(SUITE, tasks=(task,), comparisons=(Comparison("One", (HOPPER,), "SAC"),))
+    runs = [make_run(HOPPER, "sac", seed, 0.5, params={"tau": tau}) for seed in range(4) for tau in (0.1, 0.2)]
+    runs += [make_run(HOPPER, "td3", seed, 0.1) for seed in range(4)]
+    page = write_report(suite, runs, tmp_path, command="")
+    assert rows_of(page, "SAC")[0][3] == ""
+    assert len(rows_of(page, "SAC, slow")) == len(rows_of(page, "td3")) == 2
+    unlabelled = replace(task, entries=tuple(replace(entry, label="") for entry in task.entries))
+    assert suite.digest == replace(suite, tasks=(unlabelled,)).digest
+
+
 def test_only_seeds_that_both_ran_are_pairs_and_five_pairs_get_no_verdict(make_run: MakeRun, tmp_path: Path) -> None:
     suite = replace(SUITE, comparisons=(Comparison("One", (HOPPER,), "td3"),), paired=True)
     runs = [make_run(HOPPER, "sac", seed, 0.9) for seed in range(9)]
