@@ -2,6 +2,7 @@
 
     python benchmarks/studies/gradient_gate.py [--task ChainSum] [--regime on-policy] [--batches 2]
     python benchmarks/studies/gradient_gate.py --suite text-v2-stale [--methods grpo,gspo] [--batches 2]
+    python benchmarks/studies/gradient_gate.py --page
 
 A race of methods whose gradients point the same way measures seeds. So completions are sampled once, from the task's
 base checkpoint (32 problems, 8 completions each), every method gets the same ones, and the gradients of their losses
@@ -286,7 +287,7 @@ def page(found: Sequence[dict[str, Any]], command: str) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measures one regime, stores it beside the others, and writes the page of all."""
+    """Measures one regime, stores it beside the others, and writes the page of all; or writes the page alone."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--task", default="ChainSum")
     parser.add_argument("--regime", choices=REGIMES, default="on-policy")
@@ -294,8 +295,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--batches", type=int, default=2)
     parser.add_argument("--before", type=int, default=BEFORE, help="completions learnt from before, of a suite")
+    parser.add_argument("--page", action="store_true", help="measure nothing: write the page of what is stored")
     parser.add_argument("--out", type=Path, default=FOLDER)
     given = parser.parse_args(arguments)
+    if not given.page:
+        measured(given)
+    stored = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(given.out.glob("*.json"))]
+    text = page(stored, "python benchmarks/studies/gradient_gate.py --task TASK --regime REGIME (or --suite SUITE)")
+    (given.out / "README.md").write_text(text, encoding="utf-8")
+    print(text)
+
+
+def measured(given: argparse.Namespace) -> None:
+    """Stores a regime as the command line asks for it."""
     torch.set_num_threads(1)
     start = time.process_time()
     methods = given.methods.split(",")
@@ -307,10 +319,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given.out.mkdir(parents=True, exist_ok=True)
     name = given.suite or f"{given.task}-{given.regime}"
     (given.out / f"{name}.json").write_text(json.dumps(found) + "\n", encoding="utf-8")
-    stored = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(given.out.glob("*.json"))]
-    text = page(stored, "python benchmarks/studies/gradient_gate.py --task TASK --regime REGIME (or --suite SUITE)")
-    (given.out / "README.md").write_text(text, encoding="utf-8")
-    print(text)
 
 
 if __name__ == "__main__":

@@ -205,11 +205,17 @@ def test_text_v2_races_few_conditions_of_one_task_alike_but_for_the_method(name)
     assert suite.label(run) in labels
 
 
+def but_for_rate(entry: Entry) -> dict:
+    return {name: value for name, value in entry.params.items() if name != "learning_rate"}
+
+
 @pytest.mark.parametrize("name", REGIMES)
 def test_no_two_conditions_of_text_v2_take_nearly_the_same_step(name):
     (task,), found = find(name).tasks, gated(name)
-    methods = {entry.agent for entry in task.entries if entry.agent in found["methods"]}
-    assert len(methods) >= 4
+    alike = [entry.agent for entry in task.entries if but_for_rate(entry) == but_for_rate(task.entries[0])]
+    assert len(alike) >= len(task.entries) - 1  # SPO draws its problems otherwise, which no gradient shows
+    methods = set(alike)
+    assert methods <= set(found["methods"])
     places = [found["methods"].index(method) for method in sorted(methods)]
     for i in places:
         for j in places:
@@ -220,7 +226,8 @@ def test_no_two_conditions_of_text_v2_take_nearly_the_same_step(name):
 def test_what_takes_nearly_the_step_of_a_condition_of_text_v2_is_named_as_equal_to_it(name):
     (task,), (compared,), found = find(name).tasks, find(name).comparisons, gated(name)
     told = {one: set(others.split(", ")) for one, others in re.findall(r"([\w-]+) \(and so ([^)]*)\)", compared.remark)}
-    conditions = {entry.label: entry.agent for entry in task.entries}
+    first = but_for_rate(task.entries[0])
+    conditions = {entry.label: entry.agent for entry in task.entries if but_for_rate(entry) == first}
     for label, method in conditions.items():
         row = found["cosines"][found["methods"].index(method)]
         equal = {
