@@ -74,8 +74,8 @@ TEXT_HARD = _regime(
         _entry("topr", 3_072, 42, **_VERIFIER),
     ),
     "Rewards are successes alone (`outcome`): the base solves 8% of these problems, and the environment's penalty for "
-    "what cannot be read would set failures apart.",
-    {},
+    "what cannot be read would set failures apart. With GRPO 72% to 81% of the groups stay uniform throughout.",
+    {"reinforce": "filtered-bc", "topr": "w-reinforce-nsr"},
     eval_episodes=512,
     eval_points=3,
     env_kwargs={"level": 2},
@@ -96,7 +96,7 @@ TEXT_POOL = _regime(
     ),
     "Every condition answers 256 problems of the pool once an iteration, drawn alike; SPO draws them by its tracker's "
     "estimates, which begin without measured successes. After 16 iterations, with every problem met before, its "
-    "gradient on problems drawn alike still has a cosine of 0.986 with that of the batch's mean: what is raced is the draw.",
+    "gradient on problems drawn alike still has a cosine of 0.986 with that of the batch's mean: the draw is raced.",
     {"reinforce": "spo, reinforce-plus-plus, remax, topr", "filtered-bc": "oreal"},
     eval_episodes=1_024,
     eval_points=4,
