@@ -1,6 +1,7 @@
 import csv
 import fcntl
 import json
+import re
 import resource
 import shutil
 import warnings
@@ -260,8 +261,8 @@ def test_several_episodes_of_a_problem_stand_beside_each_other():
     class SolvesSome:
         def predict(self, observations, state=None, episode_start=None, deterministic=True):
             met.extend(observations)
-            terms = [one.removesuffix("=?").split("+") for one in observations]
-            return [f"<answer>{sum(map(int, t))}</answer>" if len(t) == 4 else "" for t in terms], None
+            sums = [sum(map(int, re.findall(r"[+-]?\d+", one))) for one in observations]
+            return [f"<answer>{n}</answer>" if n % 2 else "" for n in sums], None
 
     found = play_episodes(SolvesSome(), env, 256, seeds=evaluation_seeds(0, 128, 8))
     solved = np.array(found.successes).reshape(32, 8)

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -64,23 +65,22 @@ def test_what_is_one_gradient_by_arithmetic_is_equal_and_clips_act_only_on_old_c
     assert np.array(stale["cosines"])[0, 1] < np.array(fresh["cosines"])[0, 1]
 
 
-def small(name: str) -> Suite:
-    """A suite of text-v2 with two gradient steps an iteration before what is measured, and long ones."""
+def changed(name: str, **params: Any) -> Suite:
+    """A suite of text-v2 with other settings of all conditions."""
     suite = find(name)
     (task,) = suite.tasks
-    entries = tuple(
-        replace(one, params={**one.params, "prompts_per_batch": 48, "learning_rate": 2e-3}) for one in task.entries
-    )
+    entries = tuple(replace(one, params={**one.params, **params}) for one in task.entries)
     return replace(suite, tasks=(replace(task, entries=entries),))
 
 
 @pytest.mark.slow
 def test_a_suite_is_a_regime_with_its_own_rewards_and_old_completions() -> None:
-    found = measure_suite(small("text-v2-noisy"), ("grpo", "rloo"), 1, before=1)
+    found = measure_suite(find("text-v2-noisy"), ("grpo", "rloo"), 1, before=1)
     assert found["methods"] == ["grpo", "rloo"]
     assert found["equal"] == [["grpo", "rloo"]]
     assert 0.1 < found["mechanism"]["rewards against the success"] < 0.3
-    stale = measure_suite(small("text-v2-stale"), ("grpo",), 1, before=1)["mechanism"]
+    two_steps = changed("text-v2-stale", prompts_per_batch=48, learning_rate=2e-3)
+    stale = measure_suite(two_steps, ("grpo",), 1, before=1)["mechanism"]
     assert stale["rewards against the success"] == stale["problems met before"] == 0
     assert stale["ratios beyond the clip"] > 0
 
