@@ -12,7 +12,7 @@ from ..agents.catalogue import find as find_agent
 from ..envs.catalogue import find as find_env
 from ..envs.catalogue import resolve
 from .options import parse_whole
-from .runs import CHECKPOINT, SAMPLED, Run, parse_value, read_run
+from .runs import CHECKPOINT, GROUPED, SAMPLED, Run, parse_value, read_run
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -120,6 +120,7 @@ class Policy:
         deterministic: whether the agent takes its best actions or samples.
         episodes: of an evaluation.
         seed: of training, which decides the problems; see :mod:`.evaluation`.
+        group: episodes of each problem.
     """
 
     agent: Any
@@ -129,6 +130,7 @@ class Policy:
     deterministic: bool = True
     episodes: int = 100
     seed: int = 0
+    group: int = 1
 
     def evaluate(self, episodes: int | None = None) -> "Evaluation":
         """Plays the held-out episodes, as many as the run's own evaluation if not said otherwise."""
@@ -136,7 +138,7 @@ class Policy:
         from .threads import one_thread
 
         count = self.episodes if episodes is None else episodes
-        seeds = evaluation_seeds(self.seed, min(count, MAX_ENVS))
+        seeds = evaluation_seeds(self.seed, min(count, MAX_ENVS), self.group)
         with one_thread():
             return evaluate(
                 self.agent,
@@ -169,7 +171,7 @@ def find_policy(name: str, env_id: str | None, *, trust: bool = False) -> Policy
     run = read_run(name).run
     agent = _agent_of(run, Path(name), trust)
     kept: dict[str, Any] = {"deterministic": not run.params.get(SAMPLED, False), "seed": run.seed}
-    kept["episodes"] = run.eval_episodes
+    kept |= {"episodes": run.eval_episodes, "group": run.params.get(GROUPED, 1)}
     if env_id not in (None, run.env_id):
         return Policy(agent, resolve(env_id).id, env_id, **kept)
     env_kwargs = {**run.row.env_kwargs_for(run.env_id), **run.params.get("env_kwargs", {})}

@@ -83,10 +83,26 @@ def is_tuning(seed: int) -> bool:
     return seed >= TUNING_FROM
 
 
-def evaluation_seeds(seed: int, num_envs: int) -> list[int]:
-    """The published seeds ``[num_envs]`` on which a run with training seed ``seed`` is evaluated."""
+def evaluation_seeds(seed: int, num_envs: int, group: int = 1) -> list[int]:
+    """The published seeds ``[num_envs]`` on which a run with training seed ``seed`` is evaluated.
+
+    Each stands there ``group`` times in a row, so that as many episodes are of one problem.
+    """
     base = TUNING_EVALUATION if is_tuning(seed) else REPORTED_EVALUATION
-    return list(range(base, base + num_envs))
+    return [base + i // group for i in range(num_envs)]
+
+
+def check_group(episodes: int, group: int) -> None:
+    """Refuses groups that an evaluation's episodes cannot be divided into.
+
+    Raises:
+        ValueError: the message says which are possible.
+    """
+    if group < 1 or episodes % group or min(episodes, MAX_ENVS) % group:
+        raise ValueError(
+            f"eval_group is at least 1 and divides the episodes of an evaluation and the {MAX_ENVS} environments they "
+            f"are played in, got {group} for {episodes} episodes"
+        )
 
 
 def check_held_out(training: "VecEnv", evaluation: "VecEnv", *, splits: bool = True) -> None:

@@ -18,16 +18,17 @@ from ..agents.checkpoint import check_keywords
 from ..agents.settings import check_setting, check_settings
 from ..envs.catalogue import find as find_env
 from .evaluation import Evaluation, check_held_out, evaluation_env, evaluation_seeds, play_episodes
-from .runs import CHECKPOINT, CURVE, DATA, FINAL, PRESET, RESUMED, SAMPLED, STEPS, Run
+from .runs import CHECKPOINT, CURVE, DATA, FINAL, GROUPED, PRESET, RESUMED, SAMPLED, STEPS, Run
 from .session import Session, earlier_points, keep, restored
 from .threads import one_thread
+from .training_log import TRAINING, summary
 
 if TYPE_CHECKING:
     from stable_baselines3.common.vec_env import VecEnv
 
 OWN = ("env", "seed")
 """Constructor keywords that a run sets itself."""
-OF_RUN = (*DATA, SAMPLED, RESUMED)
+OF_RUN = (*DATA, SAMPLED, GROUPED, RESUMED)
 """Params that are the run's, and no keywords of the agent."""
 
 
@@ -35,7 +36,7 @@ def check_params(agent: Row, params: Mapping[str, Any]) -> None:
     """Refuses what the agent's constructor does not have or could not mean, and what is the run's own.
 
     As in :func:`tiltyard.agents.make`, ``n_envs``, ``env_kwargs`` and ``preset`` may stand among them, and ``dataset``
-    with ``offline_steps`` for agents that can learn from data, and ``eval_sampled``.
+    with ``offline_steps`` for agents that can learn from data, and ``eval_sampled`` and ``eval_group``.
 
     Raises:
         TypeError: such a keyword, or a value of another kind than its own.
@@ -49,6 +50,8 @@ def check_params(agent: Row, params: Mapping[str, Any]) -> None:
     check_setting(PRESET, params.get(PRESET, presets.AUTO), str, of=agent.name)
     if not isinstance(params.get(SAMPLED, False), bool):
         raise TypeError(f"{SAMPLED} is true or false, got {params[SAMPLED]!r}")
+    if type(params.get(GROUPED, 1)) is not int:
+        raise TypeError(f"{GROUPED} is a number of episodes, got {params[GROUPED]!r}")
     for name in OWN:
         if name in params:
             raise TypeError(f"{name!r} is set by the run itself, not among its params")
@@ -113,6 +116,8 @@ def _train(run: Run, folder: Path, session: Session, logger: Logger, steps: "_St
         "wall_seconds": time.perf_counter() - start,
         "clock": [[wall - start, processor - used] for wall, processor in curve.clock],
     }
+    if told := summary(folder / "progress.csv"):
+        record[TRAINING] = told
     (folder / FINAL).write_text(json.dumps(record, indent=1) + "\n")
 
 
@@ -151,7 +156,7 @@ class HeldOutEvaluation(EvalCallback):
         begin = run.params.get(RESUMED, 0)
         for name, values in earlier_points(session.source, run.eval_episodes, begin).items():
             setattr(self, {"ep_lengths": "evaluations_length"}.get(name, f"evaluations_{name}"), values)
-        self._seeds = evaluation_seeds(run.seed, env.num_envs)
+        self._seeds = evaluation_seeds(run.seed, env.num_envs, run.params.get(GROUPED, 1))
         self.deterministic = not run.params.get(SAMPLED, False)
         length = run.budget or int(run.params["offline_steps"])
         points = (length * i // run.eval_points for i in range(1, run.eval_points))

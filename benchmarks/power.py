@@ -2,7 +2,8 @@
 
 A page of results corrects its verdicts by Holm's method over all its tests. The first step of it, for the smallest
 p-value, asks for 5% divided by their number, the last one for 5%: a test's power lies between what it has alone and
-what it has among all others. Four runs a side are the fewest that get a verdict.
+what it has among all others. Four runs a side are the fewest that get a verdict, six where they are paired by seed: the
+power is then that of pairs that have nothing in common, and what they do have in common makes it larger.
 """
 
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from math import comb
 
 import numpy as np
 
-from .permutation import LEAST, permutation_ps
+from .permutation import LEAST, LEAST_PAIRS, permutation_ps, sign_flip_ps
 from .runs import FinishedRun, Run
 from .suites import Suite
 from .verdicts import ALPHA, POWER
@@ -49,7 +50,9 @@ class Power:
     among: float
 
 
-def power(runs: int, effect: float, tests: int, *, repeats: int = REPEATS, seed: int = 0) -> Power:
+def power(
+    runs: int, effect: float, tests: int, *, paired: bool = False, repeats: int = REPEATS, seed: int = 0
+) -> Power:
     """The power of permutation tests of two agents, by simulation of normal scores.
 
     Of more than 20,000 ways to divide the runs 4,000 are drawn, so that p-values are resolved to 0.00025.
@@ -58,52 +61,53 @@ def power(runs: int, effect: float, tests: int, *, repeats: int = REPEATS, seed:
         runs: a side.
         effect: difference of the agents' means in standard deviations.
         tests: on the page.
+        paired: whether runs are paired by their seed.
         repeats: simulated races.
         seed: of the simulation.
     """
-    if runs < LEAST:
+    if runs < (LEAST_PAIRS if paired else LEAST):
         return Power(runs, 0.0, 0.0)
     rng = np.random.default_rng([seed, runs])
     a, b = rng.normal(size=(2, repeats, runs))
-    p = permutation_ps(a + effect, b, rng=rng)
+    p = sign_flip_ps(a + effect - b, rng=rng) if paired else permutation_ps(a + effect, b, rng=rng)
     higher = a.mean(1) + effect > b.mean(1)
     alone, among = (float(((p <= ALPHA / count) & higher).mean()) for count in (1, tests))
-    return Power(runs, alone, among if smallest_p(runs) <= ALPHA / tests else 0.0)
+    return Power(runs, alone, among if smallest_p(runs, paired=paired) <= ALPHA / tests else 0.0)
 
 
-def smallest_p(runs: int) -> float:
+def smallest_p(runs: int, *, paired: bool = False) -> float:
     """Of runs that are all apart: no test of so few can have a smaller p-value."""
-    return 2 / comb(2 * runs, runs)
+    return 2 / (2**runs if paired else comb(2 * runs, runs))
 
 
-def needed(effect: float, tests: int, *, wanted: float = POWER, seed: int = 0) -> int | None:
+def needed(effect: float, tests: int, *, paired: bool = False, wanted: float = POWER, seed: int = 0) -> int | None:
     """The fewest runs a side whose test, first among all of a page, finds an effect in ``wanted`` of races; None: many.
 
     Powers grow with runs, so that the interval of possible numbers is halved.
     """
     low, high = LEAST, MOST_RUNS
-    if power(high, effect, tests, seed=seed).among < wanted:
+    if power(high, effect, tests, paired=paired, seed=seed).among < wanted:
         return None
     while low < high:
         middle = (low + high) // 2
-        if power(middle, effect, tests, seed=seed).among >= wanted:
+        if power(middle, effect, tests, paired=paired, seed=seed).among >= wanted:
             high = middle
         else:
             low = middle + 1
     return low
 
 
-def detectable(runs: int, tests: int, *, wanted: float = POWER, seed: int = 0) -> float | None:
+def detectable(runs: int, tests: int, *, paired: bool = False, wanted: float = POWER, seed: int = 0) -> float | None:
     """The effect, in standard deviations, that a page's first test finds in ``wanted`` of races; None: no effect can.
 
     It is known to a hundredth.
     """
-    if runs < LEAST or smallest_p(runs) > ALPHA / tests:
+    if runs < (LEAST_PAIRS if paired else LEAST) or smallest_p(runs, paired=paired) > ALPHA / tests:
         return None
     low, high = 0.0, 20.0
     while high - low > 0.01:
         middle = (low + high) / 2
-        if power(runs, middle, tests, seed=seed).among >= wanted:
+        if power(runs, middle, tests, paired=paired, seed=seed).among >= wanted:
             high = middle
         else:
             low = middle

@@ -41,11 +41,13 @@ class Power:
         effect = self._effect() / spread.deviation
         print(f"{suite.name}: {seeds} seeds, {tests} tests on its page, sd {spread.deviation:.3g} ({spread.source})")
         print(f"effect {self.effect:g} is {effect:.2f} standard deviations")
+        if paired := suite.paired:
+            print("paired by seed, as if the runs of a seed had nothing in common: what they have makes it more likely")
         print("seeds  found alone  found first among all")
         for count in sorted({seeds, 5, 10, 20}):
-            found = power(count, effect, tests)
+            found = power(count, effect, tests, paired=paired)
             print(f"{count:>5}  {found.alone:>11.0%}  {found.among:>21.0%}")
-        least, runs = detectable(seeds, tests), needed(effect, tests)
+        least, runs = detectable(seeds, tests, paired=paired), needed(effect, tests, paired=paired)
         if least is None:
             print(f"with {seeds} seeds no effect, however large, can come first among {tests} tests at 5%")
         else:

@@ -33,9 +33,10 @@ from ..agents.catalogue import find as find_agent
 from ..envs.catalogue import find as find_env
 from ..envs.catalogue import resolve
 from . import provenance
-from .evaluation import SEED_LIMIT
+from .evaluation import SEED_LIMIT, check_group
 from .folders import claimed, publish
 from .records import Points, clock_of, episodes_of, part, printable, read_points, read_record, seconds_of, words
+from .training_log import Logged, training_of
 
 if TYPE_CHECKING:
     from .session import Session
@@ -46,12 +47,15 @@ DATA = ("dataset", "offline_steps")
 """Params that speak of data, not of the agent's constructor."""
 SAMPLED = "eval_sampled"
 """A param that says to evaluate the agent's sampled actions instead of its best ones; for language models the usual."""
+GROUPED = "eval_group"
+"""A param that says how many evaluation episodes each problem has; those of one stand beside each other."""
 PRESET = "preset"  # a param that names the preset of the agent's settings, or "none"; else the environment's own
 RESUMED = "resumed_at"
 """A param that says at which step the run went on from another one's checkpoint; see :mod:`.session`."""
 MOST_EPISODES, MOST_BYTES = 1_000_000, 1 << 20
 """Of one evaluation, and of ``run.json``, in a folder that is still read."""
 _PARAMS = {"dataset": str, "offline_steps": int, "env_kwargs": dict, SAMPLED: bool, RESUMED: int, PRESET: str}
+_PARAMS |= {GROUPED: int}
 NAME = re.compile(r".+-s\d+-[0-9a-f]{8}")
 """What folders of runs are called like."""
 
@@ -185,6 +189,7 @@ class Run:
             )
         here = {name: value for name, value in self.params.items() if not (elsewhere and name == "device")}
         check_params(agent, here)
+        check_group(self.eval_episodes, self.params.get(GROUPED, 1))
         presets.find(self.params.get(PRESET, presets.AUTO), self.env_id)
 
     @property
@@ -245,6 +250,7 @@ class FinishedRun:
         folder: where it lies.
         clock: seconds by the wall and of the processor from the run's start to each point of the curve, earlier
             evaluations included; () of runs that did not record it, and of those that went on from others.
+        training: columns of a language agent's log of its training completions (:mod:`.training_log`), by name.
     """
 
     run: Run
@@ -258,6 +264,7 @@ class FinishedRun:
     hardware: str
     folder: Path
     clock: tuple[tuple[float, float], ...] = ()
+    training: Mapping[str, Logged] = field(default_factory=dict, hash=False)
 
 
 def is_plain(value: Any) -> bool:
@@ -339,6 +346,7 @@ def _checked(folder: Path) -> FinishedRun:
         hardware=words(record, "hardware"),
         folder=folder,
         clock=clock_of(final, len(points.timesteps)),
+        training=training_of(final),
     )
 
 

@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from .. import unknown
+from ..envs.catalogue import find as find_env
 from .evaluation import TUNING_FROM, is_tuning
 from .race import command_of, finish
 from .records import number, part, read_record, seconds_of, words
 from .runs import FinishedRun, Run
+from .scores import Score, raw_score
 from .suites import Suite, find
 
 TRIALS = "tuning.json"
@@ -29,12 +31,13 @@ class Choice:
 
     Attributes:
         task: as :attr:`Run.task` has it.
-        agent: its name.
+        agent: its name, with what sets it apart from other conditions of that name on the task.
         setting: name of what was tuned.
         tried: normalised scores, one a seed, for each value; in the order of the grid.
         present: the value that the suite has, ``None`` where it has none.
         steps: environment steps of all trials together.
         seconds: of computing, all trials together.
+        params: of its runs, but for the setting; None where the record is from before these were kept.
     """
 
     task: str
@@ -44,6 +47,7 @@ class Choice:
     present: Any
     steps: int
     seconds: float
+    params: Mapping[str, Any] | None = None
 
     @property
     def best(self) -> Any:
@@ -122,8 +126,18 @@ def tune(
         "tune", name, grid=grid, agents=agents, envs=envs, seeds=seeds, engine=engine, workers=workers, out=root
     )
     done = finish(suite, runs, root=Path(root), engine=engine, workers=workers, command=command)
-    present = {_key(run, setting): run.params.get(setting) for run in first}
-    return [_choice(key, setting, values, done, present[key]) for key in dict.fromkeys(entries)]
+    return [_choice(run, _name(run, first, setting), setting, values, done, suite.score) for run in first]
+
+
+def _name(run: Run, others: Sequence[Run], setting: str) -> str:
+    """The agent, and what it has that not all conditions of this agent on the task have."""
+    same = [other.params for other in others if (other.task, other.agent) == (run.task, run.agent)]
+    own = [
+        f"{name}={value}"
+        for name, value in run.params.items()
+        if name != setting and any(other.get(name) != value for other in same)
+    ]
+    return ", ".join([run.agent, *own])
 
 
 def _key(run: Run, setting: str) -> tuple[str, str, str]:
@@ -133,12 +147,21 @@ def _key(run: Run, setting: str) -> tuple[str, str, str]:
 
 
 def _choice(
-    key: tuple[str, str, str], setting: str, values: Sequence[Any], done: Sequence[FinishedRun], present: Any
+    run: Run, name: str, setting: str, values: Sequence[Any], done: Sequence[FinishedRun], score: Score
 ) -> Choice:
-    mine = [one for one in done if _key(one.run, setting) == key]
-    tried = {value: tuple(one.normalised for one in mine if one.run.params[setting] == value) for value in values}
+    mine = [one for one in done if _key(one.run, setting) == _key(run, setting)]
+    normalise = find_env(run.env_id).normalise
+    tried = {
+        value: tuple(
+            one.normalised if score == "final" else normalise(raw_score(one, score))
+            for one in mine
+            if one.run.params[setting] == value
+        )
+        for value in values
+    }
     steps, seconds = sum(one.run.budget for one in mine), sum(one.wall_seconds for one in mine)
-    return Choice(key[0], key[1], setting, tried, present, steps, seconds)
+    rest = {name: value for name, value in run.params.items() if name != setting}
+    return Choice(run.task, name, setting, tried, run.params.get(setting), steps, seconds, rest)
 
 
 def read_tuning(folder: str | Path) -> Tuning:
@@ -198,6 +221,7 @@ def _stored(record: Mapping[str, Any]) -> Choice:
         present=record.get("present"),
         steps=part(record, "steps", int),
         seconds=seconds_of({"wall_seconds": part(record, "seconds", float)}),
+        params=part(record, "params", dict) if record.get("params") is not None else None,
     )
 
 

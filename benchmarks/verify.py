@@ -35,6 +35,7 @@ from .runs import (
     CHECKPOINT,
     CURVE,
     FINAL,
+    GROUPED,
     MOST_BYTES,
     MOST_EPISODES,
     RESUMED,
@@ -298,8 +299,9 @@ def _unfair(suite: Suite, run: Run, here: list[Run]) -> str:
     for what, length in lengths.items():
         if length > most[what]:
             return f"trained for {length:,} {what}, where suite {suite.name} allows {most[what]:,}"
-    if run.params.get(SAMPLED, False) not in {one.params.get(SAMPLED, False) for one in here}:
-        return f"{SAMPLED} is not as suite {suite.name} has it"
+    for name, usual in ((SAMPLED, False), (GROUPED, 1)):
+        if run.params.get(name, usual) not in {one.params.get(name, usual) for one in here}:
+            return f"{name} is not as suite {suite.name} has it"
     return f"it goes on from another run, which suite {suite.name} does not allow" if RESUMED in run.params else ""
 
 

@@ -14,27 +14,22 @@ import numpy as np
 
 from ..charts import PALETTE
 from ..pages import plain, render
-from ..permutation import LEAST, holm, permutation_p
+from ..permutation import holm
 from ..runs import FinishedRun
-from ..statistics import (
-    MIN_RUNS,
-    Scores,
-    improvement_interval,
-    probability_of_improvement,
-    score_matrix,
-)
 from ..suites import Comparison, Suite
 from ..tuning import Tuning
 from .admission import changed_tree
 from .board import Axis, Board, Result, Section, leaderboard
+from .completions import completions
+from .contrasts import Contrast, Paired, contrast
 from .figures import draw_curves, draw_ranking, episodes_at
 from .groups import place, short
 from .scales import ScaleName, scaled
 from .tuned import section as tuned_section
 
-VERDICT_RUNS = LEAST  # of 3 runs a side 2 of the 20 orders set them wholly apart: one chance in ten (of 4, one in 35)
 ALPHA = 0.05
-NO_VERDICT = "no verdict below four runs a side"
+NO_VERDICT = "no verdict below four runs a side"  # of 3 a side 2 of 20 orders set them apart: one chance in ten
+NO_PAIRED_VERDICT = "no verdict below six pairs of runs"
 INERT = "inert here"
 COLOURS = len(PALETTE)  # more agents than that are drawn as a ranking, since their curves would share colours
 
@@ -67,14 +62,15 @@ def write_report(
     runs = [run for run in runs if any(_compares(comparison, run) for comparison in suite.comparisons)]
     if not runs:
         raise ValueError(f"suite {suite.name} has nothing to report: it has no comparison with a finished run")
-    runs, by, left = scaled(runs, scale)
+    runs, by, left = scaled(runs, scale, suite.score)
     folder.mkdir(parents=True, exist_ok=True)
     board = leaderboard(runs, rng=np.random.default_rng(0), scale=by)
-    found = [_found(comparison, runs, board) for comparison in suite.comparisons]
+    found = [_found(comparison, runs, board, suite) for comparison in suite.comparisons]
     shown = [one for one in found if one is not None]
     family = _Family(shown)
     parts = [_compared(one, family, folder, axis) for one in shown]
-    tuned = None if tuning is None else tuned_section(tuning, [(one.comparison, one.board) for one in shown])
+    boards = [(one.comparison, one.board) for one in shown]
+    tuned = None if tuning is None else tuned_section(tuning, boards, paired=suite.paired)
     head = _head(suite, runs, board, command)
     told = {**head, "notes": (*left, *head["notes"]), "parts": parts, "tuned": tuned}
     text = render("race.md.jinja", **told, compared=len(family.p), alpha=ALPHA)
@@ -97,7 +93,7 @@ def _head(suite: Suite, runs: Sequence[FinishedRun], board: Board, command: str)
         "scale": board.scale,
         "notes": board.notes,
         "missing": missing(suite, runs),
-        "no_verdict": NO_VERDICT,
+        "no_verdict": NO_PAIRED_VERDICT if suite.paired else NO_VERDICT,
         "inert": INERT,
     }
 
@@ -118,10 +114,15 @@ def _chosen(comparison: Comparison, runs: Sequence[FinishedRun], board: Board) -
     return [run for run in runs if id(run) in kept]
 
 
-def _named_as(whole: Board, part: Board, *, across: bool) -> Board:
-    """``part`` with the agents named as they are on the whole board: names say what sets runs apart from the others."""
+def _named_as(whole: Board, part: Board, suite: Suite, *, across: bool) -> Board:
+    """``part`` with the agents named as they are on the whole board: names say what sets runs apart from the others.
+
+    What the suite has a label for is called that.
+    """
     named = {
-        id(run): result.agent + place(run.run, across=across)[1] for result in whole.results for run in result.runs
+        id(run): suite.label(run.run) or result.agent + place(run.run, across=across)[1]
+        for result in whole.results
+        for run in result.runs
     }
     names = {result.agent: named[id(result.runs[0])] for result in part.results} | {"": ""}
 
@@ -146,6 +147,7 @@ class _Part:
         told: of each verdict over all tasks, the agents that got it.
         figure: file name of the picture.
         caption: what the picture shows.
+        completions: heads and rows of the table of what completions were like; no rows where runs do not tell.
     """
 
     comparison: Comparison
@@ -154,6 +156,7 @@ class _Part:
     told: list[tuple[str, list[str]]]
     figure: str
     caption: str
+    completions: tuple[list[str], list[list[str]]]
 
 
 @dataclass(frozen=True)
@@ -163,50 +166,49 @@ class _Found:
     comparison: Comparison
     board: Board
     section: Section
+    paired: bool = False
 
-    def scores(self, agent: str, tasks: Sequence[str]) -> tuple[Scores, Scores] | None:
-        """Those of an agent and of the reference; None for the reference itself, or where one did not run them all."""
-        mine, theirs = (_scores(self.board, name, tasks) for name in (agent, self.comparison.reference))
-        return None if agent == self.comparison.reference or mine is None or theirs is None else (mine, theirs)
+    def contrast(self, agent: str, tasks: Sequence[str]) -> Contrast | Paired | None:
+        """An agent beside the reference; None for the reference itself, or where one did not run them all."""
+        return contrast(self.board, agent, self.comparison.reference, tasks, paired=self.paired)
 
 
 class _Family:
     """The verdicts of a page: exact permutation tests of the mean score over runs, corrected for how many there are.
 
-    Over several tasks a seed's score is its mean over them. A comparison that stands on the page twice is one test.
+    A comparison that stands on the page twice is one test.
     """
 
-    def __init__(self, found: Sequence[_Found]) -> None:
+    def __init__(self, shown: Sequence[_Found]) -> None:
         raw: dict[tuple[str, str, tuple[str, ...]], float] = {}
-        for one in found:
+        for one in shown:
             for agent in (standing.agent for standing in one.section.standings):
                 if agent in one.comparison.inert:
                     continue
                 for tasks in {one.section.tasks, *((task,) for task in one.section.tasks)}:
-                    scores = one.scores(agent, tasks)
-                    if scores is not None and min(len(side.runs) for side in scores) >= VERDICT_RUNS:
-                        means = [side.values.mean(1) for side in scores]
-                        raw[_key(one, agent, tasks)] = permutation_p(*means)
+                    found = one.contrast(agent, tasks)
+                    if found is not None and found.enough:
+                        raw[_key(one, agent, tasks)] = found.p
         self.p = dict(zip(raw, holm(raw), strict=True))
 
     def verdict(self, one: _Found, agent: str, tasks: Sequence[str]) -> list[str]:
         """The adjusted p-value, and the verdict in words."""
         if agent in one.comparison.inert:
             return ["", INERT]
-        p, scores = self.p.get(_key(one, agent, tasks)), one.scores(agent, tasks)
-        if p is None or scores is None:
-            return ["", NO_VERDICT]
+        p, found = self.p.get(_key(one, agent, tasks)), one.contrast(agent, tasks)
+        if p is None or found is None:
+            return ["", NO_PAIRED_VERDICT if one.paired else NO_VERDICT]
         said = f"{p:.3f}" if p >= 0.001 else "below 0.001"
         if p > ALPHA:
             return [said, "no significant difference"]
-        return [said, "better" if scores[0].values.mean() > scores[1].values.mean() else "worse"]
+        return [said, "better" if found.better else "worse"]
 
 
 def _key(one: _Found, agent: str, tasks: Sequence[str]) -> tuple[str, str, tuple[str, ...]]:
     return agent, one.comparison.reference, tuple(sorted(tasks))
 
 
-def _found(comparison: Comparison, runs: Sequence[FinishedRun], whole: Board) -> _Found | None:
+def _found(comparison: Comparison, runs: Sequence[FinishedRun], whole: Board, suite: Suite) -> _Found | None:
     """What a comparison is of; None where no agent ran all its tasks."""
     mine = _chosen(comparison, runs, whole)
     if comparison.by_episodes:
@@ -214,9 +216,9 @@ def _found(comparison: Comparison, runs: Sequence[FinishedRun], whole: Board) ->
     if not mine:
         return None
     part = leaderboard(mine, rng=np.random.default_rng(0), across=comparison.across, scale=whole.scale)
-    board = _named_as(whole, part, across=comparison.across)
+    board = _named_as(whole, part, suite, across=comparison.across)
     section = next(section for section in board.sections if set(section.tasks) == set(comparison.tasks))
-    return _Found(comparison, board, section)
+    return _Found(comparison, board, section, suite.paired)
 
 
 def _compared(found: _Found, family: _Family, folder: Path, axis: Axis) -> _Part:
@@ -230,7 +232,9 @@ def _compared(found: _Found, family: _Family, folder: Path, axis: Axis) -> _Part
         draw_curves(board, figure, by_episodes=comparison.by_episodes, axis=axis)
     overall, told = _overall(found, family)
     caption = "Scores at the end" if many else "Learning curves"
-    return _Part(comparison, overall, _by_task(found, family), told, figure.name, caption)
+    heads, rows = completions(board)
+    like = heads, [_plain(cells) for cells in rows]
+    return _Part(comparison, overall, _by_task(found, family), told, figure.name, caption, like)
 
 
 def _overall(found: _Found, family: _Family) -> tuple[list[list[str]], list[tuple[str, list[str]]]]:
@@ -270,28 +274,9 @@ def _at_first(result: Result) -> str:
 
 
 def _judged(found: _Found, family: _Family, agent: str, tasks: Sequence[str]) -> list[str]:
-    """P that the agent beats the reference on these tasks, the adjusted p-value, the verdict; blank for itself."""
-    scores = found.scores(agent, tasks)
-    return ["", "", ""] if scores is None else [_odds(*scores, found.board.level), *family.verdict(found, agent, tasks)]
-
-
-def _odds(mine: Scores, theirs: Scores, level: float) -> str:
-    """The odds that a run of one side beats one of the other, with the interval that there is."""
-    if min(len(mine.runs), len(theirs.runs)) < MIN_RUNS:
-        return f"{probability_of_improvement(mine, theirs):.2f}"
-    odds = improvement_interval(mine, theirs, rng=np.random.default_rng(0), level=level)
-    return f"{odds:.2f}"
-
-
-def _scores(board: Board, agent: str, tasks: Sequence[str]) -> Scores | None:
-    """Normalised scores of the seeds that an agent ran on all of ``tasks``; None where there are none."""
-    runs = {result.task: result.runs for result in board.results if result.agent == agent and result.task in tasks}
-    shared = set.intersection(*({run.run.seed for run in found} for found in runs.values())) if runs else set()
-    if set(runs) != set(tasks) or not shared:
-        return None
-    return score_matrix(
-        {task: [run.normalised for run in found if run.run.seed in shared] for task, found in runs.items()}
-    )
+    """The contrast with the reference on these tasks, the adjusted p-value, the verdict; blank for itself."""
+    mine = found.contrast(agent, tasks)
+    return ["", "", ""] if mine is None else [str(mine), *family.verdict(found, agent, tasks)]
 
 
 def _has_log(run: FinishedRun) -> bool:

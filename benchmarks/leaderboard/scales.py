@@ -9,6 +9,9 @@
 Ranks, P and verdicts on one task are the same on all of them, for they are linear; means over several tasks are not. An
 environment without numbers of a scale is left out of what is shown on it, and named.
 
+What of a run is normalised is its score: the mean return of its last evaluation, or, where a suite asks for it, the
+area under its evaluation curve (:mod:`..scores`).
+
 Papers: Fu, Kumar, Nachum, Tucker and Levine, D4RL: Datasets for Deep Data-Driven Reinforcement Learning (2020).
 """
 
@@ -23,6 +26,7 @@ from ... import unknown
 from ...envs.catalogue import find
 from ..datasets.d4rl_scores import SCORES
 from ..runs import FinishedRun, Run
+from ..scores import Score, raw_score
 from .admission import usable
 from .groups import place, short
 
@@ -47,10 +51,12 @@ class Scale:
     Attributes:
         name: one of :data:`NAMES`.
         ends: raw returns that are 0 and 1, by environment and its keywords (:attr:`Run.where`).
+        score: what of a run is normalised.
     """
 
     name: ScaleName = "expert"
     ends: Mapping[str, tuple[float, float]] = field(default_factory=dict, hash=False)
+    score: Score = "final"
 
     @property
     def words(self) -> str:
@@ -72,8 +78,15 @@ class Scale:
         return (score - low) / (high - low)
 
 
-def scaled(runs: Iterable[FinishedRun], asked: ScaleName | Scale) -> tuple[list[FinishedRun], Scale, list[str]]:
+def scaled(
+    runs: Iterable[FinishedRun], asked: ScaleName | Scale, score: Score = "final"
+) -> tuple[list[FinishedRun], Scale, list[str]]:
     """The runs with :attr:`FinishedRun.normalised` on a scale, the scale, and a sentence on what has no place on it.
+
+    Args:
+        runs: finished ones.
+        asked: a scale, or the name of one, which is made for these runs.
+        score: what of a run is normalised, where a name was given.
 
     Raises:
         ValueError: no such scale, or no environment of these runs is on it.
@@ -82,10 +95,12 @@ def scaled(runs: Iterable[FinishedRun], asked: ScaleName | Scale) -> tuple[list[
     if name not in NAMES:
         raise ValueError(unknown("scale", name, NAMES))
     runs = list(runs)
+    score = asked.score if isinstance(asked, Scale) else score
     if name == "expert":
-        return runs, Scale(), []
+        scale = Scale(score=score)
+        return [_on(scale, run) for run in runs] if score == "area" else runs, scale, []
     made = _published if name == "published" else _best
-    scale = asked if isinstance(asked, Scale) else Scale(name, made(runs))
+    scale = asked if isinstance(asked, Scale) else Scale(name, made(runs), score)
     kept = [run for run in runs if run.run.where in scale.ends or not find(run.run.env_id).scored]
     left = sorted({short(run.run.where) for run in runs} - {short(run.run.where) for run in kept})
     if not kept:
@@ -96,7 +111,7 @@ def scaled(runs: Iterable[FinishedRun], asked: ScaleName | Scale) -> tuple[list[
 
 def _on(scale: Scale, run: FinishedRun) -> FinishedRun:
     """The run on a scale: itself where it is on it."""
-    value = scale.normalise(run.run, sum(run.scores) / len(run.scores))
+    value = scale.normalise(run.run, raw_score(run, scale.score))
     return run if value == run.normalised else replace(run, normalised=value)
 
 

@@ -57,10 +57,14 @@ class Condition:
         grid = list(self.choices[0].tried)
         if self.raced != self.best or len({len(scores) for one in self.choices for scores in one.tried.values()}) > 1:
             return None
-        seeds = set.intersection(*({run.run.seed for run in one.runs} for one in self.results))
-        scores = [[run.normalised for run in one.runs if run.run.seed in seeds] for one in self.results]
+        scores = [[run.normalised for run in one.runs if run.run.seed in self.seeds] for one in self.results]
         trials = [[one.tried[value] for one in self.choices] for value in grid]
         return Tuned(np.array(trials, np.float64), np.array(scores, np.float64).T, grid.index(self.raced))
+
+    @property
+    def seeds(self) -> list[int]:
+        """Those of the race that ran on all of its tasks, ascending: the order of :attr:`Tuned.scores`."""
+        return sorted(set.intersection(*({run.run.seed for run in one.runs} for one in self.results)))
 
     @property
     def trials(self) -> int:
@@ -124,7 +128,7 @@ def conditions(tuning: Tuning, board: Board, across: bool) -> list[Condition]:
         by_key[run.task, run.agent].append(result)
     found: dict[str, list[tuple[str, Choice, Result]]] = defaultdict(list)
     for choice in tuning.choices:
-        mine = by_key.get((choice.task, choice.agent), [])
+        mine = [one for one in by_key.get((choice.task, choice.agent.partition(",")[0]), []) if _is_of(one, choice)]
         if len(mine) == 1:
             where = mine[0].runs[0].run.where if across else choice.task
             found[mine[0].agent].append((where, choice, mine[0]))
@@ -136,13 +140,20 @@ def conditions(tuning: Tuning, board: Board, across: bool) -> list[Condition]:
     return made
 
 
-def section(tuning: Tuning, found: Sequence[tuple[Comparison, Board]]) -> Section | None:
+def _is_of(result: Result, choice: Choice) -> bool:
+    """Whether a result is of the condition that was tuned, as far as the record says what it is."""
+    params = {name: value for name, value in result.runs[0].run.params.items() if name != choice.setting}
+    return choice.params is None or params == choice.params
+
+
+def section(tuning: Tuning, found: Sequence[tuple[Comparison, Board]], *, paired: bool = False) -> Section | None:
     """The page's section on tuning; None where none of its conditions was tuned.
 
     Args:
         tuning: the trials.
         found: comparisons of the page, each with the board of its runs; those of some tasks of a wider one are not
             looked at, for a setting that was chosen over several tasks was chosen for none of them alone.
+        paired: compare runs of the same seed in the differences of runs alone.
     """
     budget: dict[str, list[str]] = {}
     left: dict[str, None] = {}
@@ -154,7 +165,7 @@ def section(tuning: Tuning, found: Sequence[tuple[Comparison, Board]]) -> Sectio
         budget |= {name: one.cells() for name, one in mine.items()}
         left |= {f"{name}: {NOT_BEST}": None for name, one in mine.items() if one.raced != one.best}
         if rival := mine.pop(comparison.reference, None):
-            effects += chain.from_iterable(_effects(one, rival) for one in mine.values())
+            effects += chain.from_iterable(_effects(one, rival, paired) for one in mine.values())
     rows = [_row(one, p) for one, p in zip(effects, holm([one.p for one in effects]), strict=True)]
     return Section(tuning, list(budget.values()), rows, list(left)) if budget else None
 
@@ -163,17 +174,19 @@ def _within(inner: Comparison, outer: Comparison) -> bool:
     return inner.reference == outer.reference and set(inner.tasks) < set(outer.tasks)
 
 
-def _effects(one: Condition, rival: Condition) -> Iterator[Effect]:
+def _effects(one: Condition, rival: Condition, paired: bool) -> Iterator[Effect]:
     """Over all tasks on which both were tuned, and on each."""
     a, b = one.sampled(), rival.sampled()
     if a is None or b is None or one.tasks != rival.tasks:
         return
     every = tuple(range(len(one.tasks)))
     for chosen in dict.fromkeys([every, *((i,) for i in every)]):
-        samples = [Sample.of(side.scores[:, chosen].mean(axis=1)) for side in (a, b)]
+        ours, theirs = (side.scores[:, chosen].mean(axis=1) for side in (a, b))
+        together = paired and one.seeds == rival.seeds
+        alone = Sample.of(ours - theirs) if together else Sample.of(ours).minus(Sample.of(theirs))
         nested, p = nested_difference(a, b, rng=np.random.default_rng(0), tasks=chosen)
         tasks = tuple(one.tasks[i] for i in chosen)
-        yield Effect(one.name, rival.name, tasks, samples[0].minus(samples[1]).interval(), nested, p)
+        yield Effect(one.name, rival.name, tasks, alone.interval(), nested, p)
 
 
 def _row(effect: Effect, p: float) -> list[str]:

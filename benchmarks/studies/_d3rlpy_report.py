@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from tiltyard.benchmarks.leaderboard.report import NO_VERDICT, VERDICT_RUNS
+from tiltyard.benchmarks.leaderboard.report import NO_VERDICT
 from tiltyard.benchmarks.pages import render
+from tiltyard.benchmarks.permutation import LEAST
 from tiltyard.benchmarks.statistics import (
     MIN_RUNS,
     bootstrap_interval,
@@ -76,7 +77,7 @@ def improvement(ours: Any, theirs: Any) -> list[float]:
 
 def verdict(chance: Sequence[float], seeds: int) -> str:
     """What an interval of the probability of improvement says, of so many seeds a side."""
-    if seeds < VERDICT_RUNS:
+    if seeds < LEAST:
         return NO_VERDICT
     return "ours better" if chance[1] > 0.5 else "theirs better" if chance[2] < 0.5 else "no significant difference"
 

@@ -1,6 +1,8 @@
 """Which methods take the same step: cosines of their gradients on the same completions, before anybody races them.
 
     python benchmarks/studies/gradient_gate.py [--task ChainSum] [--regime on-policy] [--batches 2]
+    python benchmarks/studies/gradient_gate.py --suite text-v2-stale [--methods grpo,gspo] [--batches 2]
+    python benchmarks/studies/gradient_gate.py --page
 
 A race of methods whose gradients point the same way measures seeds. So completions are sampled once, from the task's
 base checkpoint (32 problems, 8 completions each), every method gets the same ones, and the gradients of their losses
@@ -10,6 +12,12 @@ size, as Adam, and a clipped norm leave nothing of a common factor.
 
 Regimes: ``on-policy``, the first step on fresh completions; ``stale``, the policy has taken 16 steps of GRPO since it
 wrote them, so that ratios and clips act; ``hard``, at least 70% of the groups have the same reward throughout.
+
+A suite of one task is a regime too: completions are the last 256 that its reference writes in an iteration (with the
+suite's environment, rewards, pool and shape of batches) after some iterations of training, and the reference has learnt
+from all others of that iteration since.
+Beside the cosines stands what the regime is about: the share of uniform groups, of tokens whose ratio has left 0.8 to
+1.2, of problems that a tracker had met before, and of rewards that say the opposite of the success.
 
 Critics have had 10 fits on other completions. What a method does besides its gradient (curricula, samplers, rewards
 that are switched on later) is not seen here: two methods that are equal by this gate may still differ by that.
@@ -30,14 +38,17 @@ from tiltyard import agents
 from tiltyard.agents.language.rollouts import Rollouts
 from tiltyard.agents.language.trainer import PolicyGradient
 from tiltyard.agents.language.update import backward, policy_gradient_step
+from tiltyard.benchmarks.execution import OF_RUN
 from tiltyard.benchmarks.pages import render
 from tiltyard.benchmarks.provenance import commit, hardware, versions
 from tiltyard.benchmarks.statistics import Floats
+from tiltyard.benchmarks.suites import Suite, find
 from tiltyard.benchmarks.suites.text import METHODS
 
 EQUAL = 0.95
 REGIMES = ("on-policy", "stale", "hard")
 GROUP, PROMPTS, FITS, STEPS, UNIFORM = 8, 32, 10, 16, 0.7
+BEFORE, CLIP = 1024, 0.2
 FOLDER = Path("docs/results/gradient-gate")
 
 
@@ -77,6 +88,16 @@ def is_uniform(rollouts: Rollouts) -> Tensor:
     return (alike | ~rows).all(1)
 
 
+def uniform(rollouts: Rollouts) -> float:
+    """The share of rows whose group is uniform."""
+    return float(is_uniform(rollouts).double().mean())
+
+
+def one_each(rollouts: Rollouts) -> bool:
+    """Whether every problem has one completion."""
+    return len(set(rollouts.group.tolist())) == len(rollouts)
+
+
 def hard(batches: Sequence[Rollouts]) -> list[Rollouts]:
     """Of each batch all groups of one reward, and so few others that they are at most 30% of all groups."""
     found = []
@@ -89,24 +110,26 @@ def hard(batches: Sequence[Rollouts]) -> list[Rollouts]:
     return found
 
 
-def gradient(method: str, task: str, standing: PolicyGradient, batch: Rollouts, others: Rollouts, seed: int) -> Tensor:
-    """The gradient of a method's loss on a batch, all weights in one row; the standing policy takes no step.
+def gradient(
+    agent: PolicyGradient, standing: PolicyGradient, batch: Rollouts, others: Rollouts, earlier: Sequence[Rollouts] = ()
+) -> Tensor:
+    """The gradient of an agent's loss on a batch, all weights in one row; the standing policy takes no step.
 
     Args:
-        method: of the catalogue.
-        task: of text-v1, such as ChainSum.
-        standing: whose weights the method finds.
+        agent: a new one.
+        standing: whose weights it is given.
         batch: completions.
         others: that critics are fitted on.
-        seed: of the agent.
+        earlier: batches that whatever remembers problems has seen before.
     """
-    agent = agent_of(method, task, seed, prompts_per_batch=PROMPTS)
     agent.policy.load_state_dict(standing.policy.state_dict())
     begun(agent)
     assert agent.objective is not None
     objective, context = agent.objective.at(0.0), agent.context()
     for _ in range(FITS if "values" in objective.needs else 0):
         agent.providers["values"].fit(agent._supplied(others, context), context)
+    for before in earlier if "tracker" in objective.needs else ():
+        agent._supplied(before, context)
     rows = batch
     for provider in dict.fromkeys(agent.providers.values()):
         rows = provider.extend(rows, context)
@@ -155,16 +178,105 @@ def measure(task: str, regime: str, methods: Sequence[str], batches: int, seed: 
             step = sampled(standing)
             assert standing.objective is not None
             policy_gradient_step(standing.policy, standing.objective, step, standing.objective.advantage(step))
-    tables = [cosines([gradient(name, task, standing, batch, others, seed) for name in methods]) for batch in used]
+    tables = [
+        cosines(
+            [
+                gradient(agent_of(name, task, seed, prompts_per_batch=PROMPTS), standing, batch, others)
+                for name in methods
+            ]
+        )
+        for batch in used
+    ]
+    return _told(task, regime, methods, tables, used)
+
+
+def _told(
+    task: str, regime: str, methods: Sequence[str], tables: Sequence[Floats], used: Sequence[Rollouts]
+) -> dict[str, Any]:
     least = np.min(tables, axis=0)
     return {
         "task": task,
         "regime": regime,
         "methods": list(methods),
-        "batches": batches,
-        "share of uniform groups": round(float(np.mean([is_uniform(batch).double().mean() for batch in used])), 3),
+        "batches": len(used),
+        "share of uniform groups": None if one_each(used[0]) else round(float(np.mean([*map(uniform, used)])), 3),
         "cosines": least.round(4).tolist(),
         "equal": equal(least, methods),
+    }
+
+
+def of_suite(suite: Suite, method: str | None, seed: int) -> PolicyGradient:
+    """An agent in a suite's setting: its reference, or a method with the reference's settings.
+
+    Args:
+        suite: of one task.
+        method: of the catalogue; None for the reference.
+        seed: of the agent.
+    """
+    (task,), reference = suite.tasks, suite.comparisons[0].reference
+    entry = next(one for one in task.entries if one.label == reference)
+    given = {name: value for name, value in task.params(entry).items() if name not in OF_RUN}
+    made: Any = agents.make(method or entry.agent, task.env_id, seed=seed, device="cpu", **given)
+    assert isinstance(made, PolicyGradient)
+    return made
+
+
+def measure_suite(
+    suite: Suite, methods: Sequence[str], batches: int, before: int = BEFORE, seed: int = 0
+) -> dict[str, Any]:
+    """:func:`measure` in a suite's setting, and what its regime is about (:func:`mechanism`).
+
+    Args:
+        suite: of one task.
+        methods: that get the suite's settings of the reference.
+        batches: to measure on.
+        before: completions at least that the reference has learnt from before the first of them.
+        seed: of all agents.
+    """
+    standing = begun(of_suite(suite, None, seed))
+    earlier: list[Rollouts] = []
+    while sum(map(len, earlier)) < before:
+        earlier.append(learnt(standing, 0)[0])
+    tables, used, told = [], [], []
+    for _ in range(batches):
+        others, batch = learnt(standing, GROUP * PROMPTS)
+        made = [of_suite(suite, name, seed) for name in methods]
+        seen = [*earlier, others] if len(others) else earlier
+        tables.append(cosines([gradient(agent, standing, batch, earlier[-1], seen) for agent in made]))
+        told.append(mechanism(standing, batch, earlier))
+        used.append(batch)
+        earlier += [others, batch] if len(others) else [batch]
+    found = _told(suite.tasks[0].env_id.partition("/")[2], suite.name, methods, tables, used)
+    shares = {name: round(float(np.mean([one[name] for one in told])), 3) for name in told[0]}
+    return {**found, "before": before, "mechanism": shares}
+
+
+def learnt(agent: PolicyGradient, left: int) -> tuple[Rollouts, Rollouts]:
+    """An iteration's completions, which the agent then learns from, and the last ``left``, which it does not.
+
+    Both are as they were written.
+    """
+    for component in dict.fromkeys(agent.components.values()):
+        component.begin(agent.context())
+    written = sampled(agent)
+    rows = torch.arange(len(written))
+    batch, rest = written.take(rows[: len(rows) - left]), written.take(rows[len(rows) - left :])
+    if len(batch):
+        assert agent.objective is not None
+        agent.train(agent._supplied(batch, agent.context()), agent.objective.at(0.0))
+    return batch, rest
+
+
+def mechanism(standing: PolicyGradient, batch: Rollouts, earlier: Sequence[Rollouts]) -> dict[str, float]:
+    """What a regime is about, as shares of a batch's groups, tokens, completions and again completions."""
+    ratio = (standing.context().score(batch.tokens, batch.mask) - batch.logp_old)[batch.mask].exp()
+    met = torch.cat([one.seed for one in earlier])
+    said = batch.reward > 0.5
+    return {
+        **({} if one_each(batch) else {"uniform groups": uniform(batch)}),
+        "ratios beyond the clip": float(((ratio - 1).abs() > CLIP).double().mean()),
+        "problems met before": float(torch.isin(batch.seed, met).double().mean()),
+        "rewards against the success": float((said != batch.info["success"]).double().mean()),
     }
 
 
@@ -175,24 +287,38 @@ def page(found: Sequence[dict[str, Any]], command: str) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measures one regime, stores it beside the others, and writes the page of all."""
+    """Measures one regime, stores it beside the others, and writes the page of all; or writes the page alone."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--task", default="ChainSum")
     parser.add_argument("--regime", choices=REGIMES, default="on-policy")
+    parser.add_argument("--suite", default="", help="in place of a task and a regime")
     parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--batches", type=int, default=2)
+    parser.add_argument("--before", type=int, default=BEFORE, help="completions learnt from before, of a suite")
+    parser.add_argument("--page", action="store_true", help="measure nothing: write the page of what is stored")
     parser.add_argument("--out", type=Path, default=FOLDER)
     given = parser.parse_args(arguments)
-    torch.set_num_threads(1)
-    start = time.process_time()
-    found = measure(given.task, given.regime, given.methods.split(","), given.batches)
-    found["processor seconds"] = round(time.process_time() - start, 1)
-    given.out.mkdir(parents=True, exist_ok=True)
-    (given.out / f"{given.task}-{given.regime}.json").write_text(json.dumps(found) + "\n", encoding="utf-8")
+    if not given.page:
+        measured(given)
     stored = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(given.out.glob("*.json"))]
-    text = page(stored, "python benchmarks/studies/gradient_gate.py --task TASK --regime REGIME")
+    text = page(stored, "python benchmarks/studies/gradient_gate.py --task TASK --regime REGIME (or --suite SUITE)")
     (given.out / "README.md").write_text(text, encoding="utf-8")
     print(text)
+
+
+def measured(given: argparse.Namespace) -> None:
+    """Stores a regime as the command line asks for it."""
+    torch.set_num_threads(1)
+    start = time.process_time()
+    methods = given.methods.split(",")
+    if given.suite:
+        found = measure_suite(find(given.suite), methods, given.batches, given.before)
+    else:
+        found = measure(given.task, given.regime, methods, given.batches)
+    found["processor seconds"] = round(time.process_time() - start, 1)
+    given.out.mkdir(parents=True, exist_ok=True)
+    name = given.suite or f"{given.task}-{given.regime}"
+    (given.out / f"{name}.json").write_text(json.dumps(found) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

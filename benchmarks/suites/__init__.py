@@ -14,6 +14,7 @@ from .manipulation import MANIPULATION
 from .smoke import SMOKE
 from .suite import Comparison, Entry, Recipe, Suite, Task
 from .text import TEXT
+from .text_v2 import TEXT_HARD, TEXT_NOISY, TEXT_POOL, TEXT_STALE
 
 __all__ = [
     "ARCHER_SETTINGS",
@@ -29,6 +30,10 @@ __all__ = [
     "SMOKE",
     "SUITES",
     "TEXT",
+    "TEXT_HARD",
+    "TEXT_NOISY",
+    "TEXT_POOL",
+    "TEXT_STALE",
     "Comparison",
     "Entry",
     "Recipe",
@@ -48,6 +53,10 @@ SUITES: tuple[Suite, ...] = (
     GUI_TUNED,
     DRIVING,
     TEXT,
+    TEXT_STALE,
+    TEXT_HARD,
+    TEXT_POOL,
+    TEXT_NOISY,
     DIALOGUES,
     ARCHER_SETTINGS,
 )

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields
 from pathlib import Path
 from types import UnionType
-from typing import Any, TypeVar, get_args, get_origin
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 from ... import unknown
 from .suite import Comparison, Entry, Recipe, Suite, Task
@@ -77,6 +77,10 @@ def _checked(what: str, field: Field[Any], value: Any) -> Any:
         return value
     kind: Any = get_args(field.type)[0] if isinstance(field.type, UnionType) else field.type
     plain = get_origin(kind) or kind
+    if plain is Literal:
+        if value not in get_args(kind):
+            raise TypeError(f"{field.name} of {what} is {' or '.join(get_args(kind))}, got {value!r:.200}")
+        return value
     if not _is(value, {tuple: list, float: int | float}.get(plain, plain)):
         name = {"tuple": "list", "Mapping": "table"}.get(plain.__name__, plain.__name__)
         raise TypeError(f"{field.name} of {what} is of kind {name}, got {value!r:.200}")

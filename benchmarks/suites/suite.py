@@ -8,11 +8,12 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, field, replace
 from hashlib import sha256
-from typing import Any
+from typing import Any, get_args
 
 from ... import unknown
 from ...agents.catalogue import find as find_agent
-from ..runs import SAMPLED, Run
+from ..runs import GROUPED, SAMPLED, Run
+from ..scores import Score
 
 
 @dataclass(frozen=True)
@@ -24,12 +25,14 @@ class Entry:
         budget: environment steps of training.
         seconds: measured seconds of one run on one thread, evaluations included.
         params: keywords of the agent that this budget asks for, beyond those of its row.
+        label: what the suite's report calls it, where that is not to be the agent with all that sets it apart.
     """
 
     agent: str
     budget: int
     seconds: float
     params: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    label: str = ""
 
     @property
     def names(self) -> frozenset[str]:
@@ -49,6 +52,7 @@ class Task:
         eval_points: evaluations along a run, the final one included.
         env_kwargs: the environment's own keywords, such as a level.
         eval_sampled: evaluations are of sampled actions instead of the agents' best ones.
+        eval_group: episodes of each evaluation problem; above 1, pass@k is told as well.
     """
 
     env_id: str
@@ -58,10 +62,12 @@ class Task:
     dataset: str | None = None
     env_kwargs: Mapping[str, Any] = field(default_factory=dict, hash=False)
     eval_sampled: bool = False
+    eval_group: int = 1
 
     def params(self, entry: Entry) -> dict[str, Any]:
         """The params of an entry's runs."""
-        given = {"dataset": self.dataset, "env_kwargs": dict(self.env_kwargs), SAMPLED: self.eval_sampled}
+        given: dict[str, Any] = {"dataset": self.dataset, "env_kwargs": dict(self.env_kwargs)}
+        given |= {SAMPLED: self.eval_sampled, GROUPED: self.eval_group if self.eval_group > 1 else None}
         return {**{name: value for name, value in given.items() if value}, **entry.params}
 
 
@@ -113,6 +119,19 @@ class Suite:
     """What a race makes first, where it is not there: recipes by id."""
     comparisons: tuple[Comparison, ...] = ()
     """What its report shows."""
+    score: Score = "final"
+    """What a run scores, in tuning and in the report: its last evaluation, or the area under its evaluation curve."""
+    paired: bool = False
+    """Whether the report compares runs of the same seed with each other."""
+
+    def __post_init__(self) -> None:
+        """Refuses a score that there is not.
+
+        Raises:
+            ValueError: it is neither of the two.
+        """
+        if self.score not in get_args(Score):
+            raise ValueError(unknown("score of a suite", self.score, get_args(Score)))
 
     @property
     def agents(self) -> tuple[str, ...]:
@@ -141,19 +160,19 @@ class Suite:
             raise ValueError("a race needs at least one agent and one seed")
         pairs = [(task, entry) for task in self.tasks for entry in task.entries if entry.names & set(wanted)]
         pairs.sort(key=lambda pair: -pair[1].seconds)
-        return [
-            Run(
-                task.env_id,
-                entry.agent,
-                seed,
-                entry.budget,
-                task.params(entry),
-                eval_episodes=task.eval_episodes,
-                eval_points=task.eval_points,
-            )
-            for task, entry in pairs
-            for seed in chosen
-        ]
+        return [self._run(task, entry, seed) for task, entry in pairs for seed in chosen]
+
+    def label(self, run: Run) -> str:
+        """What the report calls the condition of ``run``; "" where the suite does not say."""
+        labels = {self._run(task, entry, run.seed).name: entry.label for task in self.tasks for entry in task.entries}
+        return labels.get(run.name, "")
+
+    @staticmethod
+    def _run(task: Task, entry: Entry, seed: int) -> Run:
+        params, points = task.params(entry), task.eval_points
+        return Run(
+            task.env_id, entry.agent, seed, entry.budget, params, eval_episodes=task.eval_episodes, eval_points=points
+        )
 
     @property
     def digest(self) -> str:
@@ -161,11 +180,13 @@ class Suite:
         compared = [
             [*astuple(replace(one, title="", remark="", inert={})), sorted(one.inert)] for one in self.comparisons
         ]
-        content = [
+        content: list[Any] = [
             sorted(run.name for run in self.runs()),
             {name: asdict(recipe) for name, recipe in self.datasets.items()},
             compared,
         ]
+        if (self.score, self.paired) != ("final", False):  # so that suites from before these were have their digests
+            content.append([self.score, self.paired])
         return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
     @property

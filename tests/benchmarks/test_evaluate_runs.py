@@ -45,7 +45,8 @@ def test_evaluating_a_run_gives_its_final_score_bit_for_bit(
 
 @pytest.fixture(scope="module")
 def sampled(tmp_path_factory: pytest.TempPathFactory) -> FinishedRun:
-    run = replace(RUNS[0], params={**RUNS[0].params, "eval_sampled": True}, eval_episodes=6, eval_points=1)
+    params = {**RUNS[0].params, "eval_sampled": True, "eval_group": 2}
+    run = replace(RUNS[0], params=params, eval_episodes=6, eval_points=1)
     return run.execute(tmp_path_factory.mktemp("sampled"))
 
 
@@ -54,6 +55,7 @@ def test_a_run_of_sampled_actions_is_evaluated_and_played_by_sampled_actions(
 ) -> None:
     policy = commands.find_policy(str(sampled.folder), None)
     assert not policy.deterministic
+    assert policy.group == 2
     assert policy.evaluate().scores != replace(policy, deterministic=True).evaluate().scores
     asked = []
     predict = type(policy.agent).predict

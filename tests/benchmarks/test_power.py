@@ -32,6 +32,18 @@ def test_power_is_about_that_of_students_t() -> None:
     assert found.alone == found.among == pytest.approx(nct.sf(cut, 2 * runs - 2, away), abs=0.03)
 
 
+def test_paired_power_is_about_that_of_students_t_of_differences() -> None:
+    runs, effect = 12, 1.2
+    cut, away = t.ppf(0.975, runs - 1), effect * np.sqrt(runs / 2)  # differences have a deviation of root two
+    found = power(runs, effect, tests=1, paired=True)
+    assert found.alone == found.among == pytest.approx(nct.sf(cut, runs - 1, away), abs=0.03)
+    assert smallest_p(6, paired=True) == 2 / 64
+    assert power(5, 100.0, tests=1, paired=True).alone == 0
+    assert power(6, 100.0, tests=1, paired=True).among == 1
+    assert power(6, 100.0, tests=2, paired=True).among == 0
+    assert detectable(5, tests=1, paired=True) is None
+
+
 def test_too_few_runs_find_nothing_however_large() -> None:
     assert power(3, 100.0, tests=1).alone == 0
     assert smallest_p(5) == pytest.approx(2 / 252)
@@ -83,6 +95,10 @@ def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
     assert "with 3 seeds no effect, however large" in told
     assert main(["power", "smoke", "--effect", "0.1", "--runs", str(tmp_path)]) != 0
     assert "--sd" in capsys.readouterr().err
+    assert main(["power", "text-v2-stale", "--effect", "0.05", "--sd", "0.02", "--seeds", "0-5"]) == 0
+    told = capsys.readouterr().out
+    assert "paired by seed" in told
+    assert "with 6 seeds no effect, however large, can come first among 5 tests" in told
     assert main(["power", "smoke", "--effect=-1", "--sd", "0.1"]) != 0
     assert "--effect must be above 0" in capsys.readouterr().err
 

@@ -1,6 +1,7 @@
 import csv
 import fcntl
 import json
+import re
 import resource
 import shutil
 import warnings
@@ -248,6 +249,36 @@ def test_training_tuning_and_evaluation_seeds_never_meet():
     assert reported == [1_000_000_000, 1_000_000_001, 1_000_000_002, 1_000_000_003]
     assert tuning == [1_500_000_000, 1_500_000_001, 1_500_000_002, 1_500_000_003]
     assert max(evaluation_seeds(0, 128)) < min(tuning)
+
+
+def test_several_episodes_of_a_problem_stand_beside_each_other():
+    """Also where environments go on with further problems: a policy that solves some problems solves whole groups."""
+    assert evaluation_seeds(0, 6, 3) == [1_000_000_000] * 3 + [1_000_000_001] * 3
+    env = evaluation_env("tiltyard/ChainSum-v0", "grpo", 256, level=2)
+    assert env.num_envs == 128
+    met = []
+
+    class SolvesSome:
+        def predict(self, observations, state=None, episode_start=None, deterministic=True):
+            met.extend(observations)
+            sums = [sum(map(int, re.findall(r"[+-]?\d+", one))) for one in observations]
+            return [f"<answer>{n}</answer>" if n % 2 else "" for n in sums], None
+
+    found = play_episodes(SolvesSome(), env, 256, seeds=evaluation_seeds(0, 128, 8))
+    solved = np.array(found.successes).reshape(32, 8)
+    assert (solved == solved[:, :1]).all()
+    assert 0 < solved[:16].mean() < 1
+    assert 0 < solved[16:].mean() < 1
+    assert len(set(met)) == 32
+
+
+def test_groups_of_evaluation_episodes_that_do_not_come_out_even_are_refused():
+    for episodes, group in ((6, 4), (6, 0), (1280, 5)):
+        with pytest.raises(ValueError, match=f"got {group} for {episodes} episodes"):
+            replace(RUN, params={"eval_group": group}, eval_episodes=episodes).check()
+    with pytest.raises(TypeError, match="eval_group is a number of episodes, got True"):
+        replace(RUN, params={"eval_group": True}, eval_episodes=6).check()
+    replace(RUN, params={"eval_group": 3}, eval_episodes=6).check()
 
 
 def test_training_on_the_problems_of_the_evaluation_is_refused(tmp_path):

@@ -9,11 +9,14 @@ from tiltyard.benchmarks.suites import Entry, Recipe, Suite, Task, find, read_su
 WHOLE = """
 summary = "Two tasks"
 seeds = [3, 4]
+score = "area"
+paired = true
 
 [[tasks]]
 env_id = "CartPole-v1"
 eval_episodes = 7
 eval_sampled = true
+eval_group = 7
 entries = [{ agent = "ppo", budget = 100, seconds = 2, params = { gamma = 0.9 } }]
 
 [[tasks]]
@@ -37,13 +40,17 @@ def test_a_file_is_the_suite_that_its_fields_make(tmp_path: Path) -> None:
         "two",
         "Two tasks",
         (
-            Task("CartPole-v1", (Entry("ppo", 100, 2, {"gamma": 0.9}),), eval_episodes=7, eval_sampled=True),
+            Task(
+                "CartPole-v1", (Entry("ppo", 100, 2, {"gamma": 0.9}),), eval_episodes=7, eval_sampled=True, eval_group=7
+            ),
             Task(
                 "tiltyard/Hopper-v5", (Entry("bc", 0, 0.0, {"offline_steps": 50}),), dataset="tiltyard/hopper/medium-v0"
             ),
         ),
         (3, 4),
         {"tiltyard/hopper/medium-v0": Recipe("tiltyard/Hopper-v5", "medium")},
+        score="area",
+        paired=True,
     )
     assert [(run.agent, run.seed, run.budget) for run in suite.runs()][:2] == [("ppo", 3, 100), ("ppo", 4, 100)]
 
@@ -52,6 +59,8 @@ def test_a_file_is_the_suite_that_its_fields_make(tmp_path: Path) -> None:
     ("old", "new", "says"),
     [
         ("seeds = [3, 4]", "", "a suite needs seeds"),
+        ('score = "area"', 'score = "best"', "score of a suite is final or area, got 'best'"),
+        ("paired = true", "paired = 1", "paired of a suite is of kind bool, got 1"),
         ("seeds = [3, 4]", "seeds = 3", "seeds of a suite is of kind list, got 3"),
         ("seeds = [3, 4]", "seeds = ['3']", "seeds of a suite holds values of kind int, got '3'"),
         ("seeds = [3, 4]", "seeds = [true]", "seeds of a suite holds values of kind int, got True"),

@@ -1,4 +1,6 @@
 import ast
+import json
+import re
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
@@ -173,3 +175,77 @@ def test_archers_settings_are_changed_one_at_a_time():
         for name, value in params.items():
             assert row[name] != value
     assert len({entry.budget for entry in task.entries}) == 1
+
+
+REGIMES = ("text-v2-stale", "text-v2-hard", "text-v2-pool", "text-v2-noisy")
+GATE = Path(__file__).parents[2] / "docs" / "results" / "gradient-gate"
+
+
+def gated(name: str) -> dict:
+    return json.loads((GATE / f"{name}.json").read_text())
+
+
+@pytest.mark.parametrize("name", REGIMES)
+def test_text_v2_races_few_conditions_of_one_task_alike_but_for_the_method(name):
+    suite = find(name)
+    ((task,), (compared,)) = suite.tasks, suite.comparisons
+    assert (suite.score, suite.paired, suite.seeds) == ("area", True, tuple(range(12)))
+    labels = [entry.label for entry in task.entries]
+    assert 2 <= len(set(labels)) == len(labels) <= 6
+    assert compared.reference == labels[0]
+    assert len({entry.budget for entry in task.entries}) == 1
+    assert {entry.params["batch_size"] for entry in task.entries} == {64}
+    assert task.eval_sampled
+    assert task.eval_group == 8
+    assert task.eval_episodes <= 2_048
+    assert 2 * suite.core_seconds <= 90 * 60  # with a tuning of 4 values x 3 seeds: as many runs as the race has
+    iteration = {e.params.get("group_size", 8) * e.params.get("prompts_per_batch", 32) for e in task.entries}
+    assert all(task.entries[0].budget % answers == 0 for answers in iteration)
+    run = suite.runs(seeds=[0])[0]
+    assert suite.label(run) in labels
+
+
+def but_for_rate(entry: Entry) -> dict:
+    return {name: value for name, value in entry.params.items() if name != "learning_rate"}
+
+
+@pytest.mark.parametrize("name", REGIMES)
+def test_no_two_conditions_of_text_v2_take_nearly_the_same_step(name):
+    (task,), found = find(name).tasks, gated(name)
+    alike = [entry.agent for entry in task.entries if but_for_rate(entry) == but_for_rate(task.entries[0])]
+    assert len(alike) >= len(task.entries) - 1  # SPO draws its problems otherwise, which no gradient shows
+    methods = set(alike)
+    assert methods <= set(found["methods"])
+    places = [found["methods"].index(method) for method in sorted(methods)]
+    for i in places:
+        for j in places:
+            assert i == j or found["cosines"][i][j] <= 0.95, (found["methods"][i], found["methods"][j])
+
+
+@pytest.mark.parametrize("name", REGIMES)
+def test_what_takes_nearly_the_step_of_a_condition_of_text_v2_is_named_as_equal_to_it(name):
+    (task,), (compared,), found = find(name).tasks, find(name).comparisons, gated(name)
+    told = {one: set(others.split(", ")) for one, others in re.findall(r"([\w-]+) \(and so ([^)]*)\)", compared.remark)}
+    first = but_for_rate(task.entries[0])
+    conditions = {entry.label: entry.agent for entry in task.entries if but_for_rate(entry) == first}
+    for label, method in conditions.items():
+        row = found["cosines"][found["methods"].index(method)]
+        equal = {
+            other for other, cosine in zip(found["methods"], row, strict=True) if cosine > 0.95 and other != method
+        }
+        if equal:
+            assert told.get(label) == equal
+
+
+@pytest.mark.parametrize(
+    ("name", "what", "low", "high"),
+    [
+        ("text-v2-stale", "ratios beyond the clip", 0.02, 1.0),
+        ("text-v2-hard", "uniform groups", 0.7, 1.0),
+        ("text-v2-pool", "problems met before", 0.9, 1.0),
+        ("text-v2-noisy", "rewards against the success", 0.15, 0.25),
+    ],
+)
+def test_what_a_regime_of_text_v2_is_about_occurs_there(name, what, low, high):
+    """As the gate measured it with the reference's own completions; on-policy suites of v1 had none of it."""
+    assert low <= gated(name)["mechanism"][what] <= high

@@ -1,13 +1,20 @@
 """Tuning: equal grids on seeds that no race reports, and a choice that says when it lies at the grid's edge."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tiltyard.benchmarks.cli import main
-from tiltyard.benchmarks.suites import Entry, Suite, Task
-from tiltyard.benchmarks.tuning import Choice, parse_grid, tune
+from tiltyard.benchmarks.leaderboard.board import leaderboard
+from tiltyard.benchmarks.leaderboard.tuned import conditions
+from tiltyard.benchmarks.race import race
+from tiltyard.benchmarks.runs import Run, read_run
+from tiltyard.benchmarks.scores import area
+from tiltyard.benchmarks.suites import Entry, Suite, Task, find
+from tiltyard.benchmarks.tuning import Choice, Tuning, parse_grid, read_tuning, tune
 
 TOML = """
 name = "pendulum"
@@ -100,3 +107,34 @@ def test_every_value_runs_on_every_seed_and_all_scores_are_kept(tmp_path: Path, 
     assert len({tuple(scores) for _, scores in one["tried"]}) == 3, "the rate made no difference"
     assert one["steps"] == 3 * 110
     assert str(one["best"]) in capsys.readouterr().out
+
+
+def test_conditions_of_one_agent_keep_apart_and_score_as_their_suite_says(tmp_path: Path) -> None:
+    suite, out = tmp_path / "pendulum.toml", tmp_path / "tuning"
+    two = TOML.replace("seeds", 'score = "area"\nseeds').replace("eval_points = 1", "eval_points = 2")
+    entry = two[two.index("[[tasks.entries]]") :]
+    suite.write_text(two + entry.replace("batch_size = 8", "batch_size = 16"))
+    line = ["tune", str(suite), "--grid", "learning_rate=0.0001,0.001,0.01", "--seeds", "10000", "--out", str(out)]
+    assert main(line) == 0
+    tuning = read_tuning(out)
+    assert [one.agent for one in tuning.choices] == ["sac, batch_size=8", "sac, batch_size=16"]
+    runs = tune(str(suite), "learning_rate", [1e-4, 1e-3, 1e-2], seeds=(10_000,), root=out)
+    assert [one.tried for one in runs] == [one.tried for one in tuning.choices]
+    finished = {run.name: read_run(run.folder(out)) for run in _trials(str(suite))}
+    for choice in tuning.choices:
+        mine = [one for one in finished.values() if one.run.params["batch_size"] == choice.params["batch_size"]]
+        assert sorted(scores for (scores,) in choice.tried.values()) == pytest.approx(sorted(map(area, mine)))
+        assert all(len(one.curve) == 2 and one.curve[0][1] != one.curve[1][1] for one in mine)
+    raced = race(str(suite), seeds=[0], root=tmp_path / "runs")
+    found = conditions(tuning, leaderboard(raced, rng=np.random.default_rng(0)), across=False)
+    assert [(one.name, one.choices[0].agent) for one in found] == [
+        ("sac, batch_size=16", "sac, batch_size=16"),
+        ("sac, batch_size=8", "sac, batch_size=8"),
+    ]
+    unnamed = Tuning((), "", tuple(replace(one, params=None) for one in tuning.choices))  # as records were before
+    assert conditions(unnamed, leaderboard(raced, rng=np.random.default_rng(0)), across=False) == []
+
+
+def _trials(suite: str) -> list[Run]:
+    runs = find(suite).runs(seeds=[10_000])
+    return [replace(run, params={**run.params, "learning_rate": rate}) for run in runs for rate in (1e-4, 1e-3, 1e-2)]

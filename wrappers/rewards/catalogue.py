@@ -14,13 +14,16 @@ ROWS: tuple[Row, ...] = (
     Row("implicitprm", f"{_ROOM}.implicitprm:ImplicitPRM"),
 )
 
+PLAIN: tuple[Row, ...] = (Row("outcome", f"{_ROOM}.outcome:Outcome"),)
+"""Rewards of no paper."""
+
 Choices = Choice | Reward | Sequence[Choice | Reward]
 """One reward or several in order, each by name, by name with parameters or as an object."""
 
 
 def load(choice: Choice | Reward) -> Reward:
     """The reward that ``choice`` names; see :func:`tiltyard.wrappers.components.choose`."""
-    return choose("reward", choice, ROWS, Reward)
+    return choose("reward", choice, ROWS + PLAIN, Reward)
 
 
 def load_all(choices: Choices) -> tuple[Reward, ...]:

@@ -11,10 +11,14 @@ from PIL import Image
 from tiltyard.benchmarks.leaderboard.board import leaderboard
 from tiltyard.benchmarks.leaderboard.figures import success_by_episodes
 from tiltyard.benchmarks.leaderboard.groups import place
-from tiltyard.benchmarks.leaderboard.report import COLOURS, NO_VERDICT, missing, write_report
-from tiltyard.benchmarks.permutation import exact_p, holm
+from tiltyard.benchmarks.leaderboard.report import COLOURS, NO_PAIRED_VERDICT, NO_VERDICT, missing, write_report
+from tiltyard.benchmarks.permutation import exact_p, holm, sign_flip_p
 from tiltyard.benchmarks.runs import FinishedRun
+from tiltyard.benchmarks.scores import area
 from tiltyard.benchmarks.suites import SUITES, Comparison, Entry, Suite, Task
+from tiltyard.benchmarks.training_log import Logged
+from tiltyard.benchmarks.verdicts import student_interval
+from tiltyard.envs.catalogue import find as find_env
 
 MakeRun = Callable[..., FinishedRun]
 HOPPER, CHEETAH = "tiltyard/Hopper-v5", "tiltyard/HalfCheetah-v5"
@@ -79,6 +83,83 @@ def test_there_is_no_verdict_below_four_runs_a_side(
         odds = f"1.00 [{0.025 ** (1 / seeds):.2f}, 1.00]" if seeds > 2 else "1.00"
         assert {row[0]: row[4:7] for row in by_task}["HalfCheetah-v5"] == [odds, *verdict]
         assert (overall[5] == NO_VERDICT) == (f"against td3: {NO_VERDICT}: sac." in page.read_text()) == (seeds < 4)
+
+
+def test_a_paired_suite_compares_runs_of_the_same_seed(make_run: MakeRun, tmp_path: Path) -> None:
+    """What seeds do to both agents is larger than what sets these apart, and falls out of their differences."""
+    suite = replace(SUITE, comparisons=(Comparison("One", (HOPPER,), "td3"),), paired=True)
+    levels = {"sac": 0.02, "td3": 0.0}
+    made = [make_run(HOPPER, agent, seed, 0.5) for agent in levels for seed in range(8)]
+    runs = [
+        replace(run, normalised=0.1 * run.run.seed**1.5 + (1 + run.run.seed / 8) * levels[run.run.agent])
+        for run in made
+    ]
+    (overall, by_task) = rows_of(write_report(suite, runs, tmp_path, command=""), "sac")
+    differences = [0.02 * (1 + seed / 8) for seed in range(8)]
+    assert overall[4:6] == by_task[5:7] == [f"{sign_flip_p(differences):.3f}", "better"] == ["0.008", "better"]
+    assert overall[3] == by_task[4] == f"{student_interval(differences):+.3f}" == "+0.029 [+0.024, +0.034]"
+    text = (tmp_path / "README.md").read_text()
+    assert "| agent | IQM | mean | minus td3, paired |" in text
+    assert "exchange the runs of a pair" in text
+    unpaired = write_report(replace(suite, paired=False), runs, tmp_path, command="")
+    assert all("no significant difference" in row for row in rows_of(unpaired, "sac"))
+
+
+def test_conditions_are_called_by_their_labels(make_run: MakeRun, tmp_path: Path) -> None:
+    tuned = Entry("sac", 20_000, 1, {"tau": 0.1}, label="SAC, slow"), Entry("sac", 20_000, 1, {"tau": 0.2}, label="SAC")
+    task = Task(HOPPER, (*tuned, Entry("td3", 20_000, 1)))
+    suite = replace(SUITE, tasks=(task,), comparisons=(Comparison("One", (HOPPER,), "SAC"),))
+    runs = [make_run(HOPPER, "sac", seed, 0.5, params={"tau": tau}) for seed in range(4) for tau in (0.1, 0.2)]
+    runs += [make_run(HOPPER, "td3", seed, 0.1) for seed in range(4)]
+    page = write_report(suite, runs, tmp_path, command="")
+    assert rows_of(page, "SAC")[0][3] == ""
+    assert len(rows_of(page, "SAC, slow")) == len(rows_of(page, "td3")) == 2
+    unlabelled = replace(task, entries=tuple(replace(entry, label="") for entry in task.entries))
+    assert suite.digest == replace(suite, tasks=(unlabelled,)).digest
+
+
+def test_only_seeds_that_both_ran_are_pairs_and_five_pairs_get_no_verdict(make_run: MakeRun, tmp_path: Path) -> None:
+    suite = replace(SUITE, comparisons=(Comparison("One", (HOPPER,), "td3"),), paired=True)
+    runs = [make_run(HOPPER, "sac", seed, 0.9) for seed in range(9)]
+    for first, verdict in ((3, ["0.031", "better"]), (4, ["", NO_PAIRED_VERDICT])):
+        others = [make_run(HOPPER, "td3", seed, 0.2) for seed in range(first, 12)]
+        overall, _ = rows_of(write_report(suite, [*runs, *others], tmp_path, command=""), "sac")
+        assert overall[4:6] == verdict
+
+
+def test_the_score_may_be_the_area_under_the_curve(make_run: MakeRun, tmp_path: Path) -> None:
+    """An agent that learns sooner and ends no higher is better by its area alone."""
+    curves = {"sac": (0.0, 800.0, 1000.0), "td3": (0.0, 200.0, 1000.0)}
+    runs = [
+        replace(run, curve=tuple(zip((1000, 2000, 4000), curves[run.run.agent], (0.0,) * 3, strict=True)))
+        for agent in curves
+        for run in [make_run(HOPPER, agent, seed, 0.5) for seed in range(4)]
+    ]
+    assert area(runs[0]) == pytest.approx((400 * 1000 + 900 * 2000) / 3000)
+    assert area(replace(runs[0], curve=runs[0].curve[-1:])) == 1000.0
+    row = find_env(HOPPER)
+    by_area = replace(SUITE, comparisons=(Comparison("One", (HOPPER,), "td3"),), score="area")
+    for scale in ("expert", "published"):
+        overall, by_task = rows_of(write_report(by_area, runs, tmp_path, command="", scale=scale), "sac")
+        assert overall[5] == by_task[6] == "better"
+    overall, _ = rows_of(write_report(by_area, runs, tmp_path, command=""), "sac")
+    assert overall[2] == f"{row.normalise(area(runs[0])):.3f}" + overall[2][5:]
+    assert "area under its evaluation curve" in (tmp_path / "README.md").read_text()
+
+
+def test_pass_at_k_and_what_training_logged_stand_in_a_table(make_run: MakeRun, tmp_path: Path) -> None:
+    """Of 25 problems with four completions each, five were solved once: pass@1 0.05, pass@4 0.2."""
+    right = tuple(i in range(0, 20, 4) for i in range(100))
+    logged = {"rollout/entropy": Logged(0.5, 0.25), "rollout/uniform_groups": Logged(0.75, 0.5)}
+    runs = [
+        make_run(HOPPER, agent, seed, 0.5, params={"eval_group": 4}, successes=right, training=logged)
+        for agent in ("sac", "td3")
+        for seed in range(2)
+    ]
+    suite = replace(SUITE, comparisons=(Comparison("One", (HOPPER,), "td3"),))
+    *_, row = rows_of(write_report(suite, runs, tmp_path, command=""), "sac")
+    assert row == ["Hopper-v5", "sac", "0.050", "0.200", "0.250", "0.750", "-", "-"]
+    assert "| pass@1 | pass@4 | entropy at the end, nats a token |" in (tmp_path / "README.md").read_text()
 
 
 def test_odds_whose_interval_ends_at_one_half_tell_nothing_apart(make_run: MakeRun, tmp_path: Path) -> None:

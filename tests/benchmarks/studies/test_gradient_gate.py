@@ -1,13 +1,16 @@
 """Gradients of methods on the same completions: what is the same by arithmetic is found, and sets are made by hand."""
 
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
 from tiltyard.agents.language.rollouts import Rollouts
-from tiltyard.benchmarks.studies.gradient_gate import cosines, equal, hard, is_uniform, measure
+from tiltyard.benchmarks.studies.gradient_gate import cosines, equal, hard, is_uniform, main, measure, measure_suite
+from tiltyard.benchmarks.suites import Suite, find
 
 
 def test_cosines_by_hand() -> None:
@@ -60,3 +63,34 @@ def test_what_is_one_gradient_by_arithmetic_is_equal_and_clips_act_only_on_old_c
     assert "filtered-bc" not in fresh["equal"][0]
     stale = measure("ChainSum", "stale", methods, 1)
     assert np.array(stale["cosines"])[0, 1] < np.array(fresh["cosines"])[0, 1]
+
+
+def changed(name: str, **params: Any) -> Suite:
+    """A suite of text-v2 with other settings of all conditions."""
+    suite = find(name)
+    (task,) = suite.tasks
+    entries = tuple(replace(one, params={**one.params, **params}) for one in task.entries)
+    return replace(suite, tasks=(replace(task, entries=entries),))
+
+
+@pytest.mark.slow
+def test_a_suite_is_a_regime_with_its_own_rewards_and_old_completions() -> None:
+    found = measure_suite(find("text-v2-noisy"), ("grpo", "rloo"), 1, before=1)
+    assert found["methods"] == ["grpo", "rloo"]
+    assert found["equal"] == [["grpo", "rloo"]]
+    assert 0.1 < found["mechanism"]["rewards against the success"] < 0.3
+    two_steps = changed("text-v2-stale", prompts_per_batch=48, learning_rate=2e-3)
+    stale = measure_suite(two_steps, ("grpo",), 1, before=1)["mechanism"]
+    assert stale["rewards against the success"] == stale["problems met before"] == 0
+    assert stale["ratios beyond the clip"] > 0
+
+
+def test_the_page_is_made_of_what_is_stored(tmp_path: Path) -> None:
+    stored = Path(__file__).parents[3] / "docs" / "results" / "gradient-gate"
+    for path in stored.glob("text-v2-*.json"):
+        (tmp_path / path.name).write_text(path.read_text())
+    main(["--page", "--out", str(tmp_path)])
+    text = (tmp_path / "README.md").read_text()
+    assert text.count("What the regime is about:") == len(list(tmp_path.glob("*.json"))) > 0
+    assert "Cosine with reinforce, least of the batches" in text
+    assert "## ChainSum-v0, text-v2-noisy" in text

@@ -1,0 +1,123 @@
+"""Methods of language agents in regimes where what sets them apart can act: text-v1 mostly raced one gradient.
+
+Each regime is a suite of its own, of at most six conditions of which no two take nearly the same step there
+(docs/results/gradient-gate): old completions, groups that mostly agree, problems that come back, rewards that err.
+Learning rates are each condition's own: the best of four by ``tiltyard tune``, on three seeds that no race reports.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from .suite import Comparison, Entry, Suite, Task
+
+_UNTUNED = 2.5e-4
+_GATE = "[gradient gate](../gradient-gate/README.md)"
+
+
+def _regime(
+    name: str, summary: str, env: str, entries: tuple[Entry, ...], words: str, equal: Mapping[str, str], **how: Any
+) -> Suite:
+    """A suite of one task: scored by the area under the curve, paired by seed, compared with the first condition.
+
+    Args:
+        name: of the suite.
+        summary: of the regime.
+        env: of the task.
+        entries: the conditions.
+        words: what is to be known of the regime.
+        equal: methods that take nearly the step of a condition there, by its name.
+        **how: of the task.
+    """
+    task = Task(f"tiltyard/{env}-v0", entries, eval_sampled=True, eval_group=8, **how)
+    kwargs = ", ".join(f"{key}={value}" for key, value in sorted(task.env_kwargs.items()))
+    where = f"{task.env_id} with {kwargs}" if kwargs else task.env_id
+    listed = "; ".join(f"{one} (and so {others})" for one, others in equal.items())
+    remark = f"{words} By the {_GATE} these take nearly the same step here, and are not raced beside it: {listed}."
+    compared = Comparison("All conditions", (where,), entries[0].label, remark=remark)
+    return Suite(name, summary, (task,), tuple(range(12)), comparisons=(compared,), score="area", paired=True)
+
+
+def _entry(method: str, answers: int, seconds: float, rate: float = _UNTUNED, label: str = "", **params: Any) -> Entry:
+    return Entry(method, answers, seconds, {"batch_size": 64, "learning_rate": rate, **params}, label or method)
+
+
+_OLD: dict[str, Any] = {"prompts_per_batch": 256}
+TEXT_STALE = _regime(
+    "text-v2-stale",
+    "Old completions: 2,048 an iteration, which the policy learns from up to 31 gradient steps after writing them",
+    "ChainSum",
+    (
+        _entry("grpo", 10_240, 32, **_OLD),
+        _entry("rloo", 10_240, 32, **_OLD),
+        _entry("gspo", 10_240, 32, **_OLD),
+        _entry("cispo", 10_240, 32, **_OLD),
+        _entry("topr", 10_240, 32, **_OLD),
+        _entry("reg-grpo", 10_240, 32, **_OLD),
+    ),
+    "A gradient step takes 64 of the 2,048 completions, so that those of the last step were written by a policy 31 "
+    "steps older. At a learning rate of 0.00025, and with most tokens sure, 3% of their ratios leave 0.8 to 1.2.",
+    {"grpo": "dr-grpo, dapo", "rloo": "kimi-k1-5", "cispo": "sapo"},
+    eval_episodes=1_024,
+    eval_points=5,
+)
+
+_VERIFIER: dict[str, Any] = {"rewards": "outcome"}
+TEXT_HARD = _regime(
+    "text-v2-hard",
+    "Hard problems: at least 70% of the groups have one reward throughout",
+    "Countdown",
+    (
+        _entry("grpo", 3_072, 25, **_VERIFIER),
+        _entry("ngrpo", 3_072, 42, **_VERIFIER),
+        _entry("reinforce", 3_072, 42, **_VERIFIER),
+        _entry("remax", 3_072, 33, **_VERIFIER),
+        _entry("topr", 3_072, 42, **_VERIFIER),
+    ),
+    "Rewards are successes alone (`outcome`): the base solves 8% of these problems, and the environment's penalty for "
+    "what cannot be read would set failures apart. With GRPO 72% to 81% of the groups stay uniform throughout.",
+    {"reinforce": "filtered-bc", "topr": "w-reinforce-nsr"},
+    eval_episodes=512,
+    eval_points=3,
+    env_kwargs={"level": 2},
+)
+
+_ONCE: dict[str, Any] = {"group_size": 1, "prompts_per_batch": 256, "curriculum": {"name": "pool", "size": 512}}
+_BY_PRIORITY: dict[str, Any] = {"curriculum": {"name": "spo", "size": 512, "offline": 0}}
+TEXT_POOL = _regime(
+    "text-v2-pool",
+    "A pool of 512 problems that come back, a completion each: trackers, critics and batch means",
+    "Maze",
+    (
+        _entry("reinforce", 8_192, 30, **_ONCE),
+        _entry("spo", 8_192, 32, **{**_ONCE, **_BY_PRIORITY}),
+        _entry("ppo", 8_192, 70, **_ONCE),
+        _entry("w-reinforce-nsr", 8_192, 30, **_ONCE),
+        _entry("filtered-bc", 8_192, 18, **_ONCE),
+    ),
+    "Every condition answers 256 problems of the pool once an iteration, drawn alike; SPO draws them by its tracker's "
+    "estimates, which begin without measured successes. After 16 iterations, with every problem met before, its "
+    "gradient on problems drawn alike still has a cosine of 0.986 with that of the batch's mean: the draw is raced.",
+    {"reinforce": "spo, reinforce-plus-plus, remax, topr", "filtered-bc": "oreal"},
+    eval_episodes=1_024,
+    eval_points=4,
+)
+
+_MODEL: dict[str, Any] = {"rewards": {"name": "outcome", "flips": 0.2, "deviation": 0.25}}
+TEXT_NOISY = _regime(
+    "text-v2-noisy",
+    "A reward model that errs: continuous rewards, of which 20% say the opposite",
+    "ChainSum",
+    (
+        _entry("grpo", 8_192, 27, **_MODEL),
+        _entry("reinforce", 8_192, 27, **_MODEL),
+        _entry("ppo", 8_192, 70, **_MODEL),
+        _entry("remax", 8_192, 27, **_MODEL),
+        _entry("topr", 8_192, 27, **_MODEL),
+        _entry("filtered-bc", 8_192, 16, **_MODEL),
+    ),
+    "A completion's reward is 1 or 0 with normal noise of deviation 0.25, and the wrong one of the two for 20% of the "
+    "texts, always the same ones, as a reward model errs. Evaluations are by the truth.",
+    {"grpo": "dr-grpo, dapo, rloo, ngrpo, rec-red, copo", "reinforce": "reinforce-plus-plus"},
+    eval_episodes=1_024,
+    eval_points=4,
+)
