@@ -33,7 +33,8 @@ from stable_baselines3.common.policies import MultiInputActorCriticPolicy
 from tiltyard.agents.models.screens import ScreenExtractor
 from tiltyard.benchmarks.pages import render
 from tiltyard.benchmarks.provenance import commit, hardware, versions
-from tiltyard.benchmarks.statistics import MIN_RUNS, bootstrap_interval, mean
+from tiltyard.benchmarks.statistics import MIN_RUNS
+from tiltyard.benchmarks.verdicts import student_interval
 from tiltyard.wrappers.pixels import Pixels
 
 ENV, LEVEL = "tiltyard/Phone-v1", 1
@@ -244,12 +245,11 @@ def write(path: Path, record: dict[str, Any]) -> None:
 def report(given: argparse.Namespace) -> str:
     """Writes the page of all runs in the folder."""
     runs = [json.loads(path.read_text()) for path in sorted(given.out.glob("run-*.json"))]
-    rng = np.random.default_rng(0)
 
     def interval(values: Sequence[float]) -> list[float]:
         if len(values) < MIN_RUNS:
             return [float(np.mean(values))]
-        made = bootstrap_interval(np.array(values)[:, None], mean, rng=rng)
+        made = student_interval(values)
         return [made.estimate, made.low, made.high]
 
     by: dict[str, dict[int, dict[str, float]]] = {}

@@ -38,7 +38,7 @@ from tiltyard.agents.control.ui_s1 import semi_online_performance, step_accuracy
 from tiltyard.benchmarks.datasets.record import record
 from tiltyard.benchmarks.pages import render
 from tiltyard.benchmarks.provenance import commit, hardware, versions
-from tiltyard.benchmarks.statistics import bootstrap_interval, mean
+from tiltyard.benchmarks.verdicts import student_interval
 
 FOLDER = Path("docs/results/recorded-steps")
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -229,13 +229,12 @@ def _agent(
 
 
 def summary(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Means over seeds with bootstrap intervals: numbers at the end, paired differences, correlations."""
-    rng = np.random.default_rng(0)
+    """Means over seeds with Student's intervals: numbers at the end, paired differences, correlations."""
 
     def interval(values: Sequence[float]) -> list[float]:
         if len(values) < 3:  # too few for an interval
             return [float(np.mean(values))]
-        made = bootstrap_interval(np.array(values)[:, None], mean, rng=rng)
+        made = student_interval(values)
         return [made.estimate, made.low, made.high]
 
     def last(one: dict[str, Any], method: str, number: str) -> float:
