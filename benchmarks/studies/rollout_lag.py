@@ -120,7 +120,7 @@ def report(out: Path) -> None:
     rows = [
         [f"{rate:g}", *(said(list(scores[condition, rate].values())) for condition in CONDITIONS)] for rate in rates
     ]
-    last = [[f"{rate:g}", *(said(ends[condition, rate]) for condition in CONDITIONS)] for rate in rates]
+    last = [[f"{rate:g}", *(f"{np.mean(ends[condition, rate]):.2f}" for condition in CONDITIONS)] for rate in rates]
     curves = [
         [f"{rate:g}", condition, *(f"{x:.2f}" for x in np.mean(list(found[condition, rate].values()), 0)[::2])]
         for rate in rates

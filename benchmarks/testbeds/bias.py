@@ -89,7 +89,8 @@ def bias(agent: OffPolicyAlgorithm, env: VectorEnv[Any, Any, Any], *, horizon: i
         rewards.append(reward)
         log_probs.append(log_prob.numpy())
         ended.append(terminated)
-    alpha = float(cast(Any, agent).log_ent_coef.detach().exp())
+    soft = cast(Any, agent)  # where the temperature is fixed there is no logarithm of it that learns, as in SB3
+    alpha = float(soft.ent_coef_tensor if soft.log_ent_coef is None else soft.log_ent_coef.detach().exp())
     whole = soft_returns(np.array(rewards), np.array(log_probs), np.array(ended), agent.gamma, alpha)
     returns = whole[: horizon - tail]
     estimates = np.asarray(values, float)[: horizon - tail]

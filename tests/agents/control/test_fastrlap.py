@@ -9,6 +9,7 @@ from tiltyard.agents.control.fastrlap import slow_laps
 from tiltyard.wrappers.laps import LapPractice
 
 
+@pytest.mark.slow
 def test_slow_laps_are_slow_whole_and_learnt_from() -> None:
     env: Any = LapPractice(gymnasium.make("tiltyard/RaceTrack-v0"))
     laps = slow_laps(env, laps=1, seed=0, speed=5.0)

@@ -36,6 +36,7 @@ def weights(module) -> torch.Tensor:
     return torch.cat([p.detach().flatten() for p in module.parameters()])
 
 
+@pytest.mark.slow
 def test_critics_find_the_turn_that_decides_and_the_policy_follows_them():
     trained = agent(
         warm_start_steps=100,
@@ -166,7 +167,7 @@ def test_it_plays_the_games_of_the_catalogue():
         ({"gradient_steps": 0}, "at least 1"),
         ({"fresh_turns": 0}, "at least 1"),
         ({"gamma": 1.5}, "gamma must be a number from 0 to 1"),
-        ({"tau": 0.0}, "tau must be a number above 0"),
+        ({"tau": 1.5}, "tau must be a number from 0 to 1"),
     ],
 )
 def test_bad_settings_are_refused_at_construction(settings, message):

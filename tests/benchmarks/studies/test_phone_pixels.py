@@ -10,6 +10,7 @@ import torch as th
 from tiltyard.benchmarks.studies import phone_pixels
 
 
+@pytest.mark.slow
 def test_demonstrations_are_whole_solutions_and_goals_alone_hide_the_screen() -> None:
     data = phone_pixels.demonstrations(phone_pixels.seeds_of(phone_pixels.TRAINING, 0, 2))
     assert data["screen"].shape == (len(data["action"]), 3, 192, 108)
