@@ -5,6 +5,7 @@ folder and writes to ``job["out"]`` what became of each.
 """
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -56,9 +57,10 @@ class Record:
 
 
 def _why(report: Any) -> str:
-    """The error in one line."""
+    """The error in one line, without the name of the folder that a test was given."""
     crash = getattr(report.longrepr, "reprcrash", None)
-    return " ".join(str(crash.message if crash else report.longrepr).split())[:300]
+    line = " ".join(str(crash.message if crash else report.longrepr).split())
+    return re.sub(r"[\w/]*/pytest-of-\w+/pytest-\d+/", "TMP/", line)[:300]
 
 
 def main(job: Path) -> None:

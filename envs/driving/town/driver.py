@@ -229,7 +229,7 @@ def worth(world: World, atlas: Any, car: Agent, lane: int) -> float:
 
 @compiled
 def forked(cars: Agents, atlas: Any, lane: int, s: float, half: float) -> bool:
-    """Whether somebody beside ``s`` of a lane is on one that forks from it, and not yet clear of it."""
+    """Whether a road user beside ``s`` of a lane is on one that forks from it, and not yet clear of it."""
     one = atlas.lanes[lane]
     for i in range(one.sibling, one.sibling_end):
         other = atlas.siblings[i]

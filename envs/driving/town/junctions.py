@@ -8,7 +8,7 @@ reservation of all lanes of its way through it (its *passage*), which it gets, a
 3. no conflicting passage is reserved, as far as its holder has not yet left the shared area;
 4. nobody with the right of way arrives before it is through: who ranks higher, and among equals who stood first;
 5. there is room for it behind the zone, beside those who are on the way there;
-6. nobody waits to walk across its way out of the zone, where that is for pedestrians to decide.
+6. no pedestrian waits to walk across its way out of the zone, where there is no signal.
 
 As passages are taken as a whole, nobody waits inside a zone for another, so that no circle of waiting forms there. Who
 has waited for long (:data:`URGENT`) goes before everyone else, the longest first, so that nobody waits for ever; where

@@ -87,7 +87,7 @@ def test_nobody_changes_into_a_lane_where_a_fast_one_comes(road, place, run):
     assert batch.agents["beside"][0, 0] == NONE
 
 
-def test_nobody_changes_into_a_lane_beside_one_who_is_still_on_it_on_the_way_out():
+def test_no_change_into_a_lane_beside_a_vehicle_that_is_still_on_it_on_the_way_out():
     """The first metres of an exit's taper lie on the lane from which it forks."""
     maps = atlas([make("highway", 9)])
     taper = int(np.flatnonzero((maps.siblings["clear"] > 20.0) & (maps.siblings["clear"] < 100.0))[0])

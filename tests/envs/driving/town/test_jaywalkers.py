@@ -63,7 +63,7 @@ def test_who_waits_long_in_mid_street_turns_back(street, place, run):
     begun, furthest = float(person["y"]), 0.0
     for tick in range(300):
         batch.agents["v"][0, 1] = 0.0
-        if tick == 12:  # somebody stands in the second lane now
+        if tick == 12:  # a vehicle stands in the second lane now
             batch.agents["s"][0, 1] = 200.0
         run(batch, maps, 1)
         furthest = max(furthest, abs(float(person["y"]) - begun))
