@@ -51,7 +51,7 @@ def check_keywords(agent: type[Any], settings: Iterable[str]) -> None:
 
 
 class _Constructed(ABCMeta):
-    """Notes how the settings of an agent stand when it has been constructed: what differs later, somebody set."""
+    """Notes the settings of an agent when it has been constructed, so that later changes to them can be found."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         agent = super().__call__(*args, **kwargs)

@@ -18,7 +18,7 @@ from .asyncflow import TransferQueue
 from .rollout_worker import Sampled, Task
 
 STAGES = {"rollout": ("task",), "update": ("sampled", "version", "rows")}
-"""What the two stages read: a row's task; what came of it, by which weights, and the rows of the task."""
+"""What the two stages read: a row's task; its result, the version of the weights, and the rows of the task."""
 
 PAUSE = 0.5
 """Seconds after which a learner that waits looks whether its workers are alive."""
@@ -136,7 +136,7 @@ class Pipeline:
             return lease
 
     def put(self, lease: Lease, sampled: Sampled) -> None:
-        """What came of a task."""
+        """The result of a task."""
         with self.changed:
             self._leases.remove(lease)
             for row in lease.rows:

@@ -54,7 +54,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Sampled:
-    """What came of a task.
+    """The result of a task.
 
     Attributes:
         rollouts: group numbers are positions in the task's seeds.

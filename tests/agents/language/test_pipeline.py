@@ -135,7 +135,7 @@ def test_a_row_that_is_due_is_waited_for_by_hand():
         pipeline.put(lease, Made(lease.version, lease.task.seeds))
     pool = Simulated(pipeline, random.Random(0), 0.0, 0)
     pool.attend = lambda: pipeline.put(slow, Made(slow.version, slow.task.seeds))
-    assert [row.sampled.seeds[0] for row in pipeline.take(2, 2, pool)] == [1, 2]  # nobody waits for the straggler
+    assert [row.sampled.seeds[0] for row in pipeline.take(2, 2, pool)] == [1, 2]  # without waiting for the slowest
     pipeline.publish(b"1")
     pipeline.add(Task((4,), 1, 0.0, 0))
     fresh = pipeline.next_lease()
