@@ -31,6 +31,7 @@ from tiltyard.envs.driving.town.state import ABSENT, SUBSTEPS, Batch, allocate, 
 from tiltyard.envs.driving.town.step import begin_worlds, step_worlds
 
 WORLDS = 64
+EGOS, SLOTS = 1024, 4096
 Rates = dict[str, float]
 Contender = Callable[[float], Rates]
 
@@ -94,11 +95,11 @@ def environments(threads: int) -> dict[str, Contender]:
         settings: dict[str, Any] = {"scene": "intersection", "maps": 1, "pedestrians": 0, "threads": threads}
         settings["observation"] = observation
         kilometres = float(library("intersection", "train", 1).places.kilometres[0])
-        ego: Any = DrivingVectorEnv(4 * WORLDS, action="discrete", density=16.0 / kilometres, **settings)
+        ego: Any = DrivingVectorEnv(EGOS, action="discrete", density=16.0 / kilometres, **settings)
         found[f"ego and 16 scripted vehicles, {observation}"] = environment(ego, 1, clock)
     for agents in (32, 64):
         settings = {"agents": agents, "action": "discrete", "maps": 1, "density": 0.0, "pedestrians": 0}
-        envs = SelfPlayVectorEnv(WORLDS // 2 * agents, threads=threads, **settings)
+        envs = SelfPlayVectorEnv(SLOTS, threads=threads, **settings)
         found[f"self-play, {agents} policies a world"] = environment(envs, agents, clock)
     return found
 

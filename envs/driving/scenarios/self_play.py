@@ -70,7 +70,7 @@ class SelfPlay(Driving):
             self._begin_worlds(worlds[firsts], keys[firsts])
         if not whole.all():
             arguments = (self.library.atlas, self.library.places, self.batch, self.episodes)
-            self._parts.run(session.respawn, *arguments, indices[~whole], self._options)
+            session.respawn(*arguments, indices[~whole], self._options)
         self._note_begun(indices)
 
     def reset_info(self) -> Info:

@@ -7,14 +7,12 @@ states and events. Formulas and sources: :mod:`..metrics.leaderboard` (version 2
 import math
 from typing import Any
 
-import numpy as np
-
 from ..compiled import compiled
 from ..metrics.rules import SAFE, imposed_braking
 from ..traffic import idm
 from .atlas import Atlas
 from .driver import free, hold_back, pedestrians
-from .episode import TERMS, Episode
+from .episode import Episode
 from .junctions import COMFORT, EARLY
 from .problem import ARRIVED, metres_left
 from .sight import leader, wished
@@ -245,10 +243,3 @@ def balance(episodes: Any, totals: Any, terms: Any) -> None:
         totals[7, i], totals[8, i] = one.hardest, one.hard / max(one.ticks, 1)
         terms[0, i], terms[1, i], terms[2, i], terms[3, i] = one.route_completion, one.speed, one.ttc, one.gap
         terms[4, i], terms[5, i], terms[6, i], terms[7, i] = one.comfort, one.lane, one.courtesy, one.penalty
-
-
-def columns(episodes: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The totals so far by the names of :data:`SCORES`, and the terms of the last reward by theirs; ``[slots]``."""
-    totals, terms = np.empty((len(SCORES), len(episodes))), np.empty((len(TERMS), len(episodes)))
-    balance(episodes, totals, terms)
-    return dict(zip(SCORES, totals, strict=True)), dict(zip(TERMS, terms, strict=True))

@@ -4,7 +4,7 @@ Lengths ahead, to the left and so on are in its own frame: x forward, y to the l
 """
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from ..maps.graph import SIGNAL, STOP_SIGN
 from ..vehicle import clip
 from .atlas import Atlas
 from .episode import Episode
+from .places import find_point
 from .reward import STEP_DT
 from .sight import colour
 from .state import ABSENT, BICYCLE, BUSY, NONE, PERSON, Agent, Agents, World
@@ -63,6 +64,7 @@ NEIGHBOURS = 16
 """Road users that are observed: the nearest."""
 SIGHT = 80.0
 """m within which they are seen."""
+NOWHERE = np.float32(1e9)
 NEIGHBOUR = (
     "there is one",
     "x / 80",
@@ -78,6 +80,16 @@ NEIGHBOUR = (
 """Entries of each, nearest first; all 0 where there is none."""
 SIZE = len(OWN) + len(AHEAD) * len(WAYPOINT) + len(RULES) + NEIGHBOURS * len(NEIGHBOUR)
 HALF_PI = 0.5 * math.pi
+LOWEST, HIGHEST = np.float32(-1.0), np.float32(1.0)
+
+
+class Scratch(NamedTuple):
+    """What one who looks at worlds writes into again and again."""
+
+    around: Any  # [5, MOST_AGENTS] float32 of the world looked at: see survey
+    found: Any  # [NEIGHBOURS] whom an agent sees
+    apart: Any  # [NEIGHBOURS] how far away they are, squared
+    stream: Any  # [1] of the noise
 
 
 @compiled
@@ -118,7 +130,20 @@ def hidden(world: World, agents: Agents, me: int, k: int) -> bool:
 
 
 @compiled
-def nearest(world: World, agents: Agents, me: int, occlusion: bool, found: Any, apart: Any) -> int:
+def survey(world: World, agents: Agents, around: Any) -> None:
+    """Writes into ``around`` ``[5, A]`` where everyone is, and the cosines and sines of their headings.
+
+    Its last row is left for :func:`nearest`. What is looked at once for each who looks lies side by side there.
+    """
+    for k in range(world.agents):
+        one = agents[k]
+        there = one.controller != ABSENT
+        around[0, k], around[1, k] = one.x if there else NOWHERE, one.y if there else NOWHERE
+        around[2, k], around[3, k] = math.cos(one.heading), math.sin(one.heading)
+
+
+@compiled
+def nearest(world: World, agents: Agents, me: int, occlusion: bool, around: Any, found: Any, apart: Any) -> int:
     """Writes into ``found`` ``[NEIGHBOURS]`` who is nearest, by distance; returns how many there are.
 
     Args:
@@ -126,44 +151,46 @@ def nearest(world: World, agents: Agents, me: int, occlusion: bool, found: Any, 
         agents: its records.
         me: who looks.
         occlusion: who is hidden behind a body is not seen.
+        around: as :func:`survey` has written it.
         found: indices.
         apart: ``[NEIGHBOURS]`` scratch.
     """
-    count = 0
-    own = agents[me]
+    x, y, far = around[0], around[1], around[4]
+    here_x, here_y = agents[me].x, agents[me].y
     for k in range(world.agents):
-        other = agents[k]
-        if k == me or other.controller == ABSENT:
-            continue
-        dx, dy = other.x - own.x, other.y - own.y
-        far = dx * dx + dy * dy
-        if far > SIGHT * SIGHT or (count == NEIGHBOURS and far >= apart[count - 1]):
+        dx, dy = x[k] - here_x, y[k] - here_y
+        far[k] = dx * dx + dy * dy
+    far[me] = NOWHERE
+    count, limit = 0, SIGHT * SIGHT
+    for k in range(world.agents):
+        away = far[k]
+        if away > limit or (count == NEIGHBOURS and away >= apart[count - 1]):
             continue
         if occlusion and hidden(world, agents, me, k):
             continue
         at = min(count, NEIGHBOURS - 1)
-        while at > 0 and apart[at - 1] > far:
+        while at > 0 and apart[at - 1] > away:
             apart[at], found[at] = apart[at - 1], found[at - 1]
             at -= 1
-        apart[at], found[at] = far, k
+        apart[at], found[at] = away, k
         count = min(count + 1, NEIGHBOURS)
     return count
 
 
 @compiled
-def see_neighbour(own: Agent, cos: float, sin: float, other: Agent, error: float, out: Any) -> None:
+def see_neighbour(own: Agent, other: Agent, around: Any, me: int, k: int, error: float, out: Any) -> None:
     """Writes the entries of :data:`NEIGHBOUR`; ``error`` scales what is measured (distance and speed).
 
-    Of its own heading the cosine and the sine are given.
+    Agent ``me`` is ``own`` and ``k`` the other; ``around`` is as :func:`survey` has written it.
     """
+    cos, sin = around[2, me], around[3, me]
     dx, dy = (other.x - own.x) * (1.0 + error), (other.y - own.y) * (1.0 + error)
-    turn = other.heading - own.heading
     v = other.v * (1.0 + error)
     out[0] = 1.0
     out[1] = (dx * cos + dy * sin) / 80.0
     out[2] = (dy * cos - dx * sin) / 80.0
-    out[3] = math.cos(turn)
-    out[4] = math.sin(turn)
+    out[3] = around[2, k] * cos + around[3, k] * sin
+    out[4] = around[3, k] * cos - around[2, k] * sin
     out[5] = (v * out[3] - own.v) / 20.0
     out[6] = v * out[4] / 20.0
     out[7] = other.length / 10.0
@@ -176,8 +203,8 @@ def see_route(atlas: Atlas, route: Any, own: Agent, out: Any) -> None:
     """Writes the entries of :data:`WAYPOINT` at :data:`AHEAD` along a route of lanes, from the agent's place on."""
     cos, sin = math.cos(own.heading), math.sin(own.heading)
     index, lane, at = 0, atlas.lanes[route[0]], 0
-    point = min(max(own.point, lane.point), lane.final - 1)
-    base = own.s
+    point, dense = own.point, (lane.final - lane.point) / lane.length
+    base = reached = own.s
     for distance in AHEAD:
         s = base + distance
         while s > lane.length and index + 1 < len(route) and route[index + 1] != NONE:
@@ -185,9 +212,9 @@ def see_route(atlas: Atlas, route: Any, own: Agent, out: Any) -> None:
             s = base + distance
             index += 1
             lane = atlas.lanes[route[index]]
-            point = lane.point
-        while point < lane.final - 1 and atlas.points[point + 1].s <= s:
-            point += 1
+            point, reached, dense = lane.point, 0.0, (lane.final - lane.point) / lane.length
+        point = find_point(atlas.points, lane, point + int((s - reached) * dense), s)
+        reached = s
         one, two = atlas.points[point], atlas.points[point + 1]
         share = clip((s - one.s) / max(two.s - one.s, 1e-6), 0.0, 1.0)
         dx = one.x + share * (two.x - one.x) - own.x
@@ -292,7 +319,7 @@ def sense(
     discrete: bool,
     noise: float,
     occlusion: bool,
-    scratch: tuple[Any, Any, Any],
+    scratch: Scratch,
     out: Any,
 ) -> None:
     """Writes the observation of an episode's agent into ``out``: ``[SIZE]`` float32, or with weights ``[SIZE + 7]``.
@@ -305,13 +332,12 @@ def sense(
         discrete: it acts by manoeuvres.
         noise: see :func:`see_neighbour`; decided by the episode's key and the time: looking twice shows the same.
         occlusion: see :func:`nearest`.
-        scratch: whom it sees, how far away they are, and the state of a stream.
+        scratch: of which :func:`survey` has been written for the agent's world.
         out: see above.
     """
     w, me = episode.world, episode.agent
     world, agents, route = batch.worlds[w], batch.agents[w], batch.routes[w, me]
     own = agents[me]
-    found, apart, state = scratch
     see_own(atlas, episode, own, discrete, out)
     at = len(OWN)
     if route[0] != NONE:
@@ -322,14 +348,15 @@ def sense(
     leader_v = agents[own.leader].v if own.leader != NONE else own.v
     see_rules(atlas, world, batch.crossings[w, BUSY], route, own, leader_v, out[at:])
     at += len(RULES)
-    count = nearest(world, agents, me, occlusion, found, apart)
+    count = nearest(world, agents, me, occlusion, scratch.around, scratch.found, scratch.apart)
+    state = scratch.stream
     state[0] = np.uint64(episode.noise) + np.uint64(world.tick) * np.uint64(0x9E3779B9)
-    cos, sin = math.cos(own.heading), math.sin(own.heading)
     for i in range(count):
-        see_neighbour(own, cos, sin, agents[found[i]], noise * normal(state) if noise > 0.0 else 0.0, out[at:])
+        k, error = scratch.found[i], noise * normal(state) if noise > 0.0 else 0.0
+        see_neighbour(own, agents[k], scratch.around, me, k, error, out[at:])
         at += len(NEIGHBOUR)
     out[at:] = 0.0
-    for i in range(SIZE):
-        out[i] = clip(out[i], -1.0, 1.0)
+    for i in range(SIZE):  # in the numbers' own kind, so that processors compare many at once
+        out[i] = min(max(out[i], LOWEST), HIGHEST)
     for i in range(SIZE, len(out)):
         out[i] = weights[i - SIZE]

@@ -29,6 +29,12 @@ def find_point(points: Any, lane: Any, hint: int, s: float) -> int:
 
 
 @inlined
+def about(lane: Any, s: float) -> int:
+    """A hint for :func:`find_point`: the point at ``s`` were all segments of the lane equally long."""
+    return int(lane.point + s / lane.length * (lane.final - lane.point))
+
+
+@inlined
 def direction(points: Any, lane: Any, at: int, s: float) -> float:
     """Heading of a lane at ``s``: that of its segments in their middles, and between them in between."""
     one = points[at]

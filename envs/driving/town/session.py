@@ -17,7 +17,7 @@ from .expert import command
 from .jaywalkers import start_jaywalkers
 from .lists import enlist_new
 from .motion import vanish
-from .observe import NEIGHBOURS, sense
+from .observe import NEIGHBOURS, Scratch, sense, survey
 from .parked import park
 from .problem import ARRIVED, draw_route, free_time, metres_left
 from .raster import PIXELS, Ground, rasterise
@@ -197,18 +197,14 @@ def draw_weights(weights: Any, slots: Any, keys: Any, low: float) -> None:
 
 
 @compiled
-def respawn(
-    atlas: Atlas, places: Any, batch: Batch, episodes: Any, slots: Any, options: Options, a: int, b: int
-) -> None:
+def respawn(atlas: Atlas, places: Any, batch: Batch, episodes: Any, slots: Any, options: Options) -> None:
     """Takes the agents of ``slots`` away and lets them come in again on free road of their running worlds.
 
-    Of the worlds ``a <= w < b`` alone; the agents of one world come in one after the other.
+    The agents of one world come in one after the other.
     """
     stream, speeds = np.empty(1, np.uint64), np.empty(MOST_AGENTS)
     for slot in slots:
         w, k = slot // options.policies, slot % options.policies
-        if w < a or w >= b:
-            continue
         world, cars, keys = batch.worlds[w], batch.agents[w], batch.keys[w]
         stream[0] = world.stream
         vanish(cars[k])
@@ -332,9 +328,15 @@ def observe_slots(
     atlas: Atlas, batch: Batch, episodes: Any, weights: Any, options: Options, slots: Any, out: Any, a: int, b: int
 ) -> None:
     """Observations of ``slots[a:b]`` into ``out[a:b]``."""
-    scratch = (np.empty(NEIGHBOURS, np.int64), np.empty(NEIGHBOURS), np.empty(1, np.uint64))
+    around = np.empty((5, MOST_AGENTS), np.float32)
+    scratch = Scratch(around, np.empty(NEIGHBOURS, np.int64), np.empty(NEIGHBOURS), np.empty(1, np.uint64))
     discrete, noise, occlusion = options.controller == MANOEUVRES, options.noise, options.occlusion
+    surveyed = NONE
     for j in range(a, b):
+        w = episodes[slots[j]].world
+        if w != surveyed:
+            survey(batch.worlds[w], batch.agents[w], around)
+            surveyed = w
         sense(atlas, batch, episodes[slots[j]], weights[slots[j]], discrete, noise, occlusion, scratch, out[j])
 
 

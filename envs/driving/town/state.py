@@ -53,17 +53,22 @@ Word = Annotated[int, "u8"]
 class Agent(Protocol):
     """A road user: where it is, what it is about to do, who drives it, and what it has done."""
 
-    # Where it is: the middle of its body in the plane, its heading, and its motion
+    # What others look at, side by side: the middle of its body in the plane, its heading, its motion, what it is
     x: float
     y: float
     heading: float
     v: float  # speed along its heading; negative backwards
+    length: float
+    width: float
+    controller: Byte
+    kind: Byte
+    careless: Byte  # 1: this driver ignores a rule now and then
+    side: Byte  # of a lane change that a driver or a manoeuvre is about: 1 to the left, -1 to the right, 0 none
+    # How it moves
     a: float  # acceleration of the last tick along its heading
     yaw_rate: float
     steer: float  # angle of the front wheels, positive to the left (of vehicles under control)
     pedal: float  # acceleration that the pedals ask for before drag, m/s2 (of vehicles under control)
-    length: float
-    width: float
     # Where that is on the map
     s: float  # of its middle, along its lane
     d: float  # to the left of its lane's middle
@@ -72,14 +77,10 @@ class Agent(Protocol):
     point: int  # at which the segment of its lane begins that it is beside
     beside: int  # a second lane that it takes up too (it changes into it, or its body reaches into it); or NONE
     beside_s: float  # its s on that lane
-    side: Byte  # of a lane change that a driver or a manoeuvre is about: 1 to the left, -1 to the right, 0 none
     # Where it goes: the lanes ahead are in Batch.routes
     goal: int  # of Atlas.goal_lane, or NONE: it draws its way at each fork
     odometer: float  # m driven
-    # Who moves it
-    controller: Byte
-    kind: Byte
-    careless: Byte  # 1: this driver ignores a rule now and then
+    # What moves it
     target: int  # of the manoeuvres: the lane to be in
     level: Byte  # of the manoeuvres: wanted speed in tenths of the limit
     log: int  # of Batch.logs: the trajectory that is replayed; or of Batch.scripts; or NONE

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..compiled import compiled
 from ..vehicle import FASTER, LEFT, MAX_BRAKE, MAX_THROTTLE, PEDAL_RATE, RIGHT, SLOWER, STEER_RATE, clip, drag
-from .places import beside, find_point, wrap
+from .places import about, beside, find_point, wrap
 from .state import CONTROLS, ROUTE, SIM_DT, WAYPOINT, Agent
 
 AXLES = 0.58  # wheelbase as a share of the length
@@ -77,7 +77,7 @@ def aim(lanes: Any, points: Any, car: Agent, route: Any, lane: int, s: float) ->
             s -= lanes[at].length
             at = route[j + 1]
     one = lanes[at]
-    point = points[find_point(points, one, one.point, s)]
+    point = points[find_point(points, one, car.point if at == car.lane else about(one, s), s)]
     dx = point.x + (s - point.s) * point.cos - car.x
     dy = point.y + (s - point.s) * point.sin - car.y
     cos, sin = math.cos(car.heading), math.sin(car.heading)

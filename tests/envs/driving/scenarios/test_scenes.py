@@ -40,6 +40,8 @@ def test_parts_cover_all_worlds_once_and_copies_have_threads_of_their_own():
     parts = Parts(3, 10)
     parts.run(lambda first, last: seen.append((first, last)))
     assert sorted(seen) == [(0, 3), (3, 6), (6, 10)]
+    parts.run(lambda first, last: seen.append((first, last)), count=7, few=8)
+    assert seen.pop() == (0, 7)
     copied = pickle.loads(pickle.dumps(parts))
     parts.close()
     copied.run(lambda first, last: seen.append((first, last)))

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tiltyard.envs.driving.town.observe import NEIGHBOUR, NEIGHBOURS, blocks, nearest, see_neighbour, wrapped
+from tiltyard.envs.driving.town.observe import NEIGHBOUR, NEIGHBOURS, blocks, nearest, see_neighbour, survey, wrapped
 from tiltyard.envs.driving.town.raster import COLUMN, METRES, ROW, VEHICLES, fill_box
 from tiltyard.envs.driving.town.state import ABSENT, AGENT, DRIVER, PERSON, WORLD
 
@@ -19,9 +19,15 @@ def row():
     return world, agents
 
 
+def surveyed(world, agents):
+    around = np.full((5, len(agents)), np.nan, np.float32)
+    survey(world, agents, around)
+    return around
+
+
 def seen(row, occlusion):
     found = np.zeros(NEIGHBOURS, np.int64)
-    count = nearest(*row, 0, occlusion, found, np.zeros(NEIGHBOURS))
+    count = nearest(*row, 0, occlusion, surveyed(*row), found, np.zeros(NEIGHBOURS))
     return found[:count].tolist()
 
 
@@ -51,13 +57,13 @@ def test_only_the_nearest_sixteen_are_seen():
 
 def test_a_neighbour_by_hand(row):
     out = np.zeros(len(NEIGHBOUR), np.float32)
-    _, agents = row
+    world, agents = row
     agents["v"][:2], agents["x"][1], agents["heading"][1] = [5.0, 9.0], -8.0, np.pi
-    ahead = np.cos(agents["heading"][0]), np.sin(agents["heading"][0])
-    see_neighbour(agents[0], *ahead, agents[1], 0.0, out)
+    around = surveyed(world, agents)
+    see_neighbour(agents[0], agents[1], around, 0, 1, 0.0, out)
     expected = [1.0, 10.0 / 80.0, 8.0 / 80.0, 0.0, 1.0, -5.0 / 20.0, 9.0 / 20.0, 0.5, 2.0 / 3.0, 1.0]
     np.testing.assert_allclose(out, expected, atol=1e-6)
-    see_neighbour(agents[0], *ahead, agents[2], 0.0, out)
+    see_neighbour(agents[0], agents[2], around, 0, 2, 0.0, out)
     assert out[9] == -1.0
 
 
