@@ -16,6 +16,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+from scipy.stats import t as student
 
 from tiltyard.benchmarks.permutation import permutation_p
 from tiltyard.benchmarks.studies._driving_study import (
@@ -89,10 +90,15 @@ def verdict(found: list[list[float]]) -> str:
     without, charged = found
     if min(len(without), len(charged)) < 4:
         return "Too few seeds for a verdict."
-    p, less = permutation_p(charged, without), np.mean(charged) < np.mean(without)
-    words = "less" if less else "more"
-    shown = f"imposes {words} braking" if p < 0.05 else "cannot be told to impose less braking, or more"
-    return f"Who is charged {shown} than who is not (two-sided permutation test, p = {p:.3f})."
+    p, difference = permutation_p(charged, without), np.mean(charged) - np.mean(without)
+    error = np.sqrt(np.var(charged, ddof=1) / len(charged) + np.var(without, ddof=1) / len(without))
+    reach = student.ppf(0.975, min(len(charged), len(without)) - 1) * error  # the smaller arm's degrees: cautious
+    shown = "less" if difference < 0 else "more"
+    found = f"The charged impose {shown} braking" if p < 0.05 else "No significant difference in the braking imposed"
+    return (
+        f"{found}: charged minus not charged {difference:.2f} [{difference - reach:.2f}, {difference + reach:.2f}] "
+        f"m/s a km, two-sided permutation test, p = {p:.3f}."
+    )
 
 
 def main() -> None:

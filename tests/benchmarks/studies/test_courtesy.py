@@ -10,9 +10,12 @@ def test_braking_is_counted_a_km_by_hand():
     assert (found["success"], found["collisions"]) == (0.5, 0.5)
 
 
-def test_the_verdict_says_which_way_and_whether_it_can_be_told():
+def test_the_verdict_says_which_way_with_an_interval():
     low, high = [1.0, 1.1, 1.2, 1.3, 1.4], [2.0, 2.1, 2.2, 2.3, 2.4]
-    assert "imposes less braking than" in courtesy.verdict([high, low])
-    assert "imposes more braking than" in courtesy.verdict([low, high])
-    assert "cannot be told" in courtesy.verdict([[1.0, 2.0, 3.0, 4.0], [1.1, 2.1, 2.9, 4.1]])
+    # The difference of means is 1; each mean's variance 0.025 / 5; Student's t with 4 degrees of freedom is 2.776.
+    assert courtesy.verdict([high, low]).startswith("The charged impose less braking: charged minus not charged -1.00")
+    assert "-1.00 [-1.28, -0.72] m/s a km" in courtesy.verdict([high, low])
+    assert courtesy.verdict([low, high]).startswith("The charged impose more braking")
+    found = courtesy.verdict([[1.0, 2.0, 3.0, 4.0], [1.1, 2.1, 2.9, 4.1]])
+    assert found.startswith("No significant difference in the braking imposed: charged minus not charged 0.05")
     assert courtesy.verdict([[1.0], [2.0]]) == "Too few seeds for a verdict."
