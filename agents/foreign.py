@@ -10,6 +10,7 @@ from .. import unknown
 from ..plugins import import_named
 from .checkpoint import SafeCheckpoint
 from .control.base import ControlAgent, OffPolicyAgent
+from .policy_files import safe_aliases
 
 
 @cache
@@ -28,7 +29,8 @@ def load(entry_point: str) -> type[BaseAlgorithm]:
     if issubclass(found, SafeCheckpoint):
         return found
     mixed: Any = OffPolicyAgent if issubclass(found, OffPolicyAlgorithm) else ControlAgent
-    return type(entry_point, (mixed, found), {"__module__": found.__module__, "__doc__": found.__doc__})
+    about = {"__module__": found.__module__, "__doc__": found.__doc__}
+    return type(entry_point, (mixed, found), {**about, "policy_aliases": safe_aliases(found.policy_aliases)})
 
 
 def _imported(entry_point: str) -> Any:

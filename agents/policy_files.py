@@ -1,12 +1,13 @@
 """Policies and networks alone in a file that holds no code: what ``agent.policy.save`` writes and ``load`` reads."""
 
 from collections.abc import Mapping
+from functools import cache
 from importlib.metadata import version
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import torch as th
 from safetensors.torch import save as tensor_bytes
-from stable_baselines3.common.policies import BaseModel
+from stable_baselines3.common.policies import BaseModel, BasePolicy
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from stable_baselines3.common.utils import ConstantSchedule, get_device
 
@@ -103,6 +104,23 @@ class SafePolicy(BaseModel):
             check_module(made, tensors)
             made.load_state_dict(tensors)
         return made.to(get_device(device))
+
+
+@cache
+def safe(policy_class: type[BaseModel]) -> type[BaseModel]:
+    """A policy class of Stable-Baselines3 with :class:`SafePolicy`'s ``save`` and ``load``; one that has them as it is.
+
+    Its networks keep their own (``policy.actor.load`` of SB3's classes unpickles).
+    """
+    if issubclass(policy_class, SafePolicy):
+        return policy_class
+    about = {"__module__": policy_class.__module__, "__doc__": policy_class.__doc__}
+    return type(policy_class.__name__, (SafePolicy, policy_class), about)
+
+
+def safe_aliases(aliases: Mapping[str, type[BasePolicy]]) -> dict[str, type[BasePolicy]]:
+    """SB3's ``policy_aliases`` with classes of :func:`safe`."""
+    return {name: cast(type[BasePolicy], safe(policy_class)) for name, policy_class in aliases.items()}
 
 
 def _extractor(described: Any) -> type[BaseFeaturesExtractor]:

@@ -10,6 +10,7 @@ import stable_baselines3 as sb3
 from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete
 from stable_baselines3.common.policies import BasePolicy
 
+from ..policy_files import safe_aliases
 from .base import ControlAgent, OffPolicyAgent
 from .elements_policy import ElementsPolicy
 
@@ -18,31 +19,34 @@ class PPO(ControlAgent, sb3.PPO):
     """Proximal policy optimisation. Paper: Proximal Policy Optimization Algorithms (2017). See ``sb3.PPO``."""
 
     acts_in = (Box, Discrete, MultiDiscrete, MultiBinary)
-    policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {
-        **sb3.PPO.policy_aliases,
-        "ElementsPolicy": ElementsPolicy,
-    }
+    policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = safe_aliases(
+        {**sb3.PPO.policy_aliases, "ElementsPolicy": ElementsPolicy}
+    )
 
 
 class SB3SAC(OffPolicyAgent, sb3.SAC):
     """Soft actor-critic. Paper: Soft Actor-Critic Algorithms and Applications (2018). See ``sb3.SAC``."""
 
     acts_in = (Box,)
+    policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = safe_aliases(sb3.SAC.policy_aliases)
 
 
 class SB3TD3(OffPolicyAgent, sb3.TD3):
     """Twin delayed DDPG. Paper: Addressing Function Approximation Error (2018). See ``sb3.TD3``."""
 
     acts_in = (Box,)
+    policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = safe_aliases(sb3.TD3.policy_aliases)
 
 
 class TQC(OffPolicyAgent, sb3_contrib.TQC):
     """Truncated quantile critics. Paper: Controlling Overestimation Bias (2020). See ``sb3_contrib.TQC``."""
 
     acts_in = (Box,)
+    policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = safe_aliases(sb3_contrib.TQC.policy_aliases)
 
 
 class DQN(OffPolicyAgent, sb3.DQN):
     """Deep Q-network. Paper: Human-level control through deep reinforcement learning (2015). See ``sb3.DQN``."""
 
     acts_in = (Discrete,)
+    policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = safe_aliases(sb3.DQN.policy_aliases)

@@ -94,9 +94,9 @@ def verdict(found: list[list[float]]) -> str:
     error = np.sqrt(np.var(charged, ddof=1) / len(charged) + np.var(without, ddof=1) / len(without))
     reach = student.ppf(0.975, min(len(charged), len(without)) - 1) * error  # the smaller arm's degrees: cautious
     shown = "less" if difference < 0 else "more"
-    found = f"The charged impose {shown} braking" if p < 0.05 else "No significant difference in the braking imposed"
+    told = f"The charged impose {shown} braking" if p < 0.05 else "No significant difference in the braking imposed"
     return (
-        f"{found}: charged minus not charged {difference:.2f} [{difference - reach:.2f}, {difference + reach:.2f}] "
+        f"{told}: charged minus not charged {difference:.2f} [{difference - reach:.2f}, {difference + reach:.2f}] "
         f"m/s a km, two-sided permutation test, p = {p:.3f}."
     )
 

@@ -15,7 +15,7 @@ from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from stable_baselines3.her import HerReplayBuffer
 from stable_baselines3.sac.policies import SACPolicy
 
-from tiltyard.agents import DQN, PPO, SAC, TD3, FastPPO
+from tiltyard.agents import DQN, PPO, SAC, TD3, FastPPO, make
 from tiltyard.agents.control.dsac_t import DSACT
 from tiltyard.agents.control.replay import DictReplay, RowReplay
 from tiltyard.agents.foreign import load as foreign
@@ -398,3 +398,33 @@ def test_a_compiled_policy_and_an_incomplete_state_are_as_in_sb3(tmp_path: Path)
         part.popitem()
     with pytest.raises(RuntimeError):
         made().set_parameters(state)
+
+
+@pytest.mark.parametrize(
+    "name", ["ppo", "sb3-sac", "sb3-td3", "tqc", "dqn", "stable_baselines3:A2C", "sb3_contrib:TRPO"]
+)
+def test_policies_of_the_baselines_alone_are_saved_without_code(name: str, tmp_path: Path) -> None:
+    env = "CartPole-v1" if name == "dqn" else "Pendulum-v1"
+    first = make(name, gymnasium.make(env), seed=0, device="cpu", preset=None, policy_kwargs={"net_arch": [8]})
+    first.policy.save(tmp_path / "policy.pkl")
+    with pytest.raises(pickle.UnpicklingError):
+        pickle.loads((tmp_path / "policy.pkl").read_bytes())
+    found = type(first.policy).load(tmp_path / "policy.pkl", device="cpu")
+    points = np.stack([first.observation_space.sample() for _ in range(5)])
+    np.testing.assert_array_equal(
+        found.predict(points, None, None, True)[0], first.predict(points, None, None, True)[0]
+    )
+    (tmp_path / "bad.pkl").write_bytes(pickle.dumps(Opens(tmp_path / "ran")))
+    with pytest.raises(ValueError, match=r"bad\.pkl"):
+        type(first.policy).load(tmp_path / "bad.pkl")
+    assert not (tmp_path / "ran").exists()
+
+
+class Opens:
+    """What runs code when it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return Path.touch, (self.path,)
