@@ -21,6 +21,7 @@ ELSEWHERE = {
     "adastop": ("statistic", "tiltyard.benchmarks.adastop:AdaStop"),
     "carl": ("reward of an environment", "tiltyard.envs.driving.rewards:DrivingReward"),
     "how-to-autorl": ("search", "tiltyard.benchmarks.how_to_autorl:search"),
+    "pbt": ("search", "tiltyard.benchmarks.pbt:train_population"),
     "prefixgrouper": ("generation", "tiltyard.agents.models.sharing"),
     "rliable": ("statistic", "tiltyard.benchmarks.statistics"),
     "tq-saco": ("statistic of data sets", "tiltyard.benchmarks.datasets.tq_saco"),
