@@ -23,6 +23,7 @@ ELSEWHERE = {
     "how-to-autorl": ("search", "tiltyard.benchmarks.how_to_autorl:search"),
     "pbt": ("search", "tiltyard.benchmarks.pbt:train_population"),
     "prefixgrouper": ("generation", "tiltyard.agents.models.sharing"),
+    "refined-lr": ("learning rate schedule", "tiltyard.agents.refined_lr:refined"),
     "rliable": ("statistic", "tiltyard.benchmarks.statistics"),
     "tq-saco": ("statistic of data sets", "tiltyard.benchmarks.datasets.tq_saco"),
 }
