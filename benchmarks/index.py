@@ -25,6 +25,7 @@ ELSEWHERE = {
     "prefixgrouper": ("generation", "tiltyard.agents.models.sharing"),
     "refined-lr": ("learning rate schedule", "tiltyard.agents.refined_lr:refined"),
     "rliable": ("statistic", "tiltyard.benchmarks.statistics"),
+    "starc": ("distance of rewards", "tiltyard.benchmarks.analysis.starc:distance"),
     "tq-saco": ("statistic of data sets", "tiltyard.benchmarks.datasets.tq_saco"),
 }
 """What is built here and stands in no catalogue: kind and ``"module"`` or ``"module:name"``, by handle."""
