@@ -24,6 +24,7 @@ ELSEWHERE = {
     "cot-pass-k": ("analysis", "tiltyard.benchmarks.analysis.cot_pass_k:cot_pass_at_k"),
     "how-to-autorl": ("search", "tiltyard.benchmarks.how_to_autorl:search"),
     "invisible-leash": ("analysis", "tiltyard.benchmarks.analysis.invisible_leash:support"),
+    "online-vs-offline-gap": ("analysis", "tiltyard.benchmarks.analysis.online_vs_offline_gap:frontier"),
     "pass-at-k-boundary": ("analysis", "tiltyard.benchmarks.analysis.pass_at_k_boundary:crossover"),
     "pbt": ("search", "tiltyard.benchmarks.pbt:train_population"),
     "preference-ranking-accuracy": ("analysis", "tiltyard.benchmarks.analysis.preference_ranking_accuracy:ranked"),
