@@ -23,6 +23,7 @@ ELSEWHERE = {
     "brorl": ("analysis", "tiltyard.benchmarks.analysis.brorl:mass_change"),
     "cot-pass-k": ("analysis", "tiltyard.benchmarks.analysis.cot_pass_k:cot_pass_at_k"),
     "dpo-vs-ppo-study": ("analysis", "tiltyard.benchmarks.analysis.dpo_vs_ppo_study:effects"),
+    "echo-chamber": ("analysis", "tiltyard.benchmarks.analysis.echo_chamber:dominant"),
     "how-to-autorl": ("search", "tiltyard.benchmarks.how_to_autorl:search"),
     "invisible-leash": ("analysis", "tiltyard.benchmarks.analysis.invisible_leash:support"),
     "online-vs-offline-gap": ("analysis", "tiltyard.benchmarks.analysis.online_vs_offline_gap:frontier"),
