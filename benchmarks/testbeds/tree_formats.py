@@ -1,7 +1,8 @@
 """Formats on the answer tree: the first choice of a completion is its format, and each format has its own correct ones.
 
-The base policy mixes four formats, one with another share and skill on average in each task. In every format the
-completion that the teacher likes best is correct, so that a policy could solve a problem in any of them.
+The base policy mixes four formats with shares that are the same for all problems, and is skilled in each to another
+degree (noise in the weights below that choice). In every format the completion that the teacher likes best is correct,
+so that a policy can solve a problem in any of them. A constant feature lets it prefer one for all problems.
 """
 
 from collections.abc import Callable
@@ -9,41 +10,51 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
-from torch import Tensor
 
 from ..analysis.echo_chamber import dominant, predicted
-from .answer_tree import AnswerTree
+from .answer_tree import AnswerTree, _tree
 from .course import Course
 from .testbed import Method
 from .tree_learner import Learner
-from .tree_task import TreeTask, along_paths, node_logp
+from .tree_task import Tree, TreeTask, along_paths, node_logp
 
 LEAST = 0.9
 
 
 @dataclass(frozen=True, kw_only=True)
 class FormatTree(AnswerTree):
-    """The testbed."""
+    """The testbed.
+
+    Attributes:
+        uneven: standard deviation of the formats' logits in the base policy.
+        errors: least and largest weight of noise in a format; uniform in between.
+    """
+
+    uneven: float = 0.7
+    errors: tuple[float, float] = (0.3, 2.0)
 
     def task(self, seed: int) -> TreeTask:
-        """As :meth:`.answer_tree.AnswerTree.task`, with a correct completion in every format."""
-        task = super().task(seed)
-        best = task.reward.argmax(1)
-        teacher = self._teacher(seed)
-        logits = node_logp(task.tree, task.features, teacher)
-        regret = along_paths(task.tree, logits.amax(-1, keepdim=True) - logits)
-        first = task.tree.choices[:, 0]
-        reward = torch.zeros_like(task.reward)
+        """A task of its own for each seed, the same for all conditions."""
+        tree, rng = _tree(self.depth, self.branching, False), np.random.default_rng([2504, seed])
+        shape = self.width + 1, tree.n_nodes, tree.branching
+        teacher, error = rng.normal(size=shape), rng.normal(size=shape)
+        teacher[-1] = teacher[:, 0] = error[-1] = error[:, 0] = 0.0
+        noise = rng.uniform(*self.errors, size=self.branching)[format_of(tree)]
+        base = self.skill * teacher + noise[None, :, None] * error
+        base[-1, 0] = self.uneven * rng.normal(size=self.branching)
+        directions = rng.normal(size=(self.trained + self.held_out, self.width))
+        lengths = rng.uniform(*self.sureness, size=(len(directions), 1))
+        scaled = directions / np.linalg.norm(directions, axis=1, keepdims=True) * lengths
+        features = torch.from_numpy(np.column_stack([scaled, np.ones(len(scaled))]))
+        logits = node_logp(tree, features, torch.from_numpy(teacher.reshape(len(teacher), -1)))
+        regret = along_paths(tree, logits.amax(-1, keepdim=True) - logits)
+        first, reward = tree.choices[:, 0], torch.zeros_like(regret)
         for form in range(self.branching):
             rows = (first == form).nonzero()[:, 0]
             reward.scatter_(1, rows[regret[:, rows].argmin(1)][:, None], 1.0)
-        assert (reward.gather(1, best[:, None]) == 1).all()
-        return replace(task, reward=reward)
-
-    def _teacher(self, seed: int) -> Tensor:
-        tree_size = self.width, sum(self.branching**d for d in range(self.depth)) * self.branching
-        return torch.from_numpy(np.random.default_rng([2025, seed]).normal(size=tree_size))
+        return TreeTask(tree, features, reward, torch.from_numpy(base.reshape(len(base), -1)), self.trained)
 
     def run(self, condition: Method, rate: float, seed: int) -> Course:
         """The course, with what became of formats at its end."""
@@ -54,6 +65,15 @@ class FormatTree(AnswerTree):
         course = replace(self.train(condition, learner), at_end={})
         watched()
         return replace(course, at_end=_told(moments))
+
+
+def format_of(tree: Tree) -> npt.NDArray[np.int64]:
+    """The format that a node belongs to, ``[nodes]``; 0 at the root, which belongs to none."""
+    forms = np.zeros(tree.n_nodes, np.int64)
+    for node in range(1, tree.n_nodes):
+        parent = (node - 1) // tree.branching
+        forms[node] = forms[parent] if parent else node - 1
+    return forms
 
 
 def _watching(learner: Learner, moments: list[Any], every: int) -> Callable[[], None]:
