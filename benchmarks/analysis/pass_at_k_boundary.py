@@ -131,4 +131,4 @@ def perplexity(logp: npt.ArrayLike, mask: npt.ArrayLike) -> Floats:
     values, written = np.asarray(logp, np.float64), np.asarray(mask, bool)
     if values.shape != written.shape or values.ndim != 2 or not written.any(1).all():
         raise ValueError("give log-probabilities and mask of the same shape [B, T], with a token in every row")
-    return np.exp(-np.where(written, values, 0.0).sum(1) / written.sum(1))
+    return np.asarray(np.exp(-np.where(written, values, 0.0).sum(1) / written.sum(1)))

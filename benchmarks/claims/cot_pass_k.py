@@ -7,6 +7,8 @@ problems before and after training; ``details`` has pass@k beside it.
 
 from typing import Any
 
+import numpy as np
+
 from ..statistics import Floats
 from ..testbeds.course import Course
 from ..testbeds.testbed import Method, method
@@ -39,13 +41,12 @@ def parts(found: Found[Method, Course]) -> dict[str, Any]:
 
 def details(found: Found[Method, Course]) -> dict[str, Any]:
     """pass@k and CoT-pass@k, and by how much guesses inflate the first before training."""
-    plain = {k: found["grpo"].each(lambda course, k=k: course.pass_at(k, 0)) for k in KS}
+    runs = found["grpo"].runs
+    plain = {k: np.array([run.pass_at(k, 0) for run in runs]) for k in KS}
     return {
         "pass@16 minus CoT-pass@16 of the base": float((plain[16] - sound(found, "grpo", 16, "before")).mean()),
         "pass@k before": {str(k): float(values.mean()) for k, values in plain.items()},
-        "pass@k gained": summary(
-            {str(k): found["grpo"].each(lambda course, k=k: course.pass_at(k)) - plain[k] for k in KS}
-        ),
+        "pass@k gained": summary({str(k): np.array([run.pass_at(k) for run in runs]) - plain[k] for k in KS}),
         "CoT-pass@k before": {str(k): float(sound(found, "grpo", k, "before").mean()) for k in KS},
         "CoT-pass@k gained": summary({str(k): gained(found, k) for k in KS}),
         **report(found),

@@ -21,7 +21,7 @@ CELLS = {
     for levels in product((False, True), repeat=len(FACTORS))
 }
 BETAS = (0.03, 0.3)
-FORMS = {name: tuple(Levels(*levels, beta=beta) for beta in BETAS) for name, levels in CELLS.items()}
+FORMS = {name: tuple(Levels(*levels)._replace(beta=beta) for beta in BETAS) for name, levels in CELLS.items()}
 ALL, NONE = ", ".join(FACTORS), "none"
 
 

@@ -8,6 +8,9 @@ share times its accuracy), less the one in four of a guess.
 
 from typing import Any
 
+import numpy as np
+
+from ..statistics import Floats
 from ..testbeds.course import Course
 from ..testbeds.testbed import Method, method
 from ..testbeds.tree_formats import LEAST, FormatTree
@@ -33,15 +36,18 @@ def parts(found: Found[Method, Course]) -> dict[str, Any]:
     }
 
 
+def told(found: Found[Method, Course], name: str) -> dict[str, Floats]:
+    """What became of formats, ``[seeds]`` each."""
+    runs = found[name].runs
+    return {one: np.array([run.at_end[one] for run in runs]) for one in TOLD}
+
+
 def details(found: Found[Method, Course]) -> dict[str, Any]:
     """Shares, winners, and success."""
     gained = found["grpo"].each(lambda course: course.end - course.held_out[0])
     return {
         "success gained by GRPO": float(gained.mean()),
-        "formats": {
-            name: summary({told: found[name].each(lambda course, told=told: course.at_end[told]) for told in TOLD})
-            for name in found.outcomes
-        },
+        "formats": {name: summary(told(found, name)) for name in found.outcomes},
         **report(found),
     }
 

@@ -44,8 +44,8 @@ def details(found: Found[Method, Course]) -> dict[str, Any]:
     return {
         "success gained by GRPO": float(gained.mean()),
         "correct completions a problem": {
-            name: summary({kind: found[name].each(lambda course, kind=kind: course.at_end[kind]) for kind in KINDS})
-            for name in found.outcomes
+            name: summary({kind: [run.at_end[kind] for run in outcome.runs] for kind in KINDS})
+            for name, outcome in found.outcomes.items()
         },
         **report(found),
     }

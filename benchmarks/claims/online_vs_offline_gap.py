@@ -27,7 +27,10 @@ def details(found: Found[str, Course]) -> dict[str, Any]:
     return {
         "win rate of offline within the budget": float(found[OFFLINE].each(within).mean()),
         "win rate within a KL of": {
-            str(budget): summary(found.each(lambda course, k=budget: course.best(k))) for budget in BUDGETS
+            str(budget): summary(
+                {name: [run.best(budget) for run in outcome.runs] for name, outcome in found.outcomes.items()}
+            )
+            for budget in BUDGETS
         },
         "pairs classified as the true reward does": summary(found.each(lambda course: course.classification)),
         "KL at the end": summary(found.each(lambda course: course.divergence[-1])),

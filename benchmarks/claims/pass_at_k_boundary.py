@@ -43,7 +43,7 @@ def parts(found: Found[Method, Course]) -> dict[str, Any]:
 
 def details(found: Found[Method, Course]) -> dict[str, Any]:
     """Curves, and the k of the crossing in each task."""
-    before = [float(found["grpo"].each(lambda course, k=k: course.pass_at(k, 0)).mean()) for k in KS]
+    before = [float(np.mean([run.pass_at(k, 0) for run in found["grpo"].runs])) for k in KS]
     crossings = [
         crossover([run.pass_at(k, 0) for k in KS], [run.pass_at(k) for k in KS], KS) for run in found["grpo"].runs
     ]

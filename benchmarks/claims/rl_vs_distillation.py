@@ -55,8 +55,8 @@ def parts(found: Found[Method, Course]) -> dict[str, Any]:
 
 def details(found: Found[Method, Course]) -> dict[str, Any]:
     """Success before and gains, by quarter."""
-    grpo = found["grpo"]
-    before = {quarter: grpo.each(lambda c, e=ends: of_quarter(c, *e)[0]) for quarter, ends in QUARTERS.items()}
+    runs = found["grpo"].runs
+    before = {name: np.array([of_quarter(run, *ends)[0] for run in runs]) for name, ends in QUARTERS.items()}
     return {
         "success before, hardest quarter": float(before["hardest"].mean()),
         "success before by quarter": summary(before),

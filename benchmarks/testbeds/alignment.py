@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from ..analysis.online_vs_offline_gap import classification_accuracy, frontier, kl
 from ..statistics import Floats
@@ -169,6 +170,6 @@ def _tilted(weights: Floats, logits: Floats) -> Floats:
     return np.asarray(raised / raised.sum(-1, keepdims=True))
 
 
-def _draw_two(chance: Floats, rng: np.random.Generator) -> Floats:
+def _draw_two(chance: Floats, rng: np.random.Generator) -> npt.NDArray[np.int64]:
     drawn = (chance.cumsum(-1)[:, None] < rng.random((len(chance), 2, 1))).sum(-1)
     return np.asarray(drawn.clip(max=chance.shape[1] - 1))

