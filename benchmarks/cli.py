@@ -24,6 +24,7 @@ from .leaderboard_commands import Leaderboard, Report
 from .list_command import List
 from .maps_command import Maps
 from .options import Whole, evaluation_size
+from .pbt_command import Pbt
 from .power_command import Power
 from .pretrain import Pretrain
 from .race import RaceIncomplete
@@ -260,6 +261,7 @@ COMMANDS: dict[str, type[Any]] = {
         Play,
         Race,
         Tune,
+        Pbt,
         Power,
         Leaderboard,
         Report,

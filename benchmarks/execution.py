@@ -16,9 +16,10 @@ from ..agents import presets
 from ..agents.catalogue import ROWS, Row
 from ..agents.checkpoint import check_keywords
 from ..agents.settings import check_setting, check_settings
+from ..agents.spaces import SPACES
 from ..envs.catalogue import find as find_env
 from .evaluation import Evaluation, check_held_out, evaluation_env, evaluation_seeds, play_episodes
-from .runs import CHECKPOINT, CURVE, DATA, FINAL, GROUPED, PRESET, RESUMED, SAMPLED, STEPS, Run
+from .runs import CHECKPOINT, CONTINUES, CURVE, DATA, FINAL, GROUPED, PRESET, RESUMED, SAMPLED, STEPS, Run
 from .session import Session, earlier_points, keep, restored
 from .threads import one_thread
 from .training_log import TRAINING, summary
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 OWN = ("env", "seed")
 """Constructor keywords that a run sets itself."""
-OF_RUN = (*DATA, SAMPLED, GROUPED, RESUMED)
+OF_RUN = (*DATA, SAMPLED, GROUPED, RESUMED, CONTINUES)
 """Params that are the run's, and no keywords of the agent."""
 
 
@@ -125,7 +126,11 @@ def _agent(run: Run, session: Session) -> Any:
     """A new agent, or the one to go on with."""
     params = {name: value for name, value in deepcopy(dict(run.params)).items() if name not in OF_RUN}
     agent = agents.make(run.agent, run.env_id, seed=run.seed, **params)  # SB3 writes into dicts
-    return agent if session.source is None else restored(agent, session.source, run.seed)
+    if session.source is None:
+        return agent
+    if CONTINUES not in run.params:
+        return restored(agent, session.source, run.seed)
+    return restored(agent, session.source, run.seed, {name: params[name] for name in SPACES if name in params})
 
 
 def _learn_offline(agent: Any, run: Run, curve: "HeldOutEvaluation", steps: "_Steps") -> None:

@@ -20,8 +20,23 @@ RESULTS = ROOT / "docs" / "results"
 ELSEWHERE = {
     "adastop": ("statistic", "tiltyard.benchmarks.adastop:AdaStop"),
     "carl": ("reward of an environment", "tiltyard.envs.driving.rewards:DrivingReward"),
+    "brorl": ("analysis", "tiltyard.benchmarks.analysis.brorl:mass_change"),
+    "cot-pass-k": ("analysis", "tiltyard.benchmarks.analysis.cot_pass_k:cot_pass_at_k"),
+    "dpo-vs-ppo-study": ("analysis", "tiltyard.benchmarks.analysis.dpo_vs_ppo_study:effects"),
+    "echo-chamber": ("analysis", "tiltyard.benchmarks.analysis.echo_chamber:dominant"),
+    "how-to-autorl": ("search", "tiltyard.benchmarks.how_to_autorl:search"),
+    "invisible-leash": ("analysis", "tiltyard.benchmarks.analysis.invisible_leash:support"),
+    "online-vs-offline-gap": ("analysis", "tiltyard.benchmarks.analysis.online_vs_offline_gap:frontier"),
+    "pass-at-k-boundary": ("analysis", "tiltyard.benchmarks.analysis.pass_at_k_boundary:crossover"),
+    "pbt": ("search", "tiltyard.benchmarks.pbt:train_population"),
+    "preference-ranking-accuracy": ("analysis", "tiltyard.benchmarks.analysis.preference_ranking_accuracy:ranked"),
     "prefixgrouper": ("generation", "tiltyard.agents.models.sharing"),
+    "refined-lr": ("learning rate schedule", "tiltyard.agents.refined_lr:refined"),
+    "rewardbench-2": ("analysis", "tiltyard.benchmarks.analysis.rewardbench_2:best_of_n"),
+    "rewardmath": ("analysis", "tiltyard.benchmarks.analysis.rewardmath:accuracy"),
+    "rl-vs-distillation": ("testbed", "tiltyard.benchmarks.testbeds.tree_support"),
     "rliable": ("statistic", "tiltyard.benchmarks.statistics"),
+    "starc": ("distance of rewards", "tiltyard.benchmarks.analysis.starc:distance"),
     "tq-saco": ("statistic of data sets", "tiltyard.benchmarks.datasets.tq_saco"),
 }
 """What is built here and stands in no catalogue: kind and ``"module"`` or ``"module:name"``, by handle."""

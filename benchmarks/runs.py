@@ -52,10 +52,12 @@ GROUPED = "eval_group"
 PRESET = "preset"  # a param that names the preset of the agent's settings, or "none"; else the environment's own
 RESUMED = "resumed_at"
 """A param that says at which step the run went on from another one's checkpoint; see :mod:`.session`."""
+CONTINUES = "continues"
+"""A param of runs of a population (:mod:`.pbt`): the folder beside this run that it goes on from, "" for the first."""
 MOST_EPISODES, MOST_BYTES = 1_000_000, 1 << 20
 """Of one evaluation, and of ``run.json``, in a folder that is still read."""
 _PARAMS = {"dataset": str, "offline_steps": int, "env_kwargs": dict, SAMPLED: bool, RESUMED: int, PRESET: str}
-_PARAMS |= {GROUPED: int}
+_PARAMS |= {GROUPED: int, CONTINUES: str}
 NAME = re.compile(r".+-s\d+-[0-9a-f]{8}")
 """What folders of runs are called like."""
 
@@ -216,8 +218,10 @@ class Run:
             OSError: the disk is full or not writable; the message names the run.
         """
         from .execution import train
+        from .session import of_population
 
         self.check()
+        session = session or of_population(self, Path(root))
         try:
             with claimed(self.partial(root)) as partial:
                 if not is_finished(self.folder(root)):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import need, unknown
 from .records import part, read_points, read_record
-from .runs import CHECKPOINT, CURVE, MOST_BYTES, MOST_EPISODES, RESUMED, RUN, Run
+from .runs import CHECKPOINT, CONTINUES, CURVE, MOST_BYTES, MOST_EPISODES, NAME, RESUMED, RUN, Run
 
 if TYPE_CHECKING:
     from stable_baselines3.common.logger import KVWriter
@@ -138,17 +138,32 @@ def gone_on(run: Run, root: Path) -> tuple[Run, Path | None]:
     return replace(run, params={**run.params, RESUMED: step}), folder
 
 
-def restored(agent: Any, source: Path, seed: int) -> Any:
+def of_population(run: Run, root: Path) -> Session | None:
+    """How a run of a population is executed: kept, and going on from the run that it names; None for other runs.
+
+    Raises:
+        ValueError: what it names is no name of a run.
+    """
+    if CONTINUES not in run.params:
+        return None
+    source = run.params[CONTINUES]
+    if source and ("/" in source or not NAME.fullmatch(source)):
+        raise ValueError(f"{CONTINUES} is the name of a run's folder beside this one, got {source!r:.100}")
+    return Session(keep=True, source=root / source if source else None)
+
+
+def restored(agent: Any, source: Path, seed: int, changes: Mapping[str, Any] | None = None) -> Any:
     """The agent of the checkpoint in ``source``, with its replay buffer, in the environment of ``agent``.
 
-    Of agents whose checkpoint holds no generators, all draws begin anew, from the seed and the step.
+    Of agents whose checkpoint holds no generators, all draws begin anew, from the seed and the step; with ``changes``,
+    settings that replace those of the checkpoint, so they do of all.
     """
     import numpy as np
 
-    loaded = type(agent).load(source / CHECKPOINT, env=agent.get_env(), device=agent.device)
+    loaded = type(agent).load(source / CHECKPOINT, env=agent.get_env(), device=agent.device, **changes or {})
     if getattr(loaded, "replay_buffer", None) is not None and (source / REPLAY).is_file():
         loaded.load_replay_buffer(source / REPLAY)
-    if "streams" not in loaded.counters:
+    if "streams" not in loaded.counters or changes is not None:
         anew = np.random.SeedSequence([seed, loaded.num_timesteps]).generate_state(1)[0]
         loaded.set_random_seed(int(anew >> 8))  # times the number of environments, it stays within 32 bits
     return loaded

@@ -1,28 +1,44 @@
 """``tiltyard tune``: a dataclass as in :mod:`.cli`."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import tyro
 
 from . import commands
+from .options import Whole
+
+if TYPE_CHECKING:
+    from .tuning import Choice
 
 
 @dataclass
 class Tune:
-    """Runs a suite's agents with each value of one setting, on seeds that no race reports, and says which did best."""
+    """Tries settings of a suite's agents on seeds that no race reports, as many for each, and says which did best."""
 
     suite: tyro.conf.Positional[str]
     """name of a suite, such as gui-v2, or a .toml file that holds one"""
-    grid: str
-    """the setting and its values in order, such as learning_rate=1e-4,3e-4,1e-3,3e-3; at least three"""
+    grid: str | None = None
+    """one setting and its values in order, such as learning_rate=1e-4,3e-4,1e-3,3e-3; at least three"""
+    method: str | None = None
+    """in place of a grid: random, tpe or hyperband search over the agents' spaces (extra tune)"""
+    trials: Whole | None = None
+    """of the search, the same number for every agent; each is a run a seed"""
+    space: str | None = None
+    """comma-separated settings to search, such as learning_rate=1e-5:1e-3,gamma; all that an agent has by default"""
     agents: str | None = None
     """comma-separated names of the suite's agents or methods to tune; all of them by default"""
     envs: str | None = None
     """comma-separated ids of the suite's environments to tune in; all of them by default"""
     seeds: str = "10000-10002"
     """comma-separated seeds and ranges, from 10000 on"""
+    test_seeds: str | None = None
+    """seeds below 10000 on which what a search chose is run as well, to tell by how much its score falls"""
+    search_seed: int = 0
+    """seed of what a search proposes"""
     engine: str = "local"
     """local (a process a core) or ray"""
     workers: int | None = None
@@ -32,33 +48,74 @@ class Tune:
 
     def run(self) -> int:
         """Tunes, prints a table and writes it down."""
+        if (self.grid is None) == (self.method is None):
+            raise ValueError("give --grid or --method, and not both: a grid of one setting, or a search over several")
+        if self.grid is not None:
+            return self._grid(self.grid)
+        return self._search(self.method or "")
+
+    def _grid(self, grid: str) -> int:
+        from .race import command_of
+        from .tuning import parse_grid, tune
+
+        asked = {"trials": self.trials, "space": self.space, "test-seeds": self.test_seeds}
+        if of_search := [f"--{name}" for name, given in asked.items() if given is not None]:
+            raise ValueError(f"{' and '.join(of_search)} belong to --method: a grid has its own values")
+        setting, values = parse_grid(grid)
+        choices = tune(self.suite, setting, values, **self._shared())
+        command = command_of("tune", self.suite, grid=grid, agents=self.agents, envs=self.envs, seeds=self.seeds)
+        about = {"setting": setting, "values": values, "seeds": self.seeds, "command": command}
+        return self._keep(choices, {"grid": grid}, "tuning.md.jinja", {"choices": choices, **about})
+
+    def _search(self, method: Any) -> int:
+        from importlib.metadata import version
+
+        from .how_to_autorl import search, searched
+        from .race import command_of
+
+        if self.trials is None:
+            raise ValueError("--method needs --trials, how many settings every agent is tried with, such as 16")
+        space = commands.parse_names(self.space)
+        choices = search(
+            self.suite,
+            method,
+            trials=self.trials,
+            space=space,
+            test_seeds=commands.parse_seeds(self.test_seeds) or (),
+            search_seed=self.search_seed,
+            **self._shared(),
+        )
+        of_search = {"method": method, "trials": self.trials, "search-seed": self.search_seed or None}
+        given = {"space": self.space, "agents": self.agents, "envs": self.envs}
+        seeds = {"seeds": self.seeds, "test-seeds": self.test_seeds}
+        ends = {name: one for choice in choices for name, one in choice.space.items()}
+        about = {
+            **{"method": method, "trials": self.trials, "seeds": self.seeds, "test_seeds": self.test_seeds},
+            **{"rows": list(searched(choices)), "space": ends, "optuna": version("optuna")},
+            "command": command_of("tune", self.suite, **of_search, **given, **seeds),
+        }
+        return self._keep(choices, {**of_search, "test_seeds": self.test_seeds}, "search.md.jinja", about)
+
+    def _shared(self) -> dict[str, Any]:
+        return {
+            "agents": commands.parse_names(self.agents),
+            "envs": commands.parse_names(self.envs),
+            "seeds": commands.parse_seeds(self.seeds) or (),
+            "root": self.out,
+            "engine": self.engine,
+            "workers": self.workers,
+        }
+
+    def _keep(self, choices: "Sequence[Choice]", how: dict[str, Any], template: str, about: dict[str, Any]) -> int:
+        """Writes ``tuning.json`` and the page."""
         from .pages import render
         from .provenance import commit, hardware, versions
-        from .race import command_of
-        from .tuning import TRIALS, parse_grid, tune
+        from .tuning import TRIALS, recorded
 
-        setting, values = parse_grid(self.grid)
-        choices = tune(
-            self.suite,
-            setting,
-            values,
-            agents=commands.parse_names(self.agents),
-            envs=commands.parse_names(self.envs),
-            seeds=commands.parse_seeds(self.seeds) or (),
-            root=self.out,
-            engine=self.engine,
-            workers=self.workers,
-        )
-        kept = [
-            {**vars(one), "tried": [[value, list(scores)] for value, scores in one.tried.items()], "best": one.best}
-            for one in choices
-        ]
         made = {"versions": versions(), "commit": commit(), "hardware": hardware()}
-        found = {"suite": self.suite, "grid": self.grid, "seeds": self.seeds, "choices": kept, **made}
+        found = {"suite": self.suite, **how, "seeds": self.seeds, "choices": list(map(recorded, choices)), **made}
         (self.out / TRIALS).write_text(json.dumps(found, indent=1) + "\n")
-        command = command_of("tune", self.suite, grid=self.grid, agents=self.agents, envs=self.envs, seeds=self.seeds)
-        about = {"suite": self.suite, "setting": setting, "seeds": self.seeds, "command": command, **made}
-        page = render("tuning.md.jinja", choices=choices, values=values, **about)
+        page = render(template, suite=self.suite, **about, **made)
         (self.out / "README.md").write_text(page)
         print(page)
         return 0

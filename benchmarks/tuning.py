@@ -5,24 +5,37 @@ of the grid, a wider grid might have had a better one, which :attr:`Choice.at_ed
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .. import unknown
+from ..agents.spaces import Dimension
 from ..envs.catalogue import find as find_env
 from .evaluation import TUNING_FROM, is_tuning
 from .race import command_of, finish
 from .records import number, part, read_record, seconds_of, words
 from .runs import FinishedRun, Run
 from .scores import Score, raw_score
+from .statistics import MIN_RUNS, Interval
 from .suites import Suite, find
+from .verdicts import Sample
 
 TRIALS = "tuning.json"
 MOST_BYTES = 1 << 24
 SEEDS = tuple(range(TUNING_FROM, TUNING_FROM + 3))
+
+
+@dataclass(frozen=True, order=True)
+class Point:
+    """Values of several settings that are tried together: ``(("gamma", 0.99), ("learning_rate", 0.001))``."""
+
+    values: tuple[tuple[str, Any], ...]
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name} {value}" for name, value in self.values)
 
 
 @dataclass(frozen=True)
@@ -32,12 +45,15 @@ class Choice:
     Attributes:
         task: as :attr:`Run.task` has it.
         agent: its name, with what sets it apart from other conditions of that name on the task.
-        setting: name of what was tuned.
+        setting: name of what was tuned; several, with commas, where values are a :class:`Point`.
         tried: normalised scores, one a seed, for each value; in the order of the grid.
         present: the value that the suite has, ``None`` where it has none.
         steps: environment steps of all trials together.
         seconds: of computing, all trials together.
         params: of its runs, but for the setting; None where the record is from before these were kept.
+        stopped: values that a search gave up after a share of the budget, with that share and the scores at it.
+        tests: normalised scores of the best value on seeds and problems that races report, one a seed.
+        space: ends of the search by setting; none of a grid, which has its own.
     """
 
     task: str
@@ -48,6 +64,40 @@ class Choice:
     steps: int
     seconds: float
     params: Mapping[str, Any] | None = None
+    stopped: tuple[tuple[Any, float, tuple[float, ...]], ...] = ()
+    tests: tuple[float, ...] = ()
+    space: Mapping[str, tuple[float, float, bool]] = field(default_factory=dict)
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """Names of what was tuned."""
+        return tuple(self.setting.split(", "))
+
+    def value_in(self, params: Mapping[str, Any]) -> Any:
+        """What a run with these params has of what was tuned; None where it does not say."""
+        return value_of(self.settings, params)
+
+    @property
+    def runs(self) -> int:
+        """Runs of all trials, those that were stopped early included."""
+        return sum(map(len, self.tried.values())) + sum(len(scores) for _, _, scores in self.stopped)
+
+    @property
+    def gap(self) -> Interval | None:
+        """Mean score of the best value on tuning seeds minus that on test seeds; None where it was not tested.
+
+        The best of many trials is best by luck as well, and problems of tuning are not those that are reported: above 0
+        is what tuning promised and did not keep. Student's t with Welch's degrees of freedom; ends are NaN below three
+        seeds a side, or where no seed differs from another.
+
+        Paper: Hyperparameters in Reinforcement Learning and How To Tune Them (2023), section 4 on tuning seeds.
+        """
+        if not self.tests:
+            return None
+        tuned = self.tried[self.best]
+        if min(len(tuned), len(self.tests)) < MIN_RUNS:
+            return Interval(float(np.mean(tuned) - np.mean(self.tests)), np.nan, np.nan)
+        return Sample.of(tuned).minus(Sample.of(self.tests)).interval()
 
     @property
     def best(self) -> Any:
@@ -56,8 +106,15 @@ class Choice:
 
     @property
     def at_edge(self) -> bool:
-        """Whether the best value is the first or the last of the grid."""
-        return self.best in (next(iter(self.tried)), list(self.tried)[-1])
+        """Whether the best value is the first or the last of the grid, or near an end of the searched space."""
+        return self.is_at_edge(self.best)
+
+    def is_at_edge(self, value: Any) -> bool:
+        """:attr:`at_edge` of any of the values."""
+        if not self.space:
+            return value in (next(iter(self.tried)), list(self.tried)[-1])
+        named = value.values if isinstance(value, Point) else ((self.setting, value),)
+        return any(Dimension(*self.space[name]).is_end(one) for name, one in named)
 
 
 @dataclass(frozen=True)
@@ -108,57 +165,86 @@ def tune(
     name, suite = (suite, find(suite)) if isinstance(suite, str) else (suite.name, suite)
     if len(values) < 3 or len(set(values)) < len(values):
         raise ValueError(f"a grid has at least three values, all different, got {list(values)}")
-    if reported := [seed for seed in seeds if not is_tuning(seed)]:
-        raise ValueError(f"seed {reported[0]} is for races, which report it: tune with seeds from {TUNING_FROM} on")
-    for env_id in envs or ():
-        if env_id not in (known := sorted({task.env_id for task in suite.tasks})):
-            raise KeyError(unknown(f"environment in suite {name!r}", env_id, known))
-    planned = [run for run in suite.runs(agents=agents, seeds=seeds) if envs is None or run.env_id in envs]
-    first = [run for run in planned if run.seed == seeds[0]]
-    entries = [_key(run, setting) for run in first]
-    if len(set(entries)) < len(entries):
-        raise ValueError(
-            f"two entries of {name} differ in nothing but {setting}: name the agents to be tuned, or leave one out"
-        )
+    planned = plan(suite, name, agents, envs, seeds)
+    first = conditions(planned, seeds, [setting], name)
     runs = [replace(run, params={**run.params, setting: value}) for value in values for run in planned]
     grid = f"{setting}={','.join(map(str, values))}"
     command = command_of(
         "tune", name, grid=grid, agents=agents, envs=envs, seeds=seeds, engine=engine, workers=workers, out=root
     )
     done = finish(suite, runs, root=Path(root), engine=engine, workers=workers, command=command)
-    return [_choice(run, _name(run, first, setting), setting, values, done, suite.score) for run in first]
+    return [_choice(run, name_of(run, first, [setting]), setting, values, done, suite.score) for run in first]
 
 
-def _name(run: Run, others: Sequence[Run], setting: str) -> str:
+def plan(
+    suite: Suite, name: str, agents: Sequence[str] | None, envs: Sequence[str] | None, seeds: Sequence[int]
+) -> list[Run]:
+    """The suite's runs on tuning seeds.
+
+    Raises:
+        KeyError: no such agent or environment.
+        ValueError: a seed that races report.
+    """
+    if reported := [seed for seed in seeds if not is_tuning(seed)]:
+        raise ValueError(f"seed {reported[0]} is for races, which report it: tune with seeds from {TUNING_FROM} on")
+    for env_id in envs or ():
+        if env_id not in (known := sorted({task.env_id for task in suite.tasks})):
+            raise KeyError(unknown(f"environment in suite {name!r}", env_id, known))
+    return [run for run in suite.runs(agents=agents, seeds=seeds) if envs is None or run.env_id in envs]
+
+
+def conditions(planned: Sequence[Run], seeds: Sequence[int], settings: Sequence[str], name: str) -> list[Run]:
+    """One run of each condition, without regard to the settings that are tuned.
+
+    Raises:
+        ValueError: two conditions differ in these settings alone.
+    """
+    first = [run for run in planned if run.seed == seeds[0]]
+    entries = [key_of(run, settings) for run in first]
+    if len(set(entries)) < len(entries):
+        told = " and ".join(settings)
+        raise ValueError(
+            f"two entries of {name} differ in nothing but {told}: name the agents to be tuned, or leave one out"
+        )
+    return first
+
+
+def score_of(run: FinishedRun, score: Score) -> float:
+    """What a run scores in tuning, normalised: as the suite's report has it."""
+    return run.normalised if score == "final" else find_env(run.run.env_id).normalise(raw_score(run, score))
+
+
+def value_of(settings: Sequence[str], params: Mapping[str, Any]) -> Any:
+    """The value of a setting, or the :class:`Point` of several; None where params do not say all of them."""
+    if len(settings) == 1:
+        return params.get(settings[0])
+    if any(name not in params for name in settings):
+        return None
+    return Point(tuple((name, params[name]) for name in settings))
+
+
+def name_of(run: Run, others: Sequence[Run], settings: Sequence[str]) -> str:
     """The agent, and what it has that not all conditions of this agent on the task have."""
     same = [other.params for other in others if (other.task, other.agent) == (run.task, run.agent)]
     own = [
         f"{name}={value}"
         for name, value in run.params.items()
-        if name != setting and any(other.get(name) != value for other in same)
+        if name not in settings and any(other.get(name) != value for other in same)
     ]
     return ", ".join([run.agent, *own])
 
 
-def _key(run: Run, setting: str) -> tuple[str, str, str]:
-    """What tells one condition from another: task, agent, and its settings but the one that is tuned."""
-    rest = sorted((name, repr(value)) for name, value in run.params.items() if name != setting)
+def key_of(run: Run, settings: Sequence[str]) -> tuple[str, str, str]:
+    """What tells one condition from another: task, agent, and its settings but those that are tuned."""
+    rest = sorted((name, repr(value)) for name, value in run.params.items() if name not in settings)
     return run.task, run.agent, ", ".join("=".join(pair) for pair in rest)
 
 
 def _choice(
     run: Run, name: str, setting: str, values: Sequence[Any], done: Sequence[FinishedRun], score: Score
 ) -> Choice:
-    mine = [one for one in done if _key(one.run, setting) == _key(run, setting)]
-    normalise = find_env(run.env_id).normalise
-    tried = {
-        value: tuple(
-            one.normalised if score == "final" else normalise(raw_score(one, score))
-            for one in mine
-            if one.run.params[setting] == value
-        )
-        for value in values
-    }
+    mine = [one for one in done if key_of(one.run, [setting]) == key_of(run, [setting])]
+    tried = {value: tuple(score_of(one, score) for one in mine if one.run.params[setting] == value) for value in values}
     steps, seconds = sum(one.run.budget for one in mine), sum(one.wall_seconds for one in mine)
     rest = {name: value for name, value in run.params.items() if name != setting}
     return Choice(run.task, name, setting, tried, run.params.get(setting), steps, seconds, rest)
@@ -207,10 +293,7 @@ def _joined(first: Choice, second: Choice) -> Choice:
 
 
 def _stored(record: Mapping[str, Any]) -> Choice:
-    tried = {
-        number(value, "tried"): tuple(number(score, "tried") for score in scores)
-        for value, scores in part(record, "tried", list)
-    }
+    tried = {_value(value): _scores(scores, "tried") for value, scores in part(record, "tried", list)}
     if len(set(map(len, tried.values()))) != 1 or not all(tried.values()):
         raise ValueError("not every value has as many trials")
     return Choice(
@@ -222,7 +305,43 @@ def _stored(record: Mapping[str, Any]) -> Choice:
         steps=part(record, "steps", int),
         seconds=seconds_of({"wall_seconds": part(record, "seconds", float)}),
         params=part(record, "params", dict) if record.get("params") is not None else None,
+        stopped=tuple(
+            (_value(value), number(share, "stopped"), _scores(scores, "stopped"))
+            for value, share, scores in record.get("stopped", ())
+        ),
+        tests=_scores(record.get("tests", ()), "tests"),
+        space={
+            name: (number(low, "space"), number(high, "space"), bool(log))
+            for name, (low, high, log) in record.get("space", {}).items()
+        },
     )
+
+
+def _value(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return number(value, "tried")
+    return Point(tuple((name, number(one, "tried")) for name, one in value.items()))
+
+
+def _scores(scores: Sequence[Any], name: str) -> tuple[float, ...]:
+    return tuple(number(score, name) for score in scores)
+
+
+def recorded(choice: Choice) -> dict[str, Any]:
+    """What ``tuning.json`` holds of a choice (JSON)."""
+
+    def plain(value: Any) -> Any:
+        return dict(value.values) if isinstance(value, Point) else value
+
+    return {
+        **vars(choice),
+        "tried": [[plain(value), list(scores)] for value, scores in choice.tried.items()],
+        "best": plain(choice.best),
+        "present": plain(choice.present),
+        "stopped": [[plain(value), share, list(scores)] for value, share, scores in choice.stopped],
+        "space": {name: list(ends) for name, ends in choice.space.items()},
+        "tests": list(choice.tests),
+    }
 
 
 def parse_grid(text: str) -> tuple[str, list[Any]]:

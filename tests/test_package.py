@@ -132,7 +132,7 @@ WITHOUT = """
 import sys
 class Missing:
     def find_spec(self, name, path=None, target=None):
-        if name.partition('.')[0] in ('transformers', 'peft', 'ray'):
+        if name.partition('.')[0] in ('transformers', 'peft', 'ray', 'optuna'):
             raise ModuleNotFoundError(f'No module named {name!r}', name=name)
 sys.meta_path.insert(0, Missing())
 from tiltyard.benchmarks.cli import main
@@ -145,6 +145,7 @@ def test_a_missing_extra_is_a_sentence_and_exit_code_2(tmp_path: Path) -> None:
     lines = {
         "train --env tiltyard/TreeMDP-v0 --agent grpo --steps 8 --set policy=hf:some/model": "hf",
         "race smoke --agents sft --seeds 0 --engine ray": "ray",
+        "tune smoke --method random --trials 3 --agents sft": "tune",
     }
     command = [sys.executable, "-c", WITHOUT, *lines]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)

@@ -44,7 +44,7 @@ class Condition:
     @property
     def raced(self) -> Any:
         """The value that the race has."""
-        return self.results[0].runs[0].run.params.get(self.setting)
+        return self.choices[0].value_in(self.results[0].runs[0].run.params)
 
     @property
     def best(self) -> Any:
@@ -69,16 +69,16 @@ class Condition:
     @property
     def trials(self) -> int:
         """How many there were."""
-        return sum(len(scores) for one in self.choices for scores in one.tried.values())
+        return sum(one.runs for one in self.choices)
 
     def cells(self) -> list[str]:
         """What its tuning was and cost: cells of a table."""
-        values = list(self.choices[0].tried)
-        edge = ", at the edge of the grid" if self.best in (values[0], values[-1]) else ""
+        first = self.choices[0]
+        edge = ", at the edge of the grid" if first.is_at_edge(self.best) else ""
         return [
             self.name,
             self.setting,
-            ", ".join(map(str, values)),
+            f"{len(first.tried)} points of a search" if first.space else ", ".join(map(str, first.tried)),
             f"{self.best}{edge}",
             str(self.raced),
             str(self.trials),
@@ -137,12 +137,16 @@ def conditions(tuning: Tuning, board: Board, across: bool) -> list[Condition]:
         tasks, choices, results = zip(*parts, strict=True)
         if len({tuple(one.tried) for one in choices}) == 1:
             made.append(Condition(name, tasks, choices, results))
+        else:  # searched on each task by itself
+            made += [
+                Condition(f"{name} on {short(task)}", (task,), (choice,), (result,)) for task, choice, result in parts
+            ]
     return made
 
 
 def _is_of(result: Result, choice: Choice) -> bool:
     """Whether a result is of the condition that was tuned, as far as the record says what it is."""
-    params = {name: value for name, value in result.runs[0].run.params.items() if name != choice.setting}
+    params = {name: value for name, value in result.runs[0].run.params.items() if name not in choice.settings}
     return choice.params is None or params == choice.params
 
 
