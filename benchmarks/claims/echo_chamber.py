@@ -37,7 +37,7 @@ def parts(found: Found[Method, Course]) -> dict[str, Any]:
 
 
 def told(found: Found[Method, Course], name: str) -> dict[str, Floats]:
-    """What became of formats, ``[seeds]`` each."""
+    """Shares of formats at the end, ``[seeds]`` each."""
     runs = found[name].runs
     return {one: np.array([run.at_end[one] for run in runs]) for one in TOLD}
 

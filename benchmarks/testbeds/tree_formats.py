@@ -57,7 +57,7 @@ class FormatTree(AnswerTree):
         return TreeTask(tree, features, reward, torch.from_numpy(base.reshape(len(base), -1)), self.trained)
 
     def run(self, condition: Method, rate: float, seed: int) -> Course:
-        """The course, with what became of formats at its end."""
+        """The course, with the shares of formats at its end."""
         learner = self.learner(condition, rate, seed)
         moments: list[tuple[dict[str, float], dict[str, float]]] = []
         watched = _watching(learner, moments, self.every)
