@@ -56,6 +56,14 @@ ROWS: tuple[Row, ...] = (
         n_envs={"*": 128, "gui": 16},
     ),
     Row(
+        "sb3-ppo",
+        "tiltyard.agents.control.stock:PPO",
+        ("gui", "driving", "robotics"),
+        "Stable-Baselines3's PPO, as ppo, under the name of the baseline of ours",
+        paper="ppo",
+        env_kwargs={"driving": {"action": "discrete"}},
+    ),
+    Row(
         "sac",
         "tiltyard.agents.control.sac:SAC",
         ("driving", "robotics"),
