@@ -76,6 +76,20 @@ ROWS: tuple[Row, ...] = (
         "Twin delayed deterministic policy gradient with fast updates",
     ),
     Row(
+        "fast-td3",
+        "tiltyard.agents.control.parallel.fast_td3:FastTD3",
+        ("driving", "robotics"),
+        "TD3 over native vectors of many environments, with distributional critics and mixed exploration noise",
+        n_envs={"*": 64},
+    ),
+    Row(
+        "fast-sac",
+        "tiltyard.agents.control.parallel.fast_sac:FastSAC",
+        ("driving", "robotics"),
+        "SAC over native vectors of many environments, with distributional critics",
+        n_envs={"*": 64},
+    ),
+    Row(
         "sb3-sac",
         "tiltyard.agents.control.stock:SB3SAC",
         ("driving", "robotics"),
