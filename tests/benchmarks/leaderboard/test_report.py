@@ -149,7 +149,7 @@ def test_the_score_may_be_the_area_under_the_curve(make_run: MakeRun, tmp_path: 
 
 def test_the_score_may_be_the_mean_of_the_last_five_evaluations(make_run: MakeRun, tmp_path: Path) -> None:
     """An agent whose last evaluation is a lucky one is worse by the five."""
-    curves = {"sac": (9e9, 500.0, 500.0, 500.0, 500.0, 500.0), "td3": (9e9, 100.0, 100.0, 100.0, 100.0, 1000.0)}
+    curves = {"sac": (0.0, 500.0, 500.0, 500.0, 500.0, 500.0), "td3": (3000.0, 100.0, 100.0, 100.0, 100.0, 1000.0)}
     runs = [
         replace(run, curve=tuple((1000 * i, score, 0.0) for i, score in enumerate(curves[run.run.agent])))
         for agent in curves
