@@ -14,6 +14,7 @@ import numpy.typing as npt
 import torch as th
 from gymnasium.spaces import Box
 from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.noise import VectorizedActionNoise
 from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.type_aliases import RolloutReturn, Schedule
 from stable_baselines3.common.utils import should_collect_more_steps
@@ -199,11 +200,9 @@ class ParallelActorCritic(ActorCritic):
         """Steps all environments; with ``overlap`` due updates run meanwhile."""
         assert self._source is not None
         unscaled = self.policy.unscale_action(actions)
-        return (
-            self._source.step(unscaled)
-            if self._overlapped is None
-            else self._overlapped.beside(self._source.step, unscaled)
-        )
+        if self._overlapped is None:
+            return self._source.step(unscaled)
+        return self._overlapped.beside(self._source.step, unscaled)
 
     def _remember(self, actions: Actions, step: Step) -> npt.NDArray[np.bool_]:
         """Stores a step; returns which episodes ended with it ``[N]``."""
@@ -215,8 +214,10 @@ class ParallelActorCritic(ActorCritic):
         self._last_obs = step.observation
         if dones.any():
             self.on_ends(dones)
-            if self.action_noise is not None:
-                self.action_noise.reset(np.flatnonzero(dones).tolist())  # type: ignore[call-arg]
+            if isinstance(self.action_noise, VectorizedActionNoise):
+                self.action_noise.reset(np.flatnonzero(dones).tolist())
+            elif self.action_noise is not None:  # of one environment
+                self.action_noise.reset()
         return dones
 
     def collect_rollouts(self, env: VecEnv, callback: BaseCallback, train_freq: Any, *args: Any, **how: Any) -> Any:

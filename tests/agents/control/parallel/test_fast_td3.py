@@ -12,6 +12,7 @@ from gymnasium.spaces import Box
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from stable_baselines3.common.buffers import ReplayBuffer
 from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.noise import ActionNoise
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 import tiltyard.agents
@@ -103,6 +104,33 @@ def test_actions_are_stored_as_they_were_taken_in_the_range_of_the_space() -> No
     stored = agent.replay_buffer.actions[:20]
     assert np.abs(stored).max() == 1.0
     assert 0.1 < (np.abs(stored) < 1).mean() < 0.9
+
+
+@pytest.mark.parametrize("n_envs", [1, 2])
+def test_sb3s_noise_is_added_and_begins_anew_with_each_episode(n_envs: int) -> None:
+    class Drift(ActionNoise):
+        """0.1 after the first step of an episode, 0.2 after the second, ..."""
+
+        def __init__(self) -> None:
+            self.steps = 0
+
+        def reset(self) -> None:
+            self.steps = 0
+
+        def __call__(self) -> Any:
+            self.steps += 1
+            return np.full(1, 0.1 * self.steps, np.float32)
+
+    env = counting(AutoresetMode.SAME_STEP, *[3, 100][:n_envs])
+    settings = {**TINY, "learning_starts": 0, "gradient_steps": 0, "noise_min": 0.0, "noise_max": 0.0}
+    agent = FastTD3("MlpPolicy", env, **settings, action_noise=Drift())
+    with th.no_grad():
+        for parameter in agent.actor.parameters():
+            parameter.zero_()
+    agent.learn(5 * n_envs)
+    stored = agent.replay_buffer.actions[:5, :, 0]
+    np.testing.assert_allclose(stored[:, 0], [0.1, 0.2, 0.3, 0.1, 0.2], atol=1e-6)
+    np.testing.assert_allclose(stored[:, n_envs - 1][-1], 0.5 if n_envs == 2 else 0.2, atol=1e-6)
 
 
 def test_normalisation_is_saved_and_the_rest_comes_back_as_it_was(tmp_path: Path) -> None:
