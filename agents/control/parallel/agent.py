@@ -55,8 +55,8 @@ class ParallelSettings(OffPolicySettings):
         n_steps: of n-step returns, which end with the episode.
         clipped_double_q: whether targets are the distribution with the smaller mean of two, and the actor climbs the
             smaller mean; if not, each critic has its own target, and the actor climbs the mean of all. FastTD3's code
-            does the former unless told otherwise, FastSAC's the latter. Here both do the latter: with the former FastTD3
-            returned less on HalfCheetah and Hopper, of which one tuning seed each was tried.
+            does the former unless told otherwise, FastSAC's the latter. Here both do the latter: with the former
+            FastTD3 returned less on HalfCheetah and Hopper, of which one tuning seed each was tried.
         policy_delay: updates of the critics per update of the actor.
         norm_obs: whether observations are normalised by running moments (of what was acted on; in the authors' code,
             of each batch as well).
