@@ -18,6 +18,8 @@ from ..envs import catalogue as environments
 FOLDER = Path(__file__).parents[1] / "benchmarks" / "presets"
 AUTO, NONE = "auto", "none"
 """The preset of the environment, and the paper's values, where a preset is asked for by name."""
+SAME = {"sb3-ppo": "ppo"}
+"""Agents that have what presets say of another one: released presets do not change when an agent gets a second name."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,7 @@ def find(preset: str | None, env_id: str) -> Preset | None:
 
 def rules(agent: str, env_id: str, preset: str | None = AUTO) -> list[Rule]:
     """What a preset says of ``agent`` in one environment, in order; see :func:`find`."""
-    found = find(preset, env_id)
+    found, agent = find(preset, env_id), SAME.get(agent, agent)
     scopes = set(_scopes(env_id))
     return [rule for rule in (found.rules if found else ()) if agent in rule.agents and scopes & {*rule.environments}]
 

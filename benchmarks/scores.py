@@ -1,4 +1,4 @@
-"""What a finished run scores: the mean return of its last evaluation, or the area under its evaluation curve."""
+"""What a finished run scores: its last evaluation, the last five of them, or the area under its evaluation curve."""
 
 from typing import Literal
 
@@ -6,12 +6,20 @@ import numpy as np
 
 from .runs import FinishedRun
 
-Score = Literal["final", "area"]
+Score = Literal["final", "area", "last-five"]
 
 
 def raw_score(run: FinishedRun, score: Score) -> float:
     """The run's score in raw returns."""
+    if score == "last-five":
+        return last_five(run)
     return area(run) if score == "area" else sum(run.scores) / len(run.scores)
+
+
+def last_five(run: FinishedRun) -> float:
+    """The mean return of a run's last five evaluations, or of all where there are fewer."""
+    returns = [point[1] for point in run.curve[-5:]]
+    return float(np.mean(returns))
 
 
 def area(run: FinishedRun) -> float:

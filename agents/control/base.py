@@ -28,6 +28,20 @@ REWARD_LIMIT = 1e8
 """A reward beyond this, either way, is a fault: its square, as in a critic's loss, drowns all others in float32."""
 
 
+def check_rewards(rewards: Any) -> None:
+    """Refuses rewards of a vector of environments that no agent could learn from.
+
+    Raises:
+        ValueError: one that is not finite or beyond :data:`REWARD_LIMIT`.
+    """
+    if not (np.abs(rewards) <= REWARD_LIMIT).all():  # so written that NaN is refused too
+        worst = np.asarray(rewards).ravel()[np.argmax(~(np.abs(rewards) <= REWARD_LIMIT))]
+        raise ValueError(
+            f"the environment gave a reward of {worst:g}: rewards are finite and at most {REWARD_LIMIT:g} in size, "
+            "or critics drown in them; scale them (gymnasium.wrappers.TransformReward)"
+        )
+
+
 class ControlAgent(SafeCheckpoint):
     """An SB3 algorithm that takes any environment of ours as it is; mix it in before the SB3 class."""
 
@@ -86,12 +100,7 @@ class OffPolicyAgent(ControlAgent, OffPolicyAlgorithm):
 
     def _store_transition(self, replay_buffer: Any, buffer_action: Any, new_obs: Any, reward: Any, *rest: Any) -> None:
         """As in SB3, but a reward that no critic could learn from stops the training before it is stored."""
-        if not (np.abs(reward) <= REWARD_LIMIT).all():  # so written that NaN is refused too
-            worst = np.asarray(reward).ravel()[np.argmax(~(np.abs(reward) <= REWARD_LIMIT))]
-            raise ValueError(
-                f"the environment gave a reward of {worst:g}: rewards are finite and at most {REWARD_LIMIT:g} in size, "
-                "or critics drown in them; scale them (gymnasium.wrappers.TransformReward)"
-            )
+        check_rewards(reward)
         super()._store_transition(replay_buffer, buffer_action, new_obs, reward, *rest)
 
     def save_replay_buffer(self, path: PathOrFile) -> None:

@@ -15,6 +15,7 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar
 import torch as th
 from torch import Tensor
 
+from .heads import Categorical
 from .networks import Critics, Deterministic, Drawn, Network, SquashedGaussian
 from .replay import Batch
 from .updates import Passed
@@ -83,6 +84,15 @@ def regression(critic: Critics, observations: Any, actions: Tensor | None, targe
     return Step(loss, passed.gradients(slope), critic.head.value(passed.out).detach().mean())
 
 
+def distributional_regression(critic: Critics, observations: Any, actions: Tensor, wanted: Tensor) -> Step:
+    """All critics (of a categorical head) towards ``wanted`` probabilities ``[B, n_bins]`` or ``[n, B, n_bins]``."""
+    passed, head = critic.passed(observations, actions), critic.head
+    assert isinstance(head, Categorical)
+    loss = head.cross_entropy(passed.out, wanted).mean(dim=1).sum()
+    slope = head.cross_entropy_slope(passed.out, wanted) / len(actions)
+    return Step(loss, passed.gradients(slope), head.value(passed.out).detach().mean())
+
+
 def judged(critic: Critics, observations: Any, actions: Tensor, objective: str) -> tuple[Tensor, Tensor]:
     """The "min", the "mean" or the "first" of the critics ``[B]``, and its gradient by the actions ``[B, A]``."""
     features = critic.features(observations).detach()
@@ -105,11 +115,11 @@ def soft_improvement(
     return Step(loss, actor.gradients(acted.passed, g), drawn.log_prob.detach())
 
 
-def improvement(actor: Deterministic, critic: Critics, batch: Batch) -> Step:
-    """TD3's actor up the first critic."""
+def improvement(actor: Deterministic, critic: Critics, batch: Batch, objective: str) -> Step:
+    """A deterministic actor up the "first" critic, as in TD3, or up the "min" or "mean" of them."""
     passed = actor.net.passed(actor.features(batch.observations))
     actions = actor.actions(passed.out[0], None)
-    value, slope = judged(critic, batch.observations, actions, "first")
+    value, slope = judged(critic, batch.observations, actions, objective)
     return Step(-value.mean(), actor.gradients(passed, slope / -len(value) * (1 - actions * actions)), value.detach())
 
 

@@ -4,8 +4,8 @@ A head turns an ensemble's outputs ``[n, B, n_out]`` into values ``[n, B]`` and 
 Any agent here takes any head: ``policy_kwargs={"critic_head": "mse"}``, and the categorical ones with the range that
 returns can have, ``policy_kwargs={"critic_head": "hl-gauss", "critic_head_kwargs": {"v_min": -10.0, "v_max": 300.0}}``.
 
-There is no "c51" here: it learns from the distribution of the next state's return, moved and scaled, whereas agents
-hand heads one number a target; for that, C51's projection is "two-hot".
+"c51" learns in most agents from one number a target, where its projection is that of "two-hot"; agents that hand it the
+distribution of the next state's return, moved and scaled, are those of :mod:`.parallel`.
 """
 
 import math
@@ -174,7 +174,11 @@ class Categorical(Head):
 
     def loss(self, out: Tensor, target: Tensor) -> Tensor:
         """The cross-entropy of the outputs' distribution to the target's."""
-        return -(self.encode(target) * (out + self.prior).log_softmax(-1)).sum(-1)
+        return self.cross_entropy(out, self.encode(target))
+
+    def cross_entropy(self, out: Tensor, wanted: Tensor) -> Tensor:
+        """Of the outputs' distribution to ``wanted`` probabilities ``[..., n_bins]``: the loss ``[n, B]``."""
+        return -(wanted * (out + self.prior).log_softmax(-1)).sum(-1)
 
     def value_slope(self, out: Tensor) -> Tensor:
         """``p_i (v_i - Q)``."""
@@ -183,7 +187,11 @@ class Categorical(Head):
 
     def loss_slope(self, out: Tensor, target: Tensor) -> Tensor:
         """``q_i - p_i(y)``."""
-        return self.probabilities(out) - self.encode(target)
+        return self.cross_entropy_slope(out, self.encode(target))
+
+    def cross_entropy_slope(self, out: Tensor, wanted: Tensor) -> Tensor:
+        """The gradient of :meth:`cross_entropy` by the outputs, ``[n, B, n_bins]``."""
+        return self.probabilities(out) - wanted
 
     @th.no_grad()
     def encode(self, target: Tensor) -> Tensor:
@@ -221,6 +229,7 @@ HEADS = {
     "mse": ".heads:SquaredError",
     "gaussian": ".heads:Gaussian",
     "two-hot": ".heads:TwoHot",
+    "c51": ".c51:C51",
     "hl-gauss": ".hl_gauss:HLGauss",
 }
 """``"module:Class"`` in this package, by the name that users type."""

@@ -30,13 +30,15 @@ class Network(SafePolicy):
         super().__init__(observation_space, action_space, features_extractor=extractor, **kw)
         flat = isinstance(observation_space, Box) and len(observation_space.shape) == 1
         self._flat = flat and isinstance(extractor, FlattenExtractor)
+        self._plain = type(extractor) is FlattenExtractor
         self.learns_features = any(True for _ in extractor.parameters())
         """Whether the extractor learns with this network: then all its gradients are autograd's."""
 
     def features(self, observations: Any) -> Tensor:
         """``[B, features]``."""
         if self._flat and isinstance(observations, Tensor):
-            return observations.to(self.like.dtype)  # environments may observe in float64
+            seen = observations.to(self.like.dtype)  # environments may observe in float64
+            return seen if self._plain else th.as_tensor(self.features_extractor(seen))
         return self.extract_features(observations, self.features_extractor)
 
     @property
@@ -52,7 +54,7 @@ class Network(SafePolicy):
         optimizer = self.optimizer
         if loss.requires_grad:
             return minimise(optimizer, loss)
-        if type(optimizer) is Adam:
+        if isinstance(optimizer, Adam):
             optimizer.apply(gradients)
         else:
             for param, gradient in zip(optimizer.param_groups[0]["params"], gradients, strict=True):

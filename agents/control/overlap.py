@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvObs, VecEnvStepReturn
+
+Result = TypeVar("Result")
 
 
 class Overlapped(VecEnvWrapper):
@@ -24,6 +26,12 @@ class Overlapped(VecEnvWrapper):
         self._meanwhile = meanwhile
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="environments")
         self._step: Future[VecEnvStepReturn] | None = None
+
+    def beside(self, function: Callable[[Any], Result], argument: Any) -> Result:
+        """``function(argument)`` in the thread, while the calling thread does what there is to do."""
+        found = self._pool.submit(function, argument)
+        self._meanwhile()
+        return found.result()
 
     def step_async(self, actions: Any) -> None:
         """Begins the step."""

@@ -56,6 +56,14 @@ ROWS: tuple[Row, ...] = (
         n_envs={"*": 128, "gui": 16},
     ),
     Row(
+        "sb3-ppo",
+        "tiltyard.agents.control.stock:PPO",
+        ("gui", "driving", "robotics"),
+        "Stable-Baselines3's PPO, as ppo, under the name of the baseline of ours",
+        paper="ppo",
+        env_kwargs={"driving": {"action": "discrete"}},
+    ),
+    Row(
         "sac",
         "tiltyard.agents.control.sac:SAC",
         ("driving", "robotics"),
@@ -66,6 +74,20 @@ ROWS: tuple[Row, ...] = (
         "tiltyard.agents.control.td3:TD3",
         ("driving", "robotics"),
         "Twin delayed deterministic policy gradient with fast updates",
+    ),
+    Row(
+        "fast-td3",
+        "tiltyard.agents.control.parallel.fast_td3:FastTD3",
+        ("driving", "robotics"),
+        "TD3 over native vectors of many environments, with distributional critics and mixed exploration noise",
+        n_envs={"*": 64},
+    ),
+    Row(
+        "fast-sac",
+        "tiltyard.agents.control.parallel.fast_sac:FastSAC",
+        ("driving", "robotics"),
+        "SAC over native vectors of many environments, with distributional critics",
+        n_envs={"*": 64},
     ),
     Row(
         "sb3-sac",

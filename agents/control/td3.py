@@ -38,10 +38,9 @@ class TD3Settings(OffPolicySettings):
     target_noise_clip: float = 0.5
 
 
-def smoothing(batch: Batch, settings: TD3Settings) -> Tensor:
+def smoothing(batch: Batch, deviation: float, limit: float) -> Tensor:
     """The clipped noise ``[B, A]`` on the target actor's actions."""
-    noise = th.randn_like(batch.actions) * settings.target_policy_noise
-    return noise.clamp(-settings.target_noise_clip, settings.target_noise_clip)
+    return (th.randn_like(batch.actions) * deviation).clamp(-limit, limit)
 
 
 def smoothed_target(target: Critics, target_actor: Any, batch: Batch, noise: Tensor) -> Tensor:
@@ -56,11 +55,10 @@ def critic_gradients(critic: Critics, target: Critics, target_actor: Any, batch:
     return regression(critic, batch.observations, batch.actions, y)
 
 
-def delayed_update(
-    agent: ActorCritic, asked: TD3Settings, batch: Batch, improved: Improvement, *more: float
-) -> Metrics:
+def delayed_update(agent: ActorCritic, asked: TD3Settings, batch: Batch, improved: Improvement, *more: Any) -> Metrics:
     """One update of the critics, and every ``policy_delay``-th time of the actor and all targets."""
-    critic, actor, noise = agent.critic, agent.actor, smoothing(batch, asked)
+    critic, actor = agent.critic, agent.actor
+    noise = smoothing(batch, asked.target_policy_noise, asked.target_noise_clip)
     targets = agent.critic_target, agent.policy.actor_target
     step = agent.compute(critic_gradients, critic, *targets, batch, noise)
     metrics = {"critic_loss": critic.descend(*step[:2]), "q": step.seen}
@@ -91,4 +89,4 @@ class TD3(ActorCritic):
     @explicit
     def update(self, batch: Batch) -> Metrics:
         """See the class."""
-        return delayed_update(self, self.settings, batch, improvement)
+        return delayed_update(self, self.settings, batch, improvement, "first")

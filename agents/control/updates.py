@@ -323,6 +323,8 @@ class Adam(th.optim.Adam):
     so there is no ``zero_grad`` to call.
     """
 
+    fused: Callable[..., None] = staticmethod(th._fused_adam_)
+
     def __init__(self, params: Any, lr: float = 1e-3, **settings: Any) -> None:
         super().__init__(params, lr, fused=True, **settings)
         self._lists: tuple[list[Tensor], ...] | None = None
@@ -352,7 +354,7 @@ class Adam(th.optim.Adam):
         params, firsts, seconds, steps = self.lists
         beta1, beta2 = group["betas"]
         steps[0].add_(1)  # of all parameters
-        th._fused_adam_(
+        self.fused(
             params,
             list(grads),
             firsts,
@@ -376,9 +378,8 @@ class Adam(th.optim.Adam):
     def _prepare(self, params: list[Tensor]) -> tuple[list[Tensor], ...]:
         for param in params:
             if not self.state[param]:
-                self.state[param] = {"step": th.zeros((), device=param.device)} | {
-                    name: th.zeros_like(param) for name in ("exp_avg", "exp_avg_sq")
-                }
+                moments = {name: th.zeros_like(param) for name in ("exp_avg", "exp_avg_sq")}
+                self.state[param] = {"step": th.zeros((), device=param.device)} | moments
             self.state[param]["step"] = self.state[params[0]]["step"]
         parts = [[self.state[param][name] for param in params] for name in ("exp_avg", "exp_avg_sq", "step")]
         self._lists = (list(params), *parts)

@@ -98,7 +98,7 @@ def scaled(
     score = asked.score if isinstance(asked, Scale) else score
     if name == "expert":
         scale = Scale(score=score)
-        return [_on(scale, run) for run in runs] if score == "area" else runs, scale, []
+        return runs if score == "final" else [_on(scale, run) for run in runs], scale, []
     made = _published if name == "published" else _best
     scale = asked if isinstance(asked, Scale) else Scale(name, made(runs), score)
     kept = [run for run in runs if run.run.where in scale.ends or not find(run.run.env_id).scored]

@@ -6,11 +6,16 @@ is the median over the turns of this case's rate over SB3's in the same turn. Up
 alone" are the matrix products that one SAC update cannot do without, with nothing around them: what is left to gain.
 
 ``python benchmarks/speed/control.py``, or a part of it: ``--tables sac --cases "SB3|SAC$|compiled$|fp32"``
+
+SBX (SB3's algorithms in JAX) takes part in the table "loop" where its interpreter is given, since it is not installed
+with us: ``python -m venv sbx && sbx/bin/pip install sbx-rl``, and then ``--sbx sbx/bin/python``.
 """
 
 import argparse
+import os
 import re
 import statistics
+import subprocess
 import time
 from collections.abc import Callable
 from copy import deepcopy
@@ -27,6 +32,20 @@ from tiltyard.agents import AWAC, CQL, DSACT, IQL, SAC, TD3, make
 from tiltyard.agents.control.datasets import Transitions
 
 ENV = "HalfCheetah-v5"
+SBX = """
+import sys, time
+from sbx import SAC
+from stable_baselines3.common.env_util import make_vec_env
+
+steps = int(sys.argv[1])
+env = make_vec_env("HalfCheetah-v5", 8, seed=0)
+agent = SAC("MlpPolicy", env, learning_starts=100, gradient_steps=-1, seed=0).learn(200)
+start = time.perf_counter()
+agent.learn(steps, reset_num_timesteps=False)
+print(steps / (time.perf_counter() - start))
+"""
+"""What SBX's interpreter runs: it has compiled its update before the clock starts."""
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"}
 BATCH, WIDTH, OBSERVATIONS, ACTIONS = 256, 256, 17, 6
 
 
@@ -105,14 +124,37 @@ def table(title: str, cases: dict[str, Callable[[], float]], turns: int, unit: s
 
 
 def learning(name: str, steps: int, **settings: Any) -> Callable[[], float]:
-    """Environment steps a second of a short training, one update a step."""
+    """Environment steps a second of a short training, one update a step, after what is compiled has been."""
     settings |= {"learning_starts": 100, "seed": 0, "device": "cpu"}
 
     def run() -> float:
-        agent = make(name, "tiltyard/HalfCheetah-v5", **settings)
-        start = time.perf_counter()
-        agent.learn(steps)
-        return (agent.num_timesteps - 100) / (time.perf_counter() - start)
+        agent = make(name, "tiltyard/HalfCheetah-v5", **settings).learn(200)
+        before, start = agent.num_timesteps, time.perf_counter()
+        agent.learn(steps, reset_num_timesteps=False)
+        return (agent.num_timesteps - before) / (time.perf_counter() - start)
+
+    return run
+
+
+def sbx(interpreter: str, steps: int) -> Callable[[], float]:
+    """Environment steps a second of SBX's SAC in its own interpreter, after its update is compiled.
+
+    Raises:
+        SystemExit: it cannot be run there.
+    """
+    command = [interpreter, "-c", SBX, str(steps)]
+
+    def run() -> float:
+        try:
+            told = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **ONE_THREAD})
+        except OSError as error:
+            raise SystemExit(
+                f"--sbx {interpreter} is no interpreter ({error.strerror}): give the path of one"
+            ) from error
+        if told.returncode:
+            reason = (told.stderr.strip().splitlines() or ["it says nothing"])[-1]
+            raise SystemExit(f"--sbx {interpreter} cannot train SBX's SAC ({reason}): pip install sbx-rl there")
+        return float(told.stdout.split()[-1])
 
     return run
 
@@ -176,20 +218,25 @@ def small(n: int, turns: int, chosen: str) -> None:
     table(f"{th.get_num_threads()} thread, networks of 2 x 128, batch {BATCH}", cases, turns, "updates/s", chosen)
 
 
-def loop(_: int, turns: int, chosen: str) -> None:
+def loop(_: int, turns: int, chosen: str, interpreter: str = "") -> None:
     """Environment and updates together; by the clock, since ``overlap`` has two threads."""
     many = {"n_envs": 8, "gradient_steps": -1}
     both = {"overlap": True, "matmul_precision": "bf16"}
     cases = {
         "SB3 SAC, 8 environments": learning("sb3-sac", 900, **many),
         "SAC, 8 environments": learning("sac", 900, **many),
+        "SAC, 8 environments, compiled": learning("sac", 900, compiled=True, **many),
         "SAC, 8 environments, overlapped": learning("sac", 900, overlap=True, **many),
         "SAC, 8 environments, overlapped, bf16 products": learning("sac", 900, **both, **many),
     }
+    if interpreter:
+        cases["SBX SAC, 8 environments"] = sbx(interpreter, 800)
+    else:
+        print("SBX is left out: it needs JAX, in an environment of its own; give its interpreter with --sbx")
     table("Learning in HalfCheetah, an update a step", cases, min(turns, 3), "steps/s", chosen)
 
 
-TABLES = {"sac": sac, "relatives": relatives, "small": small, "loop": loop}
+TABLES: dict[str, Callable[..., None]] = {"sac": sac, "relatives": relatives, "small": small, "loop": loop}
 
 
 def main() -> None:
@@ -198,11 +245,13 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=7)
     parser.add_argument("--updates", type=int, default=100)
     parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES))
+    parser.add_argument("--sbx", default="", help="interpreter of an environment that has sbx-rl")
     parser.add_argument("--cases", default="", help="a regular expression: only cases whose names it finds")
     args = parser.parse_args()
     th.set_num_threads(1)
     for name in args.tables:
-        TABLES[name](args.updates, args.turns, args.cases)
+        how = {"interpreter": args.sbx} if name == "loop" else {}
+        TABLES[name](args.updates, args.turns, args.cases, **how)
 
 
 if __name__ == "__main__":

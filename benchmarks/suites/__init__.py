@@ -6,6 +6,7 @@ What they are made of is in :mod:`.suite`, :mod:`.files` reads them from TOML; e
 from ... import unknown
 from ...plugins import rows as plugin_rows
 from .control import CONTROL, SAC_PEER
+from .control_v2 import CONTROL_V2
 from .dialogues import ARCHER_SETTINGS, DIALOGUES
 from .driving import DRIVING
 from .files import read_suite
@@ -19,6 +20,7 @@ from .text_v2 import TEXT_HARD, TEXT_NOISY, TEXT_POOL, TEXT_STALE
 __all__ = [
     "ARCHER_SETTINGS",
     "CONTROL",
+    "CONTROL_V2",
     "DIALOGUES",
     "DRIVING",
     "GUI",
@@ -46,6 +48,7 @@ __all__ = [
 SUITES: tuple[Suite, ...] = (
     SMOKE,
     CONTROL,
+    CONTROL_V2,
     SAC_PEER,
     MANIPULATION,
     GUI,
@@ -73,6 +76,7 @@ RELEASED = {
     "dialogues-v1": "2961b911dbbfba32",
     "archer-settings-v1": "fd509b3b03985c74",
     "driving-v1": "64292acbed128946",
+    "control-v2": "ee03529b878233c9",
 }
 """Suites that results were published for, and what they are: :attr:`Suite.digest`. Another content is another name."""
 

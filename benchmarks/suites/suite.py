@@ -120,7 +120,7 @@ class Suite:
     comparisons: tuple[Comparison, ...] = ()
     """What its report shows."""
     score: Score = "final"
-    """What a run scores, in tuning and in the report: its last evaluation, or the area under its evaluation curve."""
+    """What a run scores, in tuning and in the report: its last evaluation, its last five or its curve's area."""
     paired: bool = False
     """Whether the report compares runs of the same seed with each other."""
 
@@ -128,7 +128,7 @@ class Suite:
         """Refuses a score that there is not.
 
         Raises:
-            ValueError: it is neither of the two.
+            ValueError: it is none of them.
         """
         if self.score not in get_args(Score):
             raise ValueError(unknown("score of a suite", self.score, get_args(Score)))

@@ -57,6 +57,15 @@ def test_all_settings_of_presets_are_accepted(row: Any) -> None:
                 check_setting("n_envs", row.n_envs_for(env.id, preset), int, of=row.name)
 
 
+def test_sb3s_ppo_has_the_same_settings_under_both_of_its_names() -> None:
+    for env_id in ("tiltyard/Hopper-v5", "tiltyard/Phone-v0", "tiltyard/Highway-v0", "CartPole-v1"):
+        one, other = find("ppo"), find("sb3-ppo")
+        assert one.load() is other.load()
+        assert one.settings_for(env_id if "/" in env_id else "") == other.settings_for(env_id if "/" in env_id else "")
+        assert one.n_envs_for(env_id) == other.n_envs_for(env_id) if "/" in env_id else True
+    assert find("sb3-ppo").settings_for("tiltyard/Hopper-v5")["n_steps"] == 256
+
+
 def test_without_a_preset_agents_have_the_papers_values() -> None:
     tuned, plain = (
         make("cal-ql", "tiltyard/Hopper-v5", buffer_size=100),

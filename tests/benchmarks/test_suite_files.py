@@ -59,7 +59,7 @@ def test_a_file_is_the_suite_that_its_fields_make(tmp_path: Path) -> None:
     ("old", "new", "says"),
     [
         ("seeds = [3, 4]", "", "a suite needs seeds"),
-        ('score = "area"', 'score = "best"', "score of a suite is final or area, got 'best'"),
+        ('score = "area"', 'score = "best"', "score of a suite is final or area or last-five, got 'best'"),
         ("paired = true", "paired = 1", "paired of a suite is of kind bool, got 1"),
         ("seeds = [3, 4]", "seeds = 3", "seeds of a suite is of kind list, got 3"),
         ("seeds = [3, 4]", "seeds = ['3']", "seeds of a suite holds values of kind int, got '3'"),

@@ -16,7 +16,7 @@ from stable_baselines3.common.utils import FloatSchedule, explained_variance
 from stable_baselines3.common.vec_env import VecEnv
 from torch import Tensor
 
-from ..base import REWARD_LIMIT, ControlAgent
+from ..base import ControlAgent, check_rewards
 from ..elements_policy import ElementsPolicy
 from .acting import acting_of
 from .fused import FusedPolicy, is_fusable
@@ -237,11 +237,7 @@ class FastPPO(ControlAgent, OnPolicyAlgorithm):
         return True
 
     def _store(self, rollout: Rollout, row: int, step: Step) -> None:
-        if not (np.abs(step.rewards) <= REWARD_LIMIT).all():  # so written that NaN is refused too
-            raise ValueError(
-                f"the environment gave a reward that is not finite or beyond {REWARD_LIMIT:g}: scale rewards "
-                "(gymnasium.wrappers.TransformReward)"
-            )
+        check_rewards(step.rewards)
         put(part_of(rollout.observations, row + 1), step.observation)
         for name in ("rewards", "terminated", "truncated", "valid"):
             np.copyto(getattr(rollout, name)[row].numpy(), getattr(step, name))

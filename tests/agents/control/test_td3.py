@@ -25,7 +25,7 @@ def test_target_by_hand(match: Any) -> None:
         last[1].fill_(5.0)
     for discount, expected in ((0.9, 4.7), (0.0, 2.0)):
         batch = one(2.0, discount)
-        noise = smoothing(batch, agent.settings)
+        noise = smoothing(batch, agent.target_policy_noise, agent.target_noise_clip)
         found = smoothed_target(agent.critic_target, agent.policy.actor_target, batch, noise)
         assert found.tolist() == pytest.approx([expected])
 

@@ -14,7 +14,7 @@ from tiltyard.benchmarks.leaderboard.groups import place
 from tiltyard.benchmarks.leaderboard.report import COLOURS, NO_PAIRED_VERDICT, NO_VERDICT, missing, write_report
 from tiltyard.benchmarks.permutation import exact_p, holm, sign_flip_p
 from tiltyard.benchmarks.runs import FinishedRun
-from tiltyard.benchmarks.scores import area
+from tiltyard.benchmarks.scores import area, last_five
 from tiltyard.benchmarks.suites import SUITES, Comparison, Entry, Suite, Task
 from tiltyard.benchmarks.training_log import Logged
 from tiltyard.benchmarks.verdicts import student_interval
@@ -145,6 +145,23 @@ def test_the_score_may_be_the_area_under_the_curve(make_run: MakeRun, tmp_path: 
     overall, _ = rows_of(write_report(by_area, runs, tmp_path, command=""), "sac")
     assert overall[2] == f"{row.normalise(area(runs[0])):.3f}" + overall[2][5:]
     assert "area under its evaluation curve" in (tmp_path / "README.md").read_text()
+
+
+def test_the_score_may_be_the_mean_of_the_last_five_evaluations(make_run: MakeRun, tmp_path: Path) -> None:
+    """An agent whose last evaluation is a lucky one is worse by the five."""
+    curves = {"sac": (0.0, 500.0, 500.0, 500.0, 500.0, 500.0), "td3": (3000.0, 100.0, 100.0, 100.0, 100.0, 1000.0)}
+    runs = [
+        replace(run, curve=tuple((1000 * i, score, 0.0) for i, score in enumerate(curves[run.run.agent])))
+        for agent in curves
+        for run in [make_run(HOPPER, agent, seed, 0.5) for seed in range(4)]
+    ]
+    assert (last_five(runs[0]), last_five(runs[-1])) == (500.0, 280.0)
+    assert last_five(replace(runs[0], curve=runs[0].curve[-1:])) == 500.0
+    suite = replace(SUITE, comparisons=(Comparison("One", (HOPPER,), "td3"),), score="last-five")
+    overall, by_task = rows_of(write_report(suite, runs, tmp_path, command=""), "sac")
+    assert overall[5] == by_task[6] == "better"
+    assert overall[2] == f"{find_env(HOPPER).normalise(500.0):.3f}" + overall[2][5:]
+    assert "mean of its last five evaluations" in (tmp_path / "README.md").read_text()
 
 
 def test_pass_at_k_and_what_training_logged_stand_in_a_table(make_run: MakeRun, tmp_path: Path) -> None:

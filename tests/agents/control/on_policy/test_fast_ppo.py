@@ -207,7 +207,7 @@ class Broken(Counting):
 
 
 def test_a_reward_that_is_no_number_stops_the_training() -> None:
-    with pytest.raises(ValueError, match="reward that is not finite"):
+    with pytest.raises(ValueError, match="reward of nan: rewards are finite"):
         FastPPO("MlpPolicy", SyncVectorEnv([Broken], autoreset_mode=AutoresetMode.SAME_STEP), **SMALL).learn(8)
 
 

@@ -1,0 +1,1 @@
+"""Off-policy control over native vectors of many environments: see :mod:`.agent`."""

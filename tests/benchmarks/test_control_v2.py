@@ -1,0 +1,68 @@
+"""The suite control-v2: the same for all that replay, a budget of its own for PPO, and a race of it that resumes."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tiltyard.benchmarks import Suite, race
+from tiltyard.benchmarks.scores import last_five, raw_score
+from tiltyard.benchmarks.suites import find
+
+SUITE = find("control-v2")
+REPLAYED = {"sac", "sb3-sac", "td3", "dsac-t", "tqc", "hl-gauss", "fast-td3"}
+
+
+def test_all_that_replay_have_the_same_networks_batches_and_updates_a_step() -> None:
+    same = ("learning_starts", "batch_size", "learning_rate", "buffer_size", "preset")
+    for task in SUITE.tasks:
+        entries = {entry.agent: entry for entry in task.entries}
+        assert entries.keys() == REPLAYED | {"stream-x", "fast-ppo"}
+        assert len({tuple(entries[agent].params[name] for name in same) for agent in REPLAYED}) == 1
+        assert {tuple(entries[agent].params["policy_kwargs"]["net_arch"]) for agent in REPLAYED} == {(256, 256)}
+        updates = {agent: entries[agent].params["gradient_steps"] for agent in REPLAYED}
+        assert {agent: n for agent, n in updates.items() if n != 1} == {"fast-td3": -1}  # as many as steps of its 64
+        assert {entry.budget for entry in task.entries if entry.agent != "fast-ppo"} == {100_000}
+        assert entries["fast-ppo"].budget == 3_000_000
+        assert (task.eval_points, task.eval_sampled) == (20, False)
+    assert SUITE.score == "last-five"
+
+
+def test_one_update_a_step_is_done_by_one_environment_and_by_64() -> None:
+    from tiltyard.agents import make
+
+    for agent in ("sac", "fast-td3"):
+        (entry,) = (one for one in SUITE.tasks[1].entries if one.agent == agent)
+        small = {"learning_starts": 64, "batch_size": 8, "policy_kwargs": {"net_arch": [8]}}
+        made = make(agent, SUITE.tasks[1].env_id, seed=0, **{**entry.params, **small})
+        made.learn(128)
+        assert made.num_timesteps == 128
+        assert made._n_updates == 128 - 64
+
+
+@pytest.fixture(scope="module")
+def tiny() -> Suite:
+    """control-v2 on Hopper, with budgets and evaluations of a test."""
+    small = {"learning_starts": 128, "batch_size": 16, "buffer_size": 1_000, "policy_kwargs": {"net_arch": [16]}}
+    task = next(task for task in SUITE.tasks if "Hopper" in task.env_id)
+    entries = (
+        *(replace(e, budget=384, params={**e.params, **small}) for e in task.entries if e.agent == "fast-td3"),
+        *(
+            replace(e, budget=768, params={**e.params, "n_steps": 1, "batch_size": 64})
+            for e in task.entries
+            if e.agent == "fast-ppo"
+        ),
+    )
+    return replace(SUITE, tasks=(replace(task, entries=entries, eval_episodes=2, eval_points=6),), seeds=(0,))
+
+
+def test_it_races_through_the_engine_and_goes_on_from_what_is_finished(tiny: Suite, tmp_path: Path) -> None:
+    first = tiny.runs(agents=["fast-td3"])[0].execute(tmp_path)
+    before = (first.folder / "final.json").stat().st_mtime_ns
+    runs = race(tiny, root=tmp_path, workers=1)
+    assert {run.run.agent for run in runs} == {"fast-td3", "fast-ppo"}
+    assert (first.folder / "final.json").stat().st_mtime_ns == before
+    for run in runs:
+        assert len(run.curve) == 6
+        returns = [point[1] for point in run.curve]
+        assert raw_score(run, SUITE.score) == last_five(run) == pytest.approx(sum(returns[1:]) / 5)
