@@ -99,7 +99,7 @@ _OURS: _Table = (
         next_state_scale beta alpha min_q_weight temperature kappa_policy kappa_value imitation_weight
         clip_low clip_high kl_coef top_k warm_start_steps critic_warm_up verb_weight argument_weight step_weight
         episode_weight min_deviation max_staleness delay margin margin_weight
-        margin_kept guidance_weight""",
+        margin_kept guidance_weight optimism_coef""",
     ),
     (_POSITIVE, "action_std boundary huber reward_bound reward_scale sampler_temperature guidance_temperature"),
     (_LIMIT, "weight_limit max_clip guidance_limit clip_obs clip_reward"),

@@ -68,6 +68,12 @@ ROWS: tuple[Row, ...] = (
         "Twin delayed deterministic policy gradient with fast updates",
     ),
     Row(
+        "mex",
+        "tiltyard.agents.control.mex:MEX",
+        ("driving", "robotics"),
+        "TD3 with optimistic critics: of values that agree with experience those that promise most",
+    ),
+    Row(
         "sb3-sac",
         "tiltyard.agents.control.stock:SB3SAC",
         ("driving", "robotics"),
