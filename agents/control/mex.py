@@ -84,8 +84,8 @@ class MEX(ActorCritic):
     The second term is CQL's with the opposite sign: of all values that agree with experience those are learnt that
     promise most. The actor, the targets and the delay are TD3's. In the sum are, as in the authors'
     code, the action taken, the actor's at s' and a uniform one; ``soft_optimism=False`` leaves the sum out, which is
-    the objective before they soften it for stability. :math:`\eta'` is theirs for sparse rewards (0.005; 0.001 for dense
-    ones).
+    the objective before they soften it for stability. :math:`\eta'` is theirs for sparse rewards, 0.005 (0.001 for
+    dense ones).
 
     Departures: each critic's sum holds its own values, where theirs has the first critic's value of the action taken in
     both. The head's loss is half the squared error, so that half of :math:`\eta'` stands beside it.

@@ -56,6 +56,12 @@ ROWS: tuple[Row, ...] = (
         n_envs={"*": 128, "gui": 16},
     ),
     Row(
+        "hnpg",
+        "tiltyard.agents.control.hnpg:HNPG",
+        ("driving", "robotics"),
+        "PPO with a dataset beside: its critic learns from returns and from TD targets, its actor at both's states",
+    ),
+    Row(
         "sac",
         "tiltyard.agents.control.sac:SAC",
         ("driving", "robotics"),
