@@ -207,6 +207,12 @@ ROWS: tuple[Row, ...] = (
         "Offline: TD3 whose actor stays near the actions of the data",
     ),
     Row(
+        "ss-orl",
+        "tiltyard.agents.control.ss_orl:SSORL",
+        ("driving", "robotics"),
+        "Offline: TD3+BC on trajectories most of which came without actions, which an inverse model fills in",
+    ),
+    Row(
         "cql",
         "tiltyard.agents.control.cql:CQL",
         ("driving", "robotics"),
