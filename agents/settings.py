@@ -101,7 +101,7 @@ _OURS: _Table = (
         clip_low clip_high kl_coef top_k warm_start_steps critic_warm_up verb_weight argument_weight step_weight
         episode_weight min_deviation max_staleness delay margin margin_weight
         margin_kept guidance_weight optimism_coef offline_coef inverse_past
-        inverse_learning_rate""",
+        inverse_learning_rate momentum_power""",
     ),
     (_POSITIVE, "action_std boundary huber reward_bound reward_scale sampler_temperature guidance_temperature"),
     (_LIMIT, "weight_limit max_clip guidance_limit clip_obs clip_reward"),

@@ -62,6 +62,14 @@ ROWS: tuple[Row, ...] = (
         "PPO with a dataset beside: its critic learns from returns and from TD targets, its actor at both's states",
     ),
     Row(
+        "n-pg-igt-harpg",
+        "tiltyard.agents.control.n_pg_igt_harpg:MomentumPG",
+        ("driving", "robotics"),
+        "REINFORCE with a corrected momentum and steps of fixed length, without a value function",
+        env_kwargs={"driving": {"action": "discrete"}},
+        n_envs={"*": 8},
+    ),
+    Row(
         "sac",
         "tiltyard.agents.control.sac:SAC",
         ("driving", "robotics"),
