@@ -22,6 +22,7 @@ ELSEWHERE = {
     "carl": ("reward of an environment", "tiltyard.envs.driving.rewards:DrivingReward"),
     "prefixgrouper": ("generation", "tiltyard.agents.models.sharing"),
     "rliable": ("statistic", "tiltyard.benchmarks.statistics"),
+    "sqirl": ("difficulty of environments", "tiltyard.benchmarks.sqirl"),
     "tq-saco": ("statistic of data sets", "tiltyard.benchmarks.datasets.tq_saco"),
 }
 """What is built here and stands in no catalogue: kind and ``"module"`` or ``"module:name"``, by handle."""
