@@ -73,8 +73,27 @@ class HNPG(FastPPO):
         critic_updates: steps of Q a backup, each on all fresh steps and as many of the dataset.
         critic_backups: times an iteration that targets are computed.
         critic_width: of Q's two hidden layers.
+        n_steps: of each environment in a rollout.
+        batch_size: of a minibatch of the actor.
+        n_epochs: passes of the actor over each rollout and the states of the dataset.
+        gamma: discount.
+        gae_lambda: lambda of generalised advantage estimation.
+        clip_range: of the ratio, or a function of the remaining progress.
+        normalize_advantage: whether advantages have mean 0 and deviation 1 in each minibatch.
+        ent_coef: weight of the entropy.
+        max_grad_norm: limit of the actor's gradient's norm.
+        norm_obs: whether observations are normalised.
         norm_reward: whether rewards, the dataset's as well, are divided by the deviation of the discounted return.
-        **settings: of :class:`~.on_policy.fast_ppo.FastPPO`; its ``vf_coef`` has no effect.
+        clip_obs: limit of normalised observations, either way.
+        clip_reward: limit of normalised rewards, either way.
+        overlap: see :class:`~.on_policy.fast_ppo.FastPPO`.
+        target_kl: an update ends at 1.5 times this divergence, if given.
+        stats_window_size: episodes that logged means are of.
+        tensorboard_log: folder of logs.
+        policy_kwargs: of the policy.
+        verbose: 0 to 2.
+        seed: of everything random.
+        device: of the networks.
     """
 
     acts_in = (Box,)  # type: ignore[assignment]
@@ -91,9 +110,28 @@ class HNPG(FastPPO):
         critic_updates: int = 30,
         critic_backups: int = 1,
         critic_width: int = 64,
+        n_steps: int = 64,
+        batch_size: int = 2048,
+        n_epochs: int = 4,
+        gamma: float = 0.99,
+        gae_lambda: float = 0.95,
+        clip_range: float | Schedule = 0.2,
+        normalize_advantage: bool = True,
+        ent_coef: float = 0.0,
+        max_grad_norm: float = 0.5,
+        norm_obs: bool = True,
         norm_reward: bool = False,
+        clip_obs: float = 10.0,
+        clip_reward: float = 10.0,
+        overlap: bool = False,
+        target_kl: float | None = None,
+        stats_window_size: int = 100,
+        tensorboard_log: str | None = None,
+        policy_kwargs: dict[str, Any] | None = None,
+        verbose: int = 0,
+        seed: int | None = None,
+        device: th.device | str = "auto",
         _init_setup_model: bool = True,
-        **settings: Any,
     ) -> None:
         self.offline_coef, self.critic_learning_rate = offline_coef, critic_learning_rate
         self.critic_updates, self.critic_backups, self.critic_width = critic_updates, critic_backups, critic_width
@@ -102,9 +140,29 @@ class HNPG(FastPPO):
             policy,
             env,
             learning_rate,
+            n_steps,
+            batch_size,
+            n_epochs,
+            gamma,
+            gae_lambda,
+            clip_range,
+            normalize_advantage=normalize_advantage,
+            ent_coef=ent_coef,
+            vf_coef=0.0,  # the critic is Q
+            max_grad_norm=max_grad_norm,
+            norm_obs=norm_obs,
             norm_reward=norm_reward,
+            clip_obs=clip_obs,
+            clip_reward=clip_reward,
+            overlap=overlap,
+            target_kl=target_kl,
+            stats_window_size=stats_window_size,
+            tensorboard_log=tensorboard_log,
+            policy_kwargs=policy_kwargs,
+            verbose=verbose,
+            seed=seed,
+            device=device,
             _init_setup_model=_init_setup_model,
-            **{**settings, "vf_coef": 0.0},
         )
 
     def _setup_model(self) -> None:
