@@ -89,7 +89,8 @@ _OURS: _Table = (
         """critic_subset refresh_interval n_actions n_target_actions n_next_states discriminator_width levels group_size
         prompts_per_batch episodes_per_iteration fresh_turns actor_steps max_answer_tokens context_length
         warm_start_batch_size rollouts actor_updates value_updates instruction_updates horizon critic_width
-        rollout_updates stages ask_every margin_gone groups_per_task micro_batch_groups""",
+        rollout_updates stages ask_every margin_gone groups_per_task micro_batch_groups
+        critic_updates critic_backups inverse_updates""",
     ),
     (Range(2), "bins"),
     (Range(0, 1024), "rollout_workers"),
@@ -99,7 +100,8 @@ _OURS: _Table = (
         next_state_scale beta alpha min_q_weight temperature kappa_policy kappa_value imitation_weight
         clip_low clip_high kl_coef top_k warm_start_steps critic_warm_up verb_weight argument_weight step_weight
         episode_weight min_deviation max_staleness delay margin margin_weight
-        margin_kept guidance_weight noise_min noise_max""",
+        margin_kept guidance_weight noise_min noise_max optimism_coef offline_coef inverse_past
+        inverse_learning_rate momentum_power""",
     ),
     (_POSITIVE, "action_std boundary huber reward_bound reward_scale sampler_temperature guidance_temperature"),
     (_LIMIT, "weight_limit max_clip guidance_limit clip_obs clip_reward"),

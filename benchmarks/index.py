@@ -37,6 +37,7 @@ ELSEWHERE = {
     "rl-vs-distillation": ("testbed", "tiltyard.benchmarks.testbeds.tree_support"),
     "rliable": ("statistic", "tiltyard.benchmarks.statistics"),
     "starc": ("distance of rewards", "tiltyard.benchmarks.analysis.starc:distance"),
+    "sqirl": ("difficulty of environments", "tiltyard.benchmarks.sqirl"),
     "tq-saco": ("statistic of data sets", "tiltyard.benchmarks.datasets.tq_saco"),
 }
 """What is built here and stands in no catalogue: kind and ``"module"`` or ``"module:name"``, by handle."""

@@ -64,6 +64,20 @@ ROWS: tuple[Row, ...] = (
         env_kwargs={"driving": {"action": "discrete"}},
     ),
     Row(
+        "hnpg",
+        "tiltyard.agents.control.hnpg:HNPG",
+        ("driving", "robotics"),
+        "PPO with a dataset beside: its critic learns from returns and from TD targets, its actor at both's states",
+    ),
+    Row(
+        "n-pg-igt-harpg",
+        "tiltyard.agents.control.n_pg_igt_harpg:MomentumPG",
+        ("driving", "robotics"),
+        "REINFORCE with a corrected momentum and steps of fixed length, without a value function",
+        env_kwargs={"driving": {"action": "discrete"}},
+        n_envs={"*": 8},
+    ),
+    Row(
         "sac",
         "tiltyard.agents.control.sac:SAC",
         ("driving", "robotics"),
@@ -88,6 +102,12 @@ ROWS: tuple[Row, ...] = (
         ("driving", "robotics"),
         "SAC over native vectors of many environments, with distributional critics",
         n_envs={"*": 64},
+    ),
+    Row(
+        "mex",
+        "tiltyard.agents.control.mex:MEX",
+        ("driving", "robotics"),
+        "TD3 with optimistic critics: of values that agree with experience those that promise most",
     ),
     Row(
         "sb3-sac",
@@ -215,6 +235,12 @@ ROWS: tuple[Row, ...] = (
         "tiltyard.agents.control.td3_bc:TD3BC",
         ("driving", "robotics"),
         "Offline: TD3 whose actor stays near the actions of the data",
+    ),
+    Row(
+        "ss-orl",
+        "tiltyard.agents.control.ss_orl:SSORL",
+        ("driving", "robotics"),
+        "Offline: TD3+BC on trajectories most of which came without actions, which an inverse model fills in",
     ),
     Row(
         "cql",

@@ -57,16 +57,24 @@ def critic_gradients(critic: Critics, target: Critics, target_actor: Any, batch:
 
 def delayed_update(agent: ActorCritic, asked: TD3Settings, batch: Batch, improved: Improvement, *more: Any) -> Metrics:
     """One update of the critics, and every ``policy_delay``-th time of the actor and all targets."""
-    critic, actor = agent.critic, agent.actor
-    noise = smoothing(batch, asked.target_policy_noise, asked.target_noise_clip)
+    critic, noise = agent.critic, smoothing(batch, asked.target_policy_noise, asked.target_noise_clip)
     targets = agent.critic_target, agent.policy.actor_target
     step = agent.compute(critic_gradients, critic, *targets, batch, noise)
     metrics = {"critic_loss": critic.descend(*step[:2]), "q": step.seen}
-    if (agent._n_updates + 1) % asked.policy_delay == 0:
-        step = agent.compute(improved, actor, critic, batch, *more)
-        metrics["actor_loss"] = actor.descend(*step[:2])
-        agent.update_targets()
-    return metrics
+    return metrics | delayed_improvement(agent, asked, batch, improved, *more)
+
+
+def delayed_improvement(
+    agent: ActorCritic, asked: TD3Settings, batch: Batch, improved: Improvement, *more: Any
+) -> Metrics:
+    """Every ``policy_delay``-th time an update of the actor, after which all targets follow."""
+    if (agent._n_updates + 1) % asked.policy_delay:
+        return {}
+    actor = agent.actor
+    step = agent.compute(improved, actor, agent.critic, batch, *more)
+    loss = actor.descend(*step[:2])
+    agent.update_targets()
+    return {"actor_loss": loss}
 
 
 class TD3(ActorCritic):

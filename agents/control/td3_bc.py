@@ -78,6 +78,14 @@ def cloning_improvement(actor: Deterministic, critic: Critics, batch: Batch, alp
     return Step(loss, actor.gradients(passed, g * (1 - actions * actions)), values.detach())
 
 
+def standardise(agent: ActorCritic, data: Demonstrations) -> Demonstrations:
+    """The data, whose mean and deviation the agent's networks see by, if it is their first."""
+    for module in agent.policy.modules():
+        if isinstance(module, Standardised):
+            module.fit(data.rows[:, agent._columns().observation].to(agent.device))
+    return data
+
+
 class TD3BC(ActorCritic):
     r"""TD3 with behaviour cloning: two changes to TD3 (:class:`~.td3.TD3`).
 
@@ -107,8 +115,4 @@ class TD3BC(ActorCritic):
 
     def _demonstrations(self, dataset: Any) -> Demonstrations:
         found = super()._demonstrations(dataset)
-        if self.settings.normalize_observations:
-            for module in self.policy.modules():
-                if isinstance(module, Standardised):
-                    module.fit(found.rows[:, self._columns().observation].to(self.device))
-        return found
+        return standardise(self, found) if self.settings.normalize_observations else found

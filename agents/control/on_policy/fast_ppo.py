@@ -276,7 +276,11 @@ class FastPPO(ControlAgent, OnPolicyAlgorithm):
         if isinstance(self.policy, NormalizedPolicy):
             raw = flat(part_of(rollout.observations, slice(0, rollout.n_steps)))
             self.policy.update_moments(raw, None if bool(rollout.valid.all()) else rollout.valid.flatten())
-        return rollout.samples(rewards, self._seen).to(self.device)
+        return self._samples_of(rewards).to(self.device)
+
+    def _samples_of(self, rewards: Tensor) -> Samples:
+        """Those of the rollout, whose ``rewards`` ``[T, N]`` are as they are learnt from."""
+        return self.rollout_buffer.samples(rewards, self._seen)
 
     def _gradients(self) -> Gradients:
         policy = self.policy

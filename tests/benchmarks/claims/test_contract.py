@@ -14,6 +14,7 @@ LINES = 80
 
 LONGER = {  # claims above LINES, with the reason
     "kimi-k1-5": "which weight decides is the claim's own rule, and it has three parts",
+    "mbtl": "two ways of the abstract to compare with, which are measured differently, and two beside them",
     "pure": "four reward models are compared, and one learning rate for all",
     "rl-vs-distillation": "four parts on quarters of the problems",
     "trajectory-weighting": "the negative control is a part of its own, with another dataset",

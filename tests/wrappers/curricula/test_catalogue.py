@@ -14,7 +14,7 @@ from tiltyard.agents import make
 from tiltyard.benchmarks import docs
 from tiltyard.benchmarks.claims import papers
 from tiltyard.papers import find
-from tiltyard.wrappers import ALPGMM, S3RL, TaughtEnv, teacher_snapshots
+from tiltyard.wrappers import ALPGMM, MBTL, S3RL, TaughtEnv, teacher_snapshots
 from tiltyard.wrappers.curricula.catalogue import CONTROL, load_control
 
 Env = gymnasium.Env[Any, Any]
@@ -36,7 +36,11 @@ def snapped() -> Env:
     return S3RL(hopper(), teacher_snapshots(hopper(), episodes=1), snapshot_steps=60, truncate_steps=7, seed=0)
 
 
-WRAPPED: dict[str, Callable[[], Env]] = {"alp-gmm": sought, "s3rl": snapped}
+def transferred() -> Env:
+    return TaughtEnv(maze(), MBTL([-2, -2], [2, 2], per_axis=5, episodes=2), {"goal": [0, 1]})
+
+
+WRAPPED: dict[str, Callable[[], Env]] = {"alp-gmm": sought, "mbtl": transferred, "s3rl": snapped}
 each = pytest.mark.parametrize("handle", [row.handle for row in CONTROL])
 
 
