@@ -66,7 +66,7 @@ QUICK = "--eval-episodes 3 --eval-points 1"
 SMALLER = (
     (r"--steps 2e4 --out runs/mine", f"--steps 6e1 --out runs/mine --set learning_starts=8 {QUICK}"),
     (r"--steps 20000 --set n_steps=256", f"--steps 64 --set n_steps=8 {QUICK}"),
-    (r"--video (phone|game).gif", r"--video \1.gif --episodes 1 --steps 3"),
+    (r"--video (phone|game|hopper).gif", r"--video \1.gif --episodes 1 --steps 3"),
     (r"(evaluate .*)", r"\1 --episodes 3"),
     (r"race smoke --agents ppo,dqn --seeds 0-4", "race smoke.toml --agents ppo --seeds 0 --workers 1"),
     (r"(race|report) manipulation-v1", r"\1 arm.toml"),

@@ -14,6 +14,7 @@ from scipy.stats import t as student
 from tiltyard.benchmarks.evaluation import REPORTED_EVALUATION
 from tiltyard.benchmarks.pages import render
 from tiltyard.benchmarks.provenance import commit, hardware, versions
+from tiltyard.benchmarks.saturated import no_width, none
 from tiltyard.benchmarks.threads import one_thread
 
 STEP = 0.2  # s
@@ -155,6 +156,8 @@ def interval(values: Sequence[float]) -> tuple[float, float, float]:
 def said(values: Sequence[float], digits: int = 2) -> str:
     """Mean and interval in words."""
     mean, low, high = interval(values)
+    if len(values) > 1 and no_width(low, high):
+        return f"{mean:.{digits}f} ({none(len(values))})"
     return f"{mean:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
 
 

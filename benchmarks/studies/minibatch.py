@@ -174,7 +174,10 @@ def report(out: Path) -> None:
         everything,
         title="Mini-batches and rewards",
         command="python benchmarks/studies/minibatch.py report",
-        words=f"PPO in {ENV}, {STEPS:,} samples a run unless told otherwise, {PROBLEMS} held-out problems.",
+        words=f"fast-ppo in {ENV}, {STEPS:,} samples a run unless told otherwise, {PROBLEMS} held-out problems. The "
+        f"learning rate is 2.5e-4 at mini-batches of {SIZES[0]} and grows with the square root of their size; neither "
+        "condition was tuned. The folder `pilot` holds three runs at a constant rate before: with 16,384 samples a "
+        "mini-batch nothing was learnt.",
         tables=tables,
         found=verdict(cells),
     )

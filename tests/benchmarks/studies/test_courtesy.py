@@ -1,5 +1,5 @@
 from tiltyard.benchmarks.studies import courtesy
-from tiltyard.benchmarks.studies._driving_study import Ride, summary
+from tiltyard.benchmarks.studies._driving_study import Ride, said, summary
 
 
 def test_braking_is_counted_a_km_by_hand():
@@ -19,3 +19,8 @@ def test_the_verdict_says_which_way_with_an_interval():
     found = courtesy.verdict([[1.0, 2.0, 3.0, 4.0], [1.1, 2.1, 2.9, 4.1]])
     assert found.startswith("No significant difference in the braking imposed: charged minus not charged 0.05")
     assert courtesy.verdict([[1.0], [2.0]]) == "Too few seeds for a verdict."
+
+
+def test_runs_that_are_all_alike_have_no_interval():
+    assert said([0.0] * 5) == "0.00 (no interval: 5 identical runs)"
+    assert said([1.0, 2.0, 3.0]) == "2.00 [-0.48, 4.48]"
