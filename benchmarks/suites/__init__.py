@@ -62,7 +62,7 @@ SUITES: tuple[Suite, ...] = (
 )
 
 RELEASED = {
-    "smoke": "6634e46d0379c85b",
+    "smoke": "2cc3433e04ca5999",
     "control-v1": "147c61b7772b8abb",
     "sac-peer-v1": "fc2751f579c78515",
     "gui-v1": "b878c16d3e990200",
