@@ -15,6 +15,7 @@ from .smoke import SMOKE
 from .suite import Comparison, Entry, Recipe, Suite, Task
 from .text import TEXT
 from .text_v2 import TEXT_HARD, TEXT_NOISY, TEXT_POOL, TEXT_STALE
+from .trained import TRAINED
 
 __all__ = [
     "ARCHER_SETTINGS",
@@ -34,6 +35,7 @@ __all__ = [
     "TEXT_NOISY",
     "TEXT_POOL",
     "TEXT_STALE",
+    "TRAINED",
     "Comparison",
     "Entry",
     "Recipe",
@@ -59,6 +61,7 @@ SUITES: tuple[Suite, ...] = (
     TEXT_NOISY,
     DIALOGUES,
     ARCHER_SETTINGS,
+    TRAINED,
 )
 
 RELEASED = {
