@@ -17,6 +17,7 @@ from . import presets
 from .catalogue import ROWS, Row
 from .checkpoint import check_keywords
 from .row import OF_METHOD, merged
+from .schedules import of_remaining
 from .settings import OutOfRange, check_setting
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def build(row: Row, env: Any, settings: dict[str, Any]) -> "BaseAlgorithm":
     settings = merged(
         deepcopy(_settings(row, env_id, settings, preset)), settings
     )  # SB3 writes into the dicts it is given
+    settings = settings if row.speaks else of_remaining(settings)
     if isinstance(env, str):
         env = _make(row, env, n_envs, preset, env_kwargs, settings)
     elif n_envs is not None or env_kwargs:

@@ -107,3 +107,27 @@ def tabulated(function: Callable[[float], Any], name: str) -> tuple[list[float],
         values = values[[0, -1]]
     error = np.abs(inside - np.interp(between, np.linspace(0.0, 1.0, len(values)), values)).max()
     return values.tolist(), float(error)
+
+
+OF_REMAINING = ("learning_rate", "clip_range", "clip_range_vf")
+"""Keywords of Stable-Baselines3 that may be functions of the progress that remains, from 1 to 0."""
+
+
+def of_remaining(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of a control agent, with schedules by name of :data:`OF_REMAINING` as functions of what remains.
+
+    >>> of_remaining({"learning_rate": {"schedule": "linear", "start": 1.0, "end": 0.0}})["learning_rate"](0.25)
+    0.25
+
+    Raises:
+        ValueError: a schedule that is not so.
+    """
+    return {
+        name: _remaining(value) if name in OF_REMAINING and isinstance(value, Mapping) and is_schedule(value) else value
+        for name, value in settings.items()
+    }
+
+
+def _remaining(value: Mapping[str, Any]) -> Shape:
+    at(value, 0.0)  # refuses what is none
+    return lambda remaining: float(at(value, 1.0 - remaining))

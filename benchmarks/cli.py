@@ -124,7 +124,7 @@ class Evaluate:
     """Evaluates a trained agent (or "expert" or "random") on held-out problems."""
 
     agent: tyro.conf.Positional[str]
-    """a run folder, a checkpoint file, "expert" or "random\""""
+    """a run folder, a checkpoint file, "expert", "random", or "trained": the one that is shipped for --env"""
     env: str | None = None
     """environment id; a run folder knows its own, with its keywords"""
     episodes: Whole | None = None
@@ -160,7 +160,7 @@ class Play:
     env: str | None = None
     """environment id; a run folder knows its own"""
     agent: str = "expert"
-    """a run folder, a checkpoint file, "expert" or "random\""""
+    """a run folder, a checkpoint file, "expert", "random", or "trained": the one that is shipped for --env"""
     video: Path = Path("play.mp4")
     """file to write, .mp4 or .gif"""
     episodes: Whole = 3

@@ -151,7 +151,9 @@ class Policy:
 
 
 def find_policy(name: str, env_id: str | None, *, trust: bool = False) -> Policy:
-    """The policy that a command line names: a run's agent, a checkpoint's, ``"expert"`` or ``"random"``.
+    """The policy that a command line names: a run's agent, a checkpoint's, ``"expert"``, ``"random"`` or ``"trained"``.
+
+    ``"trained"`` is the agent that is shipped for the environment (:mod:`.trained`).
 
     A run's agent is evaluated as the run was: with the run's keywords of the environment, its best or its sampled
     actions, its number of episodes, its problems. Another environment, if ``env_id`` names one, has its own keywords.
@@ -161,12 +163,15 @@ def find_policy(name: str, env_id: str | None, *, trust: bool = False) -> Policy
         FileNotFoundError, ValueError: as :func:`load_agent`; or it is not said where to play.
         KeyError: no such environment.
     """
+    from . import trained
     from .evaluation import POLICIES
 
-    if name in POLICIES or not Path(name).is_dir():
-        policy = name if name in POLICIES else load_agent(name, trust=trust)[0]
+    if name == trained.NAME and env_id is not None:
+        name, env_id = str(trained.folder_of(env_id)), None
+    if name in (*POLICIES, trained.NAME) or not Path(name).is_dir():
         if env_id is None:
             raise ValueError("which environment? give --env ID (tiltyard list envs shows them)")
+        policy = name if name in POLICIES else load_agent(name, trust=trust)[0]
         return Policy(policy, resolve(env_id).id, env_id)
     run = read_run(name).run
     agent = _agent_of(run, Path(name), trust)

@@ -15,6 +15,7 @@ from .. import agents
 from ..agents import presets
 from ..agents.catalogue import ROWS, Row
 from ..agents.checkpoint import check_keywords
+from ..agents.schedules import of_remaining
 from ..agents.settings import check_setting, check_settings
 from ..agents.spaces import SPACES
 from ..envs.catalogue import find as find_env
@@ -44,7 +45,7 @@ def check_params(agent: Row, params: Mapping[str, Any]) -> None:
         ValueError: a number outside its range.
     """
     check_keywords(agent.load(), params.keys() - {"n_envs", "env_kwargs", PRESET, *OF_RUN})
-    check_settings(agent.load(), params)
+    check_settings(agent.load(), params if agent.speaks else of_remaining(params))
     agent.check_method(params)
     check_setting("n_envs", params.get("n_envs"), int | None, of=agent.name)
     check_setting("env_kwargs", params.get("env_kwargs", {}), dict, of=agent.name)

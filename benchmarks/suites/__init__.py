@@ -16,6 +16,7 @@ from .smoke import SMOKE
 from .suite import Comparison, Entry, Recipe, Suite, Task
 from .text import TEXT
 from .text_v2 import TEXT_HARD, TEXT_NOISY, TEXT_POOL, TEXT_STALE
+from .trained import TRAINED
 
 __all__ = [
     "ARCHER_SETTINGS",
@@ -36,6 +37,7 @@ __all__ = [
     "TEXT_NOISY",
     "TEXT_POOL",
     "TEXT_STALE",
+    "TRAINED",
     "Comparison",
     "Entry",
     "Recipe",
@@ -62,10 +64,11 @@ SUITES: tuple[Suite, ...] = (
     TEXT_NOISY,
     DIALOGUES,
     ARCHER_SETTINGS,
+    TRAINED,
 )
 
 RELEASED = {
-    "smoke": "6634e46d0379c85b",
+    "smoke": "2cc3433e04ca5999",
     "control-v1": "147c61b7772b8abb",
     "sac-peer-v1": "fc2751f579c78515",
     "gui-v1": "b878c16d3e990200",

@@ -2,9 +2,11 @@
 
 import pytest
 
+from tiltyard.agents import make
 from tiltyard.agents.language.trainer import PolicyGradient
 from tiltyard.agents.objectives.registry import load
 from tiltyard.agents.schedules import at
+from tiltyard.benchmarks.runs import Run
 
 SMALL = {"policy": "transformer-100k", "group_size": 2, "prompts_per_batch": 2, "max_answer_tokens": 4, "seed": 0}
 FALLING = {"schedule": "linear", "start": 1.0, "end": 0.0}
@@ -63,3 +65,23 @@ def test_training_evaluates_schedules_at_each_iteration_and_checkpoints_keep_the
     agent.save(tmp_path / "agent")
     again = PolicyGradient.load(tmp_path / "agent")
     assert again.objective.given["kl_coef"] == FALLING
+
+
+def test_a_control_agent_takes_a_schedule_by_name_and_checkpoints_keep_it(tmp_path):
+    falling = {"schedule": "linear", "start": 1e-3, "end": 0.0}
+    agent = make("fast-ppo", "tiltyard/InvertedPendulum-v5", n_envs=4, n_steps=8, batch_size=16, learning_rate=falling)
+    agent.learn(64)
+    assert agent.lr_schedule(0.25) == pytest.approx(2.5e-4)
+    assert agent.policy.optimizer.param_groups[0]["lr"] == 0.0  # of the last rollout, after which nothing remains
+    agent.save(tmp_path / "agent")
+    assert type(agent).load(tmp_path / "agent").lr_schedule(0.5) == pytest.approx(5e-4)
+
+
+@pytest.mark.parametrize(
+    "bad", [{"schedule": "linaer", "start": 1.0, "end": 0.0}, {"schedule": "linear", "start": 1.0}]
+)
+def test_a_control_agents_schedule_is_refused_before_a_run_starts(bad):
+    with pytest.raises(ValueError, match="schedule"):
+        make("fast-ppo", "tiltyard/InvertedPendulum-v5", learning_rate=bad)
+    with pytest.raises(ValueError, match="schedule"):
+        Run("tiltyard/InvertedPendulum-v5", "fast-ppo", 0, 100, {"learning_rate": bad}).check()

@@ -1,0 +1,49 @@
+"""The agents that are shipped: every folder is a whole run of the suite, and plays as it was stored."""
+
+import pytest
+
+from tiltyard.benchmarks import trained
+from tiltyard.benchmarks.cli import main
+from tiltyard.benchmarks.commands import find_policy
+from tiltyard.benchmarks.runs import read_run
+from tiltyard.benchmarks.suites import find
+
+MOST_BYTES = 400_000
+FOLDERS = trained.folders()
+
+
+def test_what_is_shipped_is_of_the_suite():
+    runs = {run.name for run in find("trained-v1").runs()}
+    assert FOLDERS
+    assert {folder.name for folder in FOLDERS.values()} <= runs
+
+
+@pytest.mark.parametrize("env_id", FOLDERS)
+def test_a_shipped_agent_is_small_and_better_than_chance(env_id):
+    stored = read_run(FOLDERS[env_id])
+    assert stored.run.name == FOLDERS[env_id].name
+    assert sum(file.stat().st_size for file in FOLDERS[env_id].iterdir()) < MOST_BYTES
+    assert stored.normalized > 0.25
+
+
+@pytest.mark.parametrize("env_id", FOLDERS)
+def test_a_shipped_agent_plays_as_it_was_stored(env_id):
+    policy = find_policy("trained", env_id)
+    found = policy.evaluate(2)
+    assert list(found.scores) == pytest.approx(read_run(FOLDERS[env_id]).scores[:2], rel=0.02)
+
+
+def test_it_is_played_and_evaluated_by_name(tmp_path, capsys):
+    video = str(tmp_path / "play.gif")
+    env = ["--env", "tiltyard/InvertedPendulum-v5"]
+    assert main(["play", *env, "--agent", "trained", "--steps", "12", "--episodes", "1", "--video", video]) == 0
+    assert "12 steps" in capsys.readouterr().out
+    assert main(["evaluate", "trained", *env, "--episodes", "4"]) == 0
+    assert "4 held-out episodes" in capsys.readouterr().out
+
+
+def test_an_environment_without_one_is_said(capsys):
+    assert main(["play", "--env", "tiltyard/Countdown-v0", "--agent", "trained"]) != 0
+    assert "unknown environment with a trained agent 'tiltyard/Countdown-v0'" in capsys.readouterr().err
+    assert main(["evaluate", "trained"]) != 0
+    assert "give --env ID" in capsys.readouterr().err
