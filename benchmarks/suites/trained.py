@@ -1,4 +1,8 @@
-"""One trained agent an environment: those that ``--agent trained`` plays, and the settings that they come from."""
+"""One trained agent an environment: those that ``--agent trained`` plays (the small ones), and their settings.
+
+Nothing was tuned. With these settings the swimmer stays where it is (a normalised return of 0.03), so that it is left
+out; text and phones have base models and studies of their own.
+"""
 
 from typing import Any
 
@@ -17,7 +21,6 @@ _BUDGETS: dict[str, tuple[int, float, dict[str, Any]]] = {
     "Hopper-v5": (2_000_000, 150, _PPO),
     "Walker2d-v5": (2_000_000, 150, _PPO),
     "Ant-v5": (2_000_000, 200, _PPO),
-    "Swimmer-v5": (1_000_000, 60, {**_PPO, "gamma": 0.999}),
     "Reacher-v5": (1_000_000, 60, _PPO),
     "InvertedPendulum-v5": (200_000, 15, _SMALL),
     "InvertedDoublePendulum-v5": (500_000, 30, _SMALL),

@@ -2,9 +2,10 @@
 
     tiltyard play --env tiltyard/HalfCheetah-v5 --agent trained      # a video
     tiltyard evaluate trained --env tiltyard/HalfCheetah-v5          # its return on held-out problems
-    tiltyard race trained-v1 --out runs/trained                      # makes all of them again
+    tiltyard race trained-v1 --out runs/trained                      # makes them again, and those of driving
 
-Each is a run folder as any other (``tiltyard verify`` checks it), beside this file. Checkpoints hold no code.
+Each is a run folder as any other (``tiltyard verify`` checks it), beside this file, of less than half a megabyte.
+Those of driving are larger, and not shipped. Checkpoints hold no code.
 """
 
 from pathlib import Path
