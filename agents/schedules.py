@@ -116,7 +116,9 @@ OF_REMAINING = ("learning_rate", "clip_range", "clip_range_vf")
 def of_remaining(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings of a control agent, with schedules by name of :data:`OF_REMAINING` as functions of what remains.
 
-    >>> of_remaining({"learning_rate": {"schedule": "linear", "start": 1.0, "end": 0.0}})["learning_rate"](0.25)
+    >>> settings = of_remaining({"learning_rate": {"schedule": "linear", "start": 1.0, "end": 0.0}})
+    >>> rate = settings["learning_rate"]
+    >>> rate(0.25)
     0.25
 
     Raises:
