@@ -14,6 +14,8 @@ from .board import Board, Metric, Section, Standing, leaderboard
 from .groups import short
 from .scales import ScaleName
 
+LARGE = 100.0
+"""Returns from here on are shown without decimals."""
 VERIFIED = " ✓"
 """After the name of an agent each of whose runs was verified."""
 
@@ -98,7 +100,7 @@ def _results(board: Board) -> Table:
         cells = (
             short(result.task),
             result.agent + VERIFIED * result.verified,
-            f"{result.score.brief:,.2f}",
+            format(result.score.brief, ",.0f" if abs(result.score.value) >= LARGE else ",.2f"),
             f"{result.success:.0%}",
             budget,
             count,

@@ -79,7 +79,6 @@ RELEASED = {
     "dialogues-v1": "2961b911dbbfba32",
     "archer-settings-v1": "fd509b3b03985c74",
     "driving-v1": "64292acbed128946",
-    "control-v2": "ee03529b878233c9",
 }
 """Suites that results were published for, and what they are: :attr:`Suite.digest`. Another content is another name."""
 
