@@ -169,9 +169,9 @@ def find_policy(name: str, env_id: str | None, *, trust: bool = False) -> Policy
     if name == trained.NAME and env_id is not None:
         name, env_id = str(trained.folder_of(env_id)), None
     if name in (*POLICIES, trained.NAME) or not Path(name).is_dir():
+        policy = name if name in (*POLICIES, trained.NAME) else load_agent(name, trust=trust)[0]
         if env_id is None:
             raise ValueError("which environment? give --env ID (tiltyard list envs shows them)")
-        policy = name if name in POLICIES else load_agent(name, trust=trust)[0]
         return Policy(policy, resolve(env_id).id, env_id)
     run = read_run(name).run
     agent = _agent_of(run, Path(name), trust)

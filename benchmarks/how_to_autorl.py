@@ -277,7 +277,7 @@ def _study(run: Run, space: Space, method: Method, storage: str, seed: int) -> A
     import optuna
 
     wanted = json.dumps([method, seed, {name: vars(one) for name, one in space.items()}], sort_keys=True)
-    named = " | ".join(key_of(run, list(space)))
+    named = ", ".join(key_of(run, list(space)))
     study = optuna.create_study(study_name=named, storage=storage, direction="maximize", load_if_exists=True)
     if study.user_attrs.setdefault("search", wanted) != wanted:
         raise ValueError(

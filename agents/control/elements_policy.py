@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from ...envs.gui.elements import SIZES
 from ..models.elements import ActionDistribution, ActionHeads, ElementsNetwork, Encoded, Shape
 from ..models.elements_base import PARTS, read_elements_base
+from ..policy_files import SafePolicy
 
 Seen = Mapping[str, Tensor]
 
@@ -33,7 +34,7 @@ def check_spaces(observation_space: Space[Any], action_space: Space[Any]) -> Non
         )
 
 
-class ElementsPolicy(ActorCriticPolicy):
+class ElementsPolicy(SafePolicy, ActorCriticPolicy):
     """Actor and value of elements and goal words; both read one network.
 
     Args:

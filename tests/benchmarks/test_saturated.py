@@ -59,7 +59,10 @@ GIVES: dict[str, Callable[[np.ndarray], list[Any]]] = {
     "claims.effects.interval": lambda x: [effects.interval(x)],
     "testbeds.race_curves.mean_log_ratio": lambda x: [log_ratio(x)],
 }
-WITHIN = {"nested._interval", "leaderboard.board._Bootstrap.profile", "leaderboard.board._Bootstrap.curve_band"}
+WITHIN = {
+    *("nested._interval", "leaderboard.board._Bootstrap.profile", "leaderboard.board._Bootstrap.curve_band"),
+    *("tuning.Choice.gap", "analysis.pass_at_k_boundary.lead"),
+}
 """They pass on what a function above gives."""
 MATRICES = [
     *(np.full((runs, tasks), value) for runs in (3, 8, 20) for tasks in (1, 2) for value in (0.0, 0.1, 0.5, 1.0)),

@@ -340,11 +340,11 @@ def submission(root: Path, **fields: str) -> Path:
 
 
 def test_a_submission_needs_every_seed_and_its_suites_tasks(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = submission(root)
+    folder = submission(root, suite="control-v1")
     assert main(["verify", str(folder), "--no-play"]) == 1
     said = capsys.readouterr().out
-    assert "FAULT  ppo on tiltyard/Hopper-v5 lacks seeds 2 of smoke" in said
-    assert "suite: eval_episodes 6 instead of 20, as suite smoke has it" in said
+    assert "FAULT  ppo on tiltyard/Hopper-v5 lacks seeds 2, 3, 4 of control-v1" in said
+    assert "suite: eval_episodes 6 instead of 20, as suite control-v1 has it" in said
     (folder_of(root) / CHECKPOINT).unlink()
     assert main(["verify", str(folder), "--no-play"]) == 1
     assert "a submission by checkpoint needs its checkpoint.zip" in capsys.readouterr().out
