@@ -168,8 +168,9 @@ def find_policy(name: str, env_id: str | None, *, trust: bool = False) -> Policy
 
     if name == trained.NAME and env_id is not None:
         name, env_id = str(trained.folder_of(env_id)), None
-    if name in (*POLICIES, trained.NAME) or not Path(name).is_dir():
-        policy = name if name in (*POLICIES, trained.NAME) else load_agent(name, trust=trust)[0]
+    known = (*POLICIES, trained.NAME)
+    if name in known or not Path(name).is_dir():
+        policy = name if name in known else load_agent(name, trust=trust)[0]
         if env_id is None:
             raise ValueError("which environment? give --env ID (tiltyard list envs shows them)")
         return Policy(policy, resolve(env_id).id, env_id)

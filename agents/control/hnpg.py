@@ -203,7 +203,7 @@ class HNPG(FastPPO):
         return th.stack(list(draws)).mean(dim=0)
 
     def fit(self, observations: Tensor, actions: Tensor, returns: Tensor, offline: Batch | None) -> Tensor:
-        """Teaches Q; fresh steps ``[B, ...]`` (none is well) and a batch of the dataset (None is well). The loss."""
+        """Teaches Q; fresh steps ``[B, ...]`` (B may be 0) and a batch of the dataset (may be None). The loss."""
         loss, nothing = th.zeros(()), returns[:0]
         for _ in range(self.critic_backups):
             with th.no_grad():

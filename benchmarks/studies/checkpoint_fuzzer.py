@@ -293,7 +293,7 @@ class Watch:
 
 
 def outcome(agent: Any, data: bytes, watch: Watch) -> str:
-    """What came of loading: "loaded", "refused", or what should not have happened."""
+    """The result of loading: "loaded", "refused", or what should not have happened."""
     watch.seen.clear()
     watch.on = True
     signal.setitimer(signal.ITIMER_PROF, SECONDS)

@@ -15,7 +15,7 @@ SETTINGS: dict[str, Any] = {"learning_rate": 1e-3, "batch_size": 128, "buffer_si
 
 
 class Outcome(NamedTuple):
-    """What came of a run."""
+    """What a run scored."""
 
     score: float  # normalised return
     error: float  # mean square error of the actions filled in, over their variance; NaN where there are none

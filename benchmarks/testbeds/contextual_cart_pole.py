@@ -46,7 +46,7 @@ def upright(policies: Floats, lengths: Floats, starts: Floats, steps: int) -> Fl
 
 
 class Choice(NamedTuple):
-    """What came of one way to train."""
+    """What one way to choose contexts reached."""
 
     performance: Floats  # [k] mean over all contexts, after 1, ..., k trainings
     sources: list[int]
