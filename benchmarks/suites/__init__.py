@@ -9,6 +9,7 @@ from .control import CONTROL, SAC_PEER
 from .control_v2 import CONTROL_V2
 from .dialogues import ARCHER_SETTINGS, DIALOGUES
 from .driving import DRIVING
+from .driving_v2 import DRIVING_V2
 from .files import read_suite
 from .gui import GUI, GUI_ABLATIONS, GUI_TUNED
 from .manipulation import MANIPULATION
@@ -24,6 +25,7 @@ __all__ = [
     "CONTROL_V2",
     "DIALOGUES",
     "DRIVING",
+    "DRIVING_V2",
     "GUI",
     "GUI_ABLATIONS",
     "GUI_TUNED",
@@ -57,6 +59,7 @@ SUITES: tuple[Suite, ...] = (
     GUI_ABLATIONS,
     GUI_TUNED,
     DRIVING,
+    DRIVING_V2,
     TEXT,
     TEXT_STALE,
     TEXT_HARD,
