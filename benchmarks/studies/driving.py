@@ -1,12 +1,12 @@
-"""What the agents of driving-v1 do on the road, on maps they know and on maps they have never seen.
+"""What the agents of a driving suite do on the road, on maps they know and on maps they have never seen.
 
-    tiltyard race driving-v1 --out runs/driving-v1
-    python benchmarks/studies/driving.py score runs/driving-v1 --workers 16
-    python benchmarks/studies/driving.py report
+    tiltyard race driving-v2 --out runs/driving-v2
+    python benchmarks/studies/driving.py score runs/driving-v2 --suite driving-v2
+    python benchmarks/studies/driving.py report --suite driving-v2
 
 ``score`` plays the agent of every finished run on 100 problems of the test maps and 100 new ones of its training maps,
 and the scripted expert and a random policy on the same; a run's numbers are a file in ``runs`` under
-``docs/results/driving-v1-road``, and a run whose file is there is not played again. ``report`` makes the page of these
+``docs/results/SUITE-road``, and a run whose file is there is not played again. ``report`` makes the page of these
 files.
 
 A score of a run is a mean over its problems. Verdicts are exact: two conditions are compared by a permutation test of
@@ -31,7 +31,8 @@ from tiltyard.benchmarks.pages import render
 
 EPISODES = 100
 SPLITS = ("test", "train")
-OUT = Path(__file__).parents[2] / "docs" / "results" / "driving-v1-road"
+RESULTS = Path(__file__).parents[2] / "docs" / "results"
+BEFORE_MEND = ("driving-v1",)  # suites scored while imposed braking missed most of a follower's hard braking
 REFERENCES = ("expert", "random")
 ALPHA = 0.05
 Floats = npt.NDArray[np.float64]
@@ -194,8 +195,8 @@ def _column(runs: list[dict[str, Any]], split: str) -> Floats:
     return np.array([run[split]["driving_score"] for run in runs])
 
 
-def report(out: Path) -> str:
-    """Writes the page, and returns it.
+def report(suite: str, out: Path) -> str:
+    """Writes the page of a suite, and returns it.
 
     Raises:
         FileNotFoundError: nothing has been scored.
@@ -205,7 +206,8 @@ def report(out: Path) -> str:
         raise FileNotFoundError(f"there are no scores in {out / 'runs'}: run the score command first")
     rows, verdicts = tables(files)
     episodes = ", ".join(map(str, sorted({one["episodes"] for one in files})))
-    page = render("driving.md.jinja", rows=rows, verdicts=verdicts, episodes=episodes, alpha=ALPHA)
+    told = {"suite": suite, "before_mend": suite in BEFORE_MEND, "episodes": episodes, "alpha": ALPHA}
+    page = render("driving.md.jinja", rows=rows, verdicts=verdicts, **told)
     (out / "README.md").write_text(page)
     return page
 
@@ -219,13 +221,15 @@ def main() -> int:
     scoring.add_argument("--workers", type=int, default=2, help="runs at a time")
     scoring.add_argument("--episodes", type=int, default=EPISODES, help="of each split, at most 128")
     for one in (scoring, commands.add_parser("report", help="make the page")):
-        one.add_argument("--out", type=Path, default=OUT, help="folder of scores and of the page")
+        one.add_argument("--suite", default="driving-v2", help="its name")
+        one.add_argument("--out", type=Path, help="folder of scores and of the page: docs/results/SUITE-road")
     given = parser.parse_args()
+    out = given.out or RESULTS / f"{given.suite}-road"
     print(shlex.join(["python", *sys.argv]), file=sys.stderr)
     if given.command == "score":
-        score(given.root, given.workers, given.out, given.episodes)
+        score(given.root, given.workers, out, given.episodes)
     else:
-        print(report(given.out))
+        print(report(given.suite, out))
     return 0
 
 

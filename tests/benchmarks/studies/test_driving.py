@@ -1,4 +1,4 @@
-"""The page of driving-v1: what is averaged, what is tested, and what it says."""
+"""The page of a driving suite: what is averaged, what is tested, and what it says."""
 
 import json
 
@@ -60,13 +60,15 @@ def test_verdicts_name_what_was_compared(files):
 
 def test_the_page_is_made_of_files(files, tmp_path):
     with pytest.raises(FileNotFoundError, match="run the score command first"):
-        report(tmp_path)
+        report("driving-v2", tmp_path)
     (tmp_path / "runs").mkdir()
     for number, one in enumerate(files):
         (tmp_path / "runs" / f"{number}.json").write_text(json.dumps(one))
-    page = report(tmp_path)
+    page = report("driving-v2", tmp_path)
     assert "| S | expert | 1 | 90.0 | 91.0 |" in page
     assert (tmp_path / "README.md").read_text() == page
+    assert page.startswith("# driving-v2 on the road") and "lower bound" not in page
+    assert "lower bound" in report("driving-v1", tmp_path)  # scored before imposed braking was mended
 
 
 def test_counts_are_for_each_km_of_all_episodes_together():
