@@ -2,8 +2,8 @@
 
 Both learn on ten training maps, step many environments at once, and are evaluated on twenty other maps; in the town
 also in situations that training never shows (``TownTriggers-v0``). Scores are returns of CaRL's reward, between a
-random policy (0) and the scripted expert (1). PPO takes 500,000 steps and soft actor-critic 180,000, which is three
-quarters of a minute of one core for either.
+random policy (0) and the scripted expert (1). PPO takes 400,000 steps and soft actor-critic 140,000, which is about
+half a minute of one idle core for either.
 """
 
 from typing import Any
@@ -33,7 +33,7 @@ DRIVING_V2 = Suite(
     tasks=tuple(
         Task(
             env_id,
-            (Entry("fast-ppo", 500_000, 50.0, PPO, "fast-ppo"), Entry("fast-sac", 180_000, 50.0, SAC, "fast-sac")),
+            (Entry("fast-ppo", 400_000, 50.0, PPO, "fast-ppo"), Entry("fast-sac", 140_000, 50.0, SAC, "fast-sac")),
             eval_points=4,
         )
         for env_id in _IDS
