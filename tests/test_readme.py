@@ -150,6 +150,23 @@ def test_make_does_what_the_readme_says(name):
     assert all(words in done.stdout for words in wanted)
 
 
+def broken_tables(text):
+    """Rows of tables that stand without a head, which renderers show as plain text."""
+    lines, rows, code = text.split("\n"), [], False
+    for number, line in enumerate(lines):
+        code ^= line.startswith("```")
+        begins = line.startswith("|") and not (number and lines[number - 1].startswith("|"))
+        if begins and not code and not re.fullmatch(r"\|[\s:|-]+", "".join(lines[number + 1 : number + 2])):
+            rows.append(line)
+    return rows
+
+
+@pytest.mark.parametrize("page", sorted([README, *ROOT.glob("docs/**/*.md")]), ids=lambda page: str(page.name))
+def test_the_tables_of_a_README_or_page_have_their_heads(page):
+    assert broken_tables("| a |\n| --- |\n| b |\n\n| c |") == ["| c |"]
+    assert broken_tables(page.read_text(encoding="utf-8")) == []
+
+
 def test_the_readme_is_short():
     assert len(README.read_text(encoding="utf-8").splitlines()) <= 200
 
