@@ -131,6 +131,12 @@ ROWS: tuple[Row, ...] = (
         "sb3-contrib's truncated quantile critics, a baseline",
     ),
     Row(
+        "crossq",
+        "tiltyard.agents.control.stock:CrossQ",
+        ("driving", "robotics"),
+        "sb3-contrib's CrossQ: SAC without target networks, with batch-normalised critics, a baseline",
+    ),
+    Row(
         "dqn",
         "tiltyard.agents.control.stock:DQN",
         ("gui", "driving"),

@@ -45,6 +45,13 @@ class TQC(OffPolicyAgent, sb3_contrib.TQC):
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = safe_aliases(sb3_contrib.TQC.policy_aliases)
 
 
+class CrossQ(OffPolicyAgent, sb3_contrib.CrossQ):
+    """SAC without target networks, with batch-normalised critics. Paper: CrossQ (2024). See ``sb3_contrib.CrossQ``."""
+
+    acts_in = (Box,)
+    policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = safe_aliases(sb3_contrib.CrossQ.policy_aliases)
+
+
 class DQN(OffPolicyAgent, sb3.DQN):
     """Deep Q-network. Paper: Human-level control through deep reinforcement learning (2015). See ``sb3.DQN``."""
 

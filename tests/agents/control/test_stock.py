@@ -15,6 +15,7 @@ PAIRS: list[tuple[Any, Any, dict[str, Any]]] = [
     (stock.SB3SAC, sb3.SAC, OFF),
     (stock.SB3TD3, sb3.TD3, OFF),
     (stock.TQC, sb3_contrib.TQC, OFF),
+    (stock.CrossQ, sb3_contrib.CrossQ, OFF),
     (stock.DQN, sb3.DQN, OFF),
 ]
 
