@@ -401,7 +401,8 @@ def test_a_compiled_policy_and_an_incomplete_state_are_as_in_sb3(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    "name", ["ppo", "sb3-ppo", "sb3-sac", "sb3-td3", "tqc", "crossq", "dqn", "stable_baselines3:A2C", "sb3_contrib:TRPO"]
+    "name",
+    ["ppo", "sb3-ppo", "sb3-sac", "sb3-td3", "tqc", "crossq", "dqn", "stable_baselines3:A2C", "sb3_contrib:TRPO"],
 )
 def test_policies_of_the_baselines_alone_are_saved_without_code(name: str, tmp_path: Path) -> None:
     env = "CartPole-v1" if name == "dqn" else "Pendulum-v1"

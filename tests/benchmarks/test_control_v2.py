@@ -10,7 +10,7 @@ from tiltyard.benchmarks.scores import last_five, raw_score
 from tiltyard.benchmarks.suites import find
 
 SUITE = find("control-v2")
-REPLAYED = {"sac", "sb3-sac", "td3", "dsac-t", "tqc", "hl-gauss", "fast-td3"}
+REPLAYED = {"sac", "sb3-sac", "td3", "dsac-t", "tqc", "crossq", "hl-gauss", "fast-td3"}
 
 
 def test_all_that_replay_have_the_same_networks_batches_and_updates_a_step() -> None:
