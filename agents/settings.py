@@ -67,7 +67,7 @@ _SB3: _Table = (
     (
         _COUNT,
         """batch_size buffer_size n_steps n_epochs train_freq target_update_interval policy_delay stats_window_size
-        n_envs n_critics n_quantiles""",
+        n_envs n_critics n_quantiles bptt_steps""",
     ),
     (Range(-1), "gradient_steps sde_sample_freq"),
     (

@@ -56,6 +56,15 @@ ROWS: tuple[Row, ...] = (
         n_envs={"*": 128, "gui": 16},
     ),
     Row(
+        "recurrent-ppo",
+        "tiltyard.agents.control.on_policy.recurrent_ppo:RecurrentPPO",
+        ("gui", "driving", "robotics"),
+        "PPO as fast-ppo, with an LSTM that remembers the episode",
+        paper="ppo",
+        env_kwargs={"driving": {"action": "discrete"}},
+        n_envs={"*": 64, "gui": 16},
+    ),
+    Row(
         "sb3-ppo",
         "tiltyard.agents.control.stock:PPO",
         ("gui", "driving", "robotics"),

@@ -50,15 +50,19 @@ class RandomActor:
 class PredictActor:
     """Anything with SB3's ``predict``: the scripted expert, or an agent that samples from its policy."""
 
-    def __init__(self, policy: Any) -> None:
-        self._policy = policy
+    def __init__(self, policy: Any, num_envs: int) -> None:
+        self._policy, self._state = policy, None
+        self._begins = np.ones(num_envs, np.bool_)
 
     def begin(self, index: int, seed: int) -> None:
-        """Nothing to do: such policies have no memory."""
+        """A policy with memory forgets the episode before."""
+        self._begins[index] = True
 
     def act(self, observations: Any) -> Array:
         """What the policy does."""
-        return np.asarray(self._policy.predict(observations, deterministic=False)[0])
+        actions, self._state = self._policy.predict(observations, self._state, self._begins.copy(), False)
+        self._begins[:] = False
+        return np.asarray(actions)
 
 
 class NoisyActor(PredictActor):
@@ -66,6 +70,7 @@ class NoisyActor(PredictActor):
 
     def begin(self, index: int, seed: int) -> None:
         """The stream starts anew."""
+        super().begin(index, seed)
         self._policy.begin(index, seed)
 
 
@@ -130,16 +135,16 @@ def record(
 
 def _actor(policy: str, agent: Any, env: VectorEnv[Any, Any, Any], noise: float) -> Actor:
     if agent is not None:
-        return PredictActor(agent)
+        return PredictActor(agent, env.num_envs)
     if policy == "noisy-expert":
         if not reads(env.single_observation_space):
             raise TypeError("the noisy expert acts on phones in numbers: choose a phone, such as tiltyard/Phone-v0")
         batched: Any = env.unwrapped
-        return NoisyActor(NoisyExpert(batched.batched, noise))
+        return NoisyActor(NoisyExpert(batched.batched, noise), env.num_envs)
     if policy == "random":
         return RandomActor(env.single_action_space, env.num_envs)
     expert: Any = env.unwrapped
-    return PredictActor(expert.expert())
+    return PredictActor(expert.expert(), env.num_envs)
 
 
 class _Recording:

@@ -21,7 +21,7 @@ _NAMES = ("Highway-v1", "Merge-v0", "Intersection-v0", "Roundabout-v0", "RaceTra
 _IDS = tuple(f"tiltyard/{name}" for name in _NAMES)
 
 _REMARK = (
-    "Each agent had four learning rates on two tuning seeds in Intersection-v0 and RaceTrack-v0 "
+    "Each agent had five learning rates on two tuning seeds in Intersection-v0 and RaceTrack-v0 "
     "(docs/results/driving-v2-tuning). Curves still rise at the end of these short runs. A "
     "flawless drive returns 1 and the expert returns 0.94 to 1, so that no agent could beat it by much."
 )

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from ..base import ControlAgent, check_rewards
 from ..elements_policy import ElementsPolicy
-from .acting import acting_of
+from .acting import Acting, acting_of
 from .fused import FusedPolicy, is_fusable
 from .moments import RewardScale
 from .policies import NormalizedCnnPolicy, NormalizedMultiInputPolicy, NormalizedPolicy
@@ -154,14 +154,17 @@ class FastPPO(ControlAgent, OnPolicyAlgorithm):
         self.clip_range = FloatSchedule(self.clip_range)
         if self.clip_range_vf is not None:
             self.clip_range_vf = FloatSchedule(self.clip_range_vf)
-        self._acting = acting_of(deepcopy(self.policy) if self.overlap else self.policy)
+        self._acting = self._acting_by(deepcopy(self.policy) if self.overlap else self.policy)
         self._spare = Rollout(**self._rollout_kwargs()) if self.overlap else self.rollout_buffer
+
+    def _acting_by(self, policy: ActorCriticPolicy) -> Acting:
+        return acting_of(policy)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Of a copy: buffers of gradients are made anew with its own parameters."""
         vars(self).update(state)
         self._fused = None
-        self._acting = acting_of(self._acting.policy)
+        self._acting = self._acting_by(self._acting.policy)
 
     def _rollout_kwargs(self) -> dict[str, Any]:
         return {
@@ -312,7 +315,7 @@ class FastPPO(ControlAgent, OnPolicyAlgorithm):
         )
 
     def _log_samples(self, samples: Samples, settings: Settings) -> None:
-        values, returns = samples.values_old.cpu().numpy(), samples.returns.cpu().numpy()
+        values, returns = (part.flatten().cpu().numpy() for part in (samples.values_old, samples.returns))
         self.logger.record("train/explained_variance", explained_variance(values, returns))
         self.logger.record("train/clip_range", settings.clip_range)
         if settings.clip_range_vf is not None:

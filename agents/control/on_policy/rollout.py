@@ -1,7 +1,7 @@
 """What a rollout holds, in tensors allocated once, and generalised advantage estimation over it."""
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -142,6 +142,11 @@ class Rollout:
             self.next_values[th.tensor(steps), th.tensor(envs)] = of_last.cpu()
         self.next_values[self.terminated] = 0.0
 
+    def advantages(self, rewards: Tensor) -> Tensor:
+        """``[T, N]``, of rewards ``[T, N]`` as they are learnt from."""
+        dones = self.terminated | self.truncated
+        return advantages_of(rewards, self.values[:-1], self.next_values, dones, self.gamma, self.gae_lambda)
+
     def samples(self, rewards: Tensor, observations: Observations) -> "Samples":
         """What to learn from: the valid steps, flat, with advantages and returns.
 
@@ -149,8 +154,7 @@ class Rollout:
             rewards: ``[T, N]``, as they are learnt from.
             observations: ``[T N, ...]``, as networks read them.
         """
-        dones, values = self.terminated | self.truncated, self.values[:-1]
-        advantages = advantages_of(rewards, values, self.next_values, dones, self.gamma, self.gae_lambda)
+        values, advantages = self.values[:-1], self.advantages(rewards)
         parts = (self.logp, values, advantages, advantages + values)
         found = Samples(observations, self.actions.flatten(0, 1), *(part.flatten(0, 1) for part in parts))
         return found if bool(self.valid.all()) else found.taken(self.valid.flatten().nonzero().squeeze(1))
@@ -179,20 +183,20 @@ class Samples:
     def __len__(self) -> int:
         return len(self.advantages)
 
-    def taken(self, index: Tensor) -> "Samples":
+    def taken(self, index: Tensor) -> Self:
         """The samples at ``index``, each part copied once."""
         return self._each(lambda part: part.index_select(0, index))
 
-    def between(self, start: int, stop: int) -> "Samples":
+    def between(self, start: int, stop: int) -> Self:
         """The samples from ``start`` to ``stop``, as views."""
         return self._each(lambda part: part[start:stop])
 
-    def to(self, device: th.device) -> "Samples":
+    def to(self, device: th.device) -> Self:
         """On another device; themselves if they are there."""
         return self._each(lambda part: part.to(device))
 
-    def _each(self, change: Any) -> "Samples":
-        seen = self.observations
-        observations = {key: change(part) for key, part in seen.items()} if isinstance(seen, dict) else change(seen)
-        rest = (self.actions, self.logp_old, self.values_old, self.advantages, self.returns)
-        return Samples(observations, *map(change, rest))
+    def _each(self, change: Any) -> Self:
+        def changed(part: Any) -> Any:
+            return {key: change(one) for key, one in part.items()} if isinstance(part, dict) else change(part)
+
+        return replace(self, **{one.name: changed(getattr(self, one.name)) for one in fields(self)})

@@ -163,3 +163,19 @@ def test_a_noisy_expert_of_a_phone_is_the_same_however_many_play_at_once():
 def test_a_noisy_expert_acts_on_phones_alone():
     with pytest.raises(TypeError, match="acts on phones"):
         record(HOPPER, "noisy-expert", [1])
+
+
+class Counts:
+    """A policy with memory: its action is the number of steps of the episode so far, in hundredths."""
+
+    def predict(self, observations, state=None, episode_start=None, deterministic=False):
+        count = np.zeros(len(observations)) if state is None else state[0] + 1
+        count = np.where(episode_start, 0.0, count)
+        return np.repeat(count[:, None] / 100, 3, axis=1).astype(np.float32), (count,)
+
+
+def test_a_policy_with_memory_remembers_its_episode_and_forgets_those_before():
+    episodes = record(HOPPER, "mine", range(5), agent=Counts(), num_envs=2)
+    assert len({len(episode) for episode in episodes}) > 1
+    for episode in episodes:
+        assert episode.actions[:, 0].tolist() == pytest.approx([step / 100 for step in range(len(episode))])
