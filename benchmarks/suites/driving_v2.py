@@ -13,16 +13,16 @@ from .suite import Comparison, Entry, Suite, Task
 PPO: dict[str, Any] = {
     "policy_kwargs": {"net_arch": [128, 128]},
     **{"n_envs": 128, "n_steps": 32, "batch_size": 1024, "n_epochs": 6},
-    **{"gamma": 0.99, "gae_lambda": 0.95, "ent_coef": 0.003, "learning_rate": 3e-4},
+    **{"gamma": 0.99, "gae_lambda": 0.95, "ent_coef": 0.003, "learning_rate": 1e-4},
 }
-SAC: dict[str, Any] = {"gamma": 0.99, "learning_rate": 1e-3}
+SAC: dict[str, Any] = {"gamma": 0.99, "learning_rate": 3e-3}
 _REFERENCE = "fast-ppo"
 _NAMES = ("Highway-v1", "Merge-v0", "Intersection-v0", "Roundabout-v0", "RaceTrack-v0", "TownTriggers-v0")
 _IDS = tuple(f"tiltyard/{name}" for name in _NAMES)
 
 _REMARK = (
     "Each agent had five learning rates on two tuning seeds in Intersection-v0 and RaceTrack-v0 "
-    "(docs/results/driving-v2-tuning). Curves still rise at the end of these short runs. A "
+    "(docs/results/driving-v2-tuning and -tuning-sac). Curves still rise at the end of these short runs. A "
     "flawless drive returns 1 and the expert returns 0.94 to 1, so that no agent could beat it by much."
 )
 
