@@ -37,6 +37,14 @@ def _column(values: Any, copy: bool) -> npt.NDArray[Any]:
     return column
 
 
+def names_of(names: npt.NDArray[np.str_], numbers: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.str_]:
+    """``names[numbers]``, where the first name is "" and most numbers are 0."""
+    found = np.zeros(len(numbers), names.dtype)
+    some = np.flatnonzero(numbers)
+    found[some] = names[numbers[some]]
+    return found
+
+
 def merged(first: Info, second: Info) -> Info:
     """Two masked infos over disjoint environments as one; where both have a column, each keeps its own environments."""
     both = {**second, **first}

@@ -56,9 +56,13 @@ def mix(x: UInts) -> UInts:
     Source: Steele, Lea and Flood, Fast Splittable Pseudorandom Number Generators (2014), sec. 5 (mix variant 13).
     """
     with np.errstate(over="ignore"):
-        x = (x ^ (x >> np.uint64(30))) * _MIX_1
-        x = (x ^ (x >> np.uint64(27))) * _MIX_2
-        return x ^ (x >> np.uint64(31))
+        return _mix(x)
+
+
+def _mix(x: UInts) -> UInts:
+    x = (x ^ (x >> np.uint64(30))) * _MIX_1
+    x = (x ^ (x >> np.uint64(27))) * _MIX_2
+    return x ^ (x >> np.uint64(31))
 
 
 def problem_keys(split: Split, seeds: npt.ArrayLike, episodes: npt.ArrayLike) -> UInts:
@@ -70,9 +74,9 @@ def problem_keys(split: Split, seeds: npt.ArrayLike, episodes: npt.ArrayLike) ->
         episodes: ``[n]`` non-negative integers.
     """
     with np.errstate(over="ignore"):
-        key = mix(np.asarray(seeds, dtype=np.uint64) + _GAMMA)
-        key = mix(key ^ (np.asarray(episodes, dtype=np.uint64) * _GAMMA + np.uint64(1)))
-        return mix(key + np.uint64(SPLITS.index(split) + 1) * _GAMMA)
+        key = _mix(np.asarray(seeds, dtype=np.uint64) + _GAMMA)
+        key = _mix(key ^ (np.asarray(episodes, dtype=np.uint64) * _GAMMA + np.uint64(1)))
+        return _mix(key + np.uint64(SPLITS.index(split) + 1) * _GAMMA)
 
 
 def in_test_split(problem_hash: npt.ArrayLike) -> npt.NDArray[np.bool_]:

@@ -94,7 +94,7 @@ def rides(env_id: str, problems: int, policy: Callable[[Any, Any], Any], **keywo
     for _ in range(env.unwrapped.max_episode_steps):
         reward, ended = batched.advance(batched.check(policy(env, seen)), going)
         scores += np.where(going, reward, 0.0)
-        courtesy = np.where(going, batched.episodes["courtesy"], 1.0)
+        courtesy = np.where(going, batched.terms["courtesy"], 1.0)
         pushed += courtesy < 1.0
         braking += np.where(courtesy < 1.0, 2.0 + 4.0 * (1.0 - courtesy), 0.0)
         steps += going

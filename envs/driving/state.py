@@ -98,9 +98,10 @@ class World(Protocol):
 
 
 def record_dtype(record: type[Any]) -> np.dtype[Any]:
-    """The NumPy type of a record: an aligned field of 8 bytes for each annotated name."""
-    kinds = {float: "f8", int: "i8"}
-    return np.dtype([(name, kinds[kind]) for name, kind in get_type_hints(record).items()], align=True)
+    """The NumPy type of a record: an aligned field for each annotated name, of 8 bytes unless ``Annotated`` says."""
+    kinds: dict[Any, str] = {float: "f8", int: "i8"}
+    hints = get_type_hints(record, include_extras=True)
+    return np.dtype([(name, kinds.get(hint) or hint.__metadata__[0]) for name, hint in hints.items()], align=True)
 
 
 VEHICLE = record_dtype(Vehicle)

@@ -1,6 +1,6 @@
 import numpy as np
 
-from tiltyard.envs.columns import masked, merged
+from tiltyard.envs.columns import masked, merged, names_of
 
 LEFT, RIGHT = np.array([True, False, False]), np.array([False, False, True])
 
@@ -20,3 +20,8 @@ def test_arrays_are_copied_unless_they_are_known_to_be_fresh() -> None:
     own = np.array([1.0, 2.0, 3.0])
     assert masked({"height": own}, LEFT)["height"] is not own
     assert masked({"terms": {"height": own}}, LEFT, copy=False)["terms"]["height"] is own
+
+
+def test_names_of_numbers_are_empty_where_these_are_0() -> None:
+    names, numbers = np.array(["", "struck", "late"]), np.array([0, 2, 0, 1, 2], np.int8)
+    assert names_of(names, numbers).tolist() == names[numbers].tolist() == ["", "late", "", "struck", "late"]

@@ -1,15 +1,15 @@
 """Drive a route among traffic on a lane graph: the one implementation of all scenes of :mod:`.scenes`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from gymnasium.spaces import Box, Discrete
+from gymnasium.spaces import Box
 
-from .... import unknown
-from ...actions import OutOfBounds, bounded, check_mode, numbers
+from ...actions import OutOfBounds, check_mode
 from ...buffers import Buffers
+from ...columns import names_of
 from ...core import BatchedEnv, BatchedVectorEnv, Bools, Floats, Info, Ints, SingleEnv
 from ...seeding import check_split, problem_keys
 from ..metrics.log import EpisodeLog
@@ -17,33 +17,22 @@ from ..town import account, observe, raster, session
 from ..town.episode import EPISODE, FACTORS, INFRACTIONS, OFFENCES, TERMS, WEIGHTS
 from ..town.frame import Dashboard, draw
 from ..town.recording import Recorder, tape
+from ..town.results import results
 from ..town.staging import fired, staged
-from ..town.state import CONTROLS, MANOEUVRES, NONE, WAYPOINT, allocate
+from ..town.state import NONE, allocate
+from .checks import check_choices, check_ranges
+from .commands import CONTROLLERS, Action, action_space, commands_of
 from .library import Library, library
 from .scenes import SCENES
 from .sums import sum_of
 from .threads import Parts
 from .triggers import TRIGGERS, HeldOut, chosen
 
-Action = Literal["box", "discrete", "waypoints"]
 Observation = Literal["vector", "bev"]
 Reward = Literal["carl", "sum"]
 Imposed = Literal["cut-ins", "all"]
-CONTROLLERS = {"box": CONTROLS, "discrete": MANOEUVRES, "waypoints": WAYPOINT}
-MANOEUVRE_NAMES = ("keep", "left", "right", "faster", "slower")
 INFRACTION_NAMES, OFFENCE_NAMES, TRIGGER_NAMES = map(np.array, (INFRACTIONS, OFFENCES, ("", *TRIGGERS)))
 MAPS = 10
-WAYPOINT_SCALE, WAYPOINT_BASE = np.array([20, 10, 20], np.float32), np.array([20, 0, 20], np.float32)  # m, m, m/s
-WANTED = {
-    "box": "an action is pedal and steering, two numbers in [-1, 1]",
-    "discrete": "an action is an integer: " + ", ".join(f"{i} {name}" for i, name in enumerate(MANOEUVRE_NAMES)),
-    "waypoints": "an action is a point to head for and a speed, three numbers in [-1, 1]",
-}
-
-
-def _between(name: str, value: float | None, low: float, high: float) -> None:
-    if value is not None and not low <= value <= high:  # so written that NaN is refused
-        raise ValueError(f"{name} must be between {low:g} and {high:g}, got {value!r}")
 
 
 class Driving(BatchedEnv):
@@ -129,27 +118,19 @@ class Driving(BatchedEnv):
     ) -> None:
         super().__init__(num_envs, render_mode)
         self.split = check_split(split)
-        for name, value, known in (
-            ("scene", scene, tuple(SCENES)),
-            ("action", action, tuple(CONTROLLERS)),
-            ("observation", observation, ("vector", "bev")),
-            ("training_reward", training_reward, ("carl", "sum")),
-            ("held_out", held_out, ("maps", "triggers")),
-            ("imposed", imposed, ("cut-ins", "all")),
-        ):
-            if value not in known:
-                raise ValueError(unknown(name, value, known))
-        for name, given, high in (
-            ("density", density, 40.0),
-            ("pedestrians", pedestrians, 32.0),
-            ("parked", parked, 40.0),
-            ("jaywalkers", jaywalkers, 40.0),
-        ):
-            _between(name, given, 0.0, high)
-        for name, given, high in (("careless", careless, 1.0), ("noise", noise, 1.0), ("courtesy", courtesy, 1.0)):
-            _between(name, given, 0.0, high)
-        _between("maps", maps, 1, 1000)
-        _between("threads", threads, 1, 1024)
+        check_choices(
+            scene=(scene, tuple(SCENES)),
+            action=(action, tuple(CONTROLLERS)),
+            observation=(observation, ("vector", "bev")),
+            training_reward=(training_reward, ("carl", "sum")),
+            held_out=(held_out, ("maps", "triggers")),
+            imposed=(imposed, ("cut-ins", "all")),
+        )
+        check_ranges(0.0, 40.0, density=density, parked=parked, jaywalkers=jaywalkers)
+        check_ranges(0.0, 32.0, pedestrians=pedestrians)
+        check_ranges(0.0, 1.0, careless=careless, noise=noise, courtesy=courtesy)
+        check_ranges(1, 1000, maps=maps)
+        check_ranges(1, 1024, threads=threads)
         self.invalid_action = check_mode(invalid_action)
         if action == "discrete" and invalid_action == "clip":
             raise ValueError('invalid_action="clip" needs action="box" or "waypoints": there is no nearest manoeuvre')
@@ -199,6 +180,13 @@ class Driving(BatchedEnv):
         self._scripts = self.batch.scripts
         self._vehicles = np.zeros(self.world_count, np.int64)
         self._slots = np.arange(self.num_envs)
+        self._world_of = self._slots // self.policies
+        self._nothing = np.empty((0, observe.SIZE), np.float32)
+        self._results = results(self.num_envs, self._nothing)
+        for array in self._results:
+            array.fill(0)
+        self._stale = np.ones(self.num_envs, np.bool_)
+        self._names = np.array(self.library.names)
         self.episodes = np.zeros(self.num_envs, EPISODE)
         self.weights = np.ones((self.num_envs, WEIGHTS))
         self.weights[:, FACTORS.index("courtesy")] = self._courtesy
@@ -206,10 +194,7 @@ class Driving(BatchedEnv):
             self.observation_space: Any = Box(0, 255, (raster.PIXELS, raster.PIXELS, len(raster.CHANNELS)), np.uint8)
         else:
             self.observation_space = Box(-1.0, 1.0, (observe.SIZE,), np.float32)
-        if self.action == "discrete":
-            self.action_space: Any = Discrete(len(MANOEUVRE_NAMES))
-        else:
-            self.action_space = Box(-1.0, 1.0, (2 if self.action == "box" else 3,), np.float32)
+        self.action_space: Any = action_space(self.action)
 
     def begin(self, indices: Ints, seeds: Ints, episodes: Ints) -> None:
         """Draws the problems and lets their traffic settle."""
@@ -222,46 +207,53 @@ class Driving(BatchedEnv):
         self._parts.run(session.begin_worlds, *arguments, count=len(worlds))
 
     def _note_begun(self, indices: Ints) -> None:
-        worlds = self.episodes["world"][indices]
+        worlds = self._world_of[indices]
+        self._stale[indices] = True
         self._vehicles[worlds] = session.count_vehicles(self.agents, worlds)
         if self._recorder is not None:
             self._recorder.begin(self.library.atlas, indices)
 
     def check(self, actions: Any) -> npt.NDArray[np.float32]:
         """Returns commands ``[n, 3]`` float32."""
-        commands = np.zeros((self.num_envs, 3), np.float32)
-        wanted = WANTED[self.action]
-        if self.action == "discrete":
-            array = numbers(actions, (self.num_envs,), kinds="iu", wanted=wanted)
-            commands[:, 0] = bounded(array, 0, len(MANOEUVRE_NAMES) - 1, wanted=wanted)
-            return commands
-        size = self.action_space.shape[0]
-        array = numbers(actions, (self.num_envs, size), kinds="fiu", wanted=wanted)
-        commands[:, :size] = bounded(array, -1.0, 1.0, wanted=wanted, invalid_action=self.invalid_action)
-        if self.action == "waypoints":
-            commands = commands * WAYPOINT_SCALE + WAYPOINT_BASE
-        return commands
+        return commands_of(self.action, actions, self.num_envs, self.invalid_action)
 
     def advance(self, actions: npt.NDArray[np.float32], active: Bools) -> tuple[Floats, Bools]:
         """Steps the active environments, in threads if asked to."""
         arguments = (self.library.atlas, self.batch, self.episodes, self.weights, actions, active, self._options)
-        self._parts.run(session.step_worlds, *arguments, self._tape)
+        alone = self.policies == 1 and self.observation == "vector"  # what others do later in the step, it does not see
+        self._results = found = results(self.num_envs, self._room() if alone else self._nothing)
+        self._stale[:] = not alone
+        self._parts.run(session.step_worlds, *arguments, self._tape, found)
         if self._recorder is not None:
             self._recorder.keep(active)
         summed = self.training_reward == "sum" and self.split == "train"
-        return sum_of(self.episodes) if summed else self.episodes["reward"].copy(), self._ended()
+        return sum_of(self.terms) if summed else found.outcomes[-1], found.over
 
-    def _ended(self) -> Bools:
-        return np.asarray((self.episodes["infraction"] != 0) | (self.episodes["left"] <= 0.0))
+    @property
+    def terms(self) -> dict[str, Floats]:
+        """The named terms of the last rewards, each ``[n]``."""
+        return dict(zip(TERMS, self._results.outcomes, strict=False))
+
+    def _room(self, slots: int | None = None) -> npt.NDArray[Any]:
+        """An array for the observations of all slots, or of so many."""
+        space = self.observation_space
+        return self._buffers.empty((self.num_envs if slots is None else slots, *space.shape), space.dtype)
 
     def observe(self) -> npt.NDArray[Any]:
-        """Observations ``[n, 233]``, or ``[n, 64, 64, 8]``."""
-        return self.observe_at(self._slots)
+        """Observations ``[n, 233]``, or ``[n, 64, 64, 8]``; those that the last step has made are handed out once."""
+        if self._stale.all():
+            return self.observe_at(self._slots)
+        out, stale = self._results.seen, np.flatnonzero(self._stale)
+        if len(stale):
+            out[stale] = self.observe_at(stale)
+        self._stale[:] = True
+        return out
 
     def observe_at(self, indices: Ints) -> npt.NDArray[Any]:
         """Observations of some slots, ``[k, 233]``, or ``[k, 64, 64, 8]``."""
-        space = self.observation_space
-        out = self._buffers.empty((len(indices), *space.shape), space.dtype)
+        if not self._stale[indices].any():
+            return self._results.seen[indices]
+        out = self._room(len(indices))
         self._look(self.observation, indices, out)
         return out
 
@@ -288,14 +280,17 @@ class Driving(BatchedEnv):
         ``map, route_length`` (m)``, limit`` (m/s, the highest)``, time_budget`` (s)``, vehicles, trigger`` ("": none).
         """
         names = {"route_length": "length", "limit": "limit", "time_budget": "budget"}
-        columns = {key: self.episodes[field].copy() for key, field in names.items()}
-        at = self.episodes["world"]
         return {
-            "map": np.array(self.library.names)[self.worlds["map"][at]],
-            "vehicles": self._vehicles[at],
-            "trigger": TRIGGER_NAMES[staged(self.batch.scripts)[at] + 1],
-            **columns,
+            "map": self._names[self.worlds["map"]].repeat(self.policies),
+            "vehicles": self._vehicles.repeat(self.policies),
+            "trigger": names_of(TRIGGER_NAMES, staged(self.batch.scripts) + 1).repeat(self.policies),
+            **{key: self.episodes[field].copy() for key, field in names.items()},
         }
+
+    def restore(self, index: int, state: Mapping[str, Any]) -> None:
+        """Puts an environment where :meth:`snapshot` saw one."""
+        super().restore(index, state)
+        self._stale[index] = True
 
     def _need_env_state(self) -> None:
         if self._recorder is not None:
@@ -308,16 +303,15 @@ class Driving(BatchedEnv):
         ``scores`` are :data:`..town.account.SCORES`; with ``record=True`` they have also those of
         :func:`..metrics.scores.summary` where an episode has just ended (elsewhere NaN).
         """
-        totals, terms = np.empty((len(account.SCORES), self.num_envs)), np.empty((len(TERMS), self.num_envs))
-        account.balance(self.episodes, totals, terms)
+        totals, ends, scores = self._results.totals, self._results.ends, account.SCORES
         return {
-            "success": self.episodes["success"] != 0,
-            "infraction": INFRACTION_NAMES[self.episodes["infraction"]],
-            "offence": OFFENCE_NAMES[self.episodes["offence"]],
-            "route_completion": 1.0 - self.episodes["left"] / self.episodes["length"],
-            "scores": {**self._log_scores(), **dict(zip(account.SCORES, totals, strict=True))},
-            "trigger_fired": fired(self.batch.scripts)[self.episodes["world"]],
-            "reward_terms": dict(zip(TERMS, terms, strict=True)),
+            "success": ends[2] != 0,
+            "infraction": names_of(INFRACTION_NAMES, ends[0]),
+            "offence": names_of(OFFENCE_NAMES, ends[1]),
+            "route_completion": totals[-1],
+            "scores": {**self._log_scores(), **dict(zip(scores, totals, strict=False))},
+            "trigger_fired": fired(self.batch.scripts).repeat(self.policies),
+            "reward_terms": self.terms,
         }
 
     def _log_scores(self) -> Info:
@@ -326,7 +320,8 @@ class Driving(BatchedEnv):
         from ..metrics.scores import summary  # late: it takes SciPy
 
         columns: Info = {}
-        for index in np.flatnonzero(self._ended()):
+        ended = (self.episodes["infraction"] != 0) | (self.episodes["left"] <= 0.0)
+        for index in np.flatnonzero(ended):
             for name, value in summary([self.log(int(index))]).items():
                 columns.setdefault(name, np.full(self.num_envs, np.nan))[index] = value
         return columns

@@ -1,12 +1,15 @@
-"""Threads that share the worlds of a batch, each a block of them."""
+"""Threads that share the worlds of a batch, each a block of them at a time."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+PIECES = 4
+"""Pieces for each thread, so that one that is held up leaves its share to the others."""
+
 
 class Parts:
-    """Calls a compiled function for all of ``n`` worlds, in ``threads`` blocks; copies have threads of their own.
+    """Calls a compiled function for all of ``n`` worlds, by several threads; copies have threads of their own.
 
     Args:
         threads: at most so many.
@@ -18,7 +21,7 @@ class Parts:
         self._pool: ThreadPoolExecutor | None = None
 
     def run(self, function: Callable[..., None], *arguments: Any, count: int | None = None, few: int = 0) -> None:
-        """``function(*arguments, first, last)`` for each block of worlds ``first <= w < last``.
+        """``function(*arguments, first, last)`` for one block of worlds ``first <= w < last`` after the other.
 
         Args:
             function: compiled, so that it runs beside others.
@@ -30,12 +33,19 @@ class Parts:
         parts = 1 if n < few else max(min(self._threads, n), 1)
         if parts == 1:
             return function(*arguments, 0, n)
-        bounds = [n * i // parts for i in range(parts + 1)]
+        pieces = min(parts * PIECES, n)
+        bounds = [n * i // pieces for i in range(pieces + 1)]
+        waiting = zip(bounds, bounds[1:], strict=False)  # each thread takes the next piece, one at a time
+
+        def work() -> None:
+            for a, b in waiting:
+                function(*arguments, a, b)
+
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self._threads - 1)
-        others = [self._pool.submit(function, *arguments, a, b) for a, b in zip(bounds[1:-1], bounds[2:], strict=True)]
+        others = [self._pool.submit(work) for _ in range(parts - 1)]
         try:
-            function(*arguments, bounds[0], bounds[1])
+            work()
         finally:
             for other in others:
                 other.result()

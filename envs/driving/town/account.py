@@ -57,23 +57,34 @@ imposed_by = compiled(imposed_braking)
 
 
 @compiled
-def note_speeds(world: World, cars: Agents, speeds: Any) -> None:
-    """Writes the speeds of the motor vehicles and cyclists that are driven into ``speeds`` ``[A]``; -1: it is none."""
+def note_speeds(world: World, cars: Agents, lookers: int, speeds: Any) -> None:
+    """Writes into ``speeds`` the mean speed of the motor vehicles and cyclists that are driven, for each who looks.
+
+    Args:
+        world: its record.
+        cars: its records.
+        lookers: the first so many agents look; of the mean of each its own speed is left out.
+        speeds: ``[A]``; NaN where there are no others.
+    """
+    for me in range(lookers):
+        speeds[me] = 0.0
+    count = 0
     for k in range(world.agents):
         car = cars[k]
-        driven = car.controller != ABSENT and car.controller != PARKED and car.kind != PERSON
-        speeds[k] = abs(car.v) if driven else -1.0
-
-
-@compiled
-def traffic_speed(speeds: Any, agents: int, me: int) -> float:
-    """Mean of the first ``agents`` of what :func:`note_speeds` wrote, but for ``me``; NaN: there are none."""
-    total, count = 0.0, 0
-    for k in range(agents):
-        if k != me and speeds[k] >= 0.0:
-            total += speeds[k]
+        if car.controller != ABSENT and car.controller != PARKED and car.kind != PERSON:
             count += 1
-    return total / count if count > 0 else math.nan
+            v, before = float(abs(car.v)), speeds[k]
+            if lookers == 1:
+                speeds[0] += v
+            else:
+                for me in range(lookers):  # all sums at once, which processors do many at a time
+                    speeds[me] += v
+            speeds[k] = before
+    for me in range(lookers):
+        car = cars[me]
+        driven = car.controller != ABSENT and car.controller != PARKED and car.kind != PERSON
+        others = count - int(driven)
+        speeds[me] = speeds[me] / others if others > 0 else math.nan
 
 
 @compiled
@@ -152,7 +163,7 @@ def _pace(batch: Batch, episode: Episode, speeds: Any) -> None:
         episode.lacking += slowness(episode.own_speed, episode.their_speed)
         episode.quarter = episode.furthest
         episode.own_speed = episode.their_speed = 0.0
-    episode.traffic = traffic_speed(speeds, batch.worlds[w].agents, me)
+    episode.traffic = speeds[me]
     if not math.isnan(episode.traffic):
         episode.own_speed += abs(batch.agents[w, me].v)
         episode.their_speed += episode.traffic
@@ -223,23 +234,3 @@ def _charge(batch: Batch, episode: Episode) -> None:
                 episode.counted = 1
                 episode.charged += PERSON_COST if cars[event.other].kind == PERSON else VEHICLE_COST
     episode.noted = world.events
-
-
-@compiled
-def balance(episodes: Any, totals: Any, terms: Any) -> None:
-    """The totals so far of all slots into ``totals`` ``[9, slots]``, their last reward's terms into ``[8, slots]``."""
-    for i in range(len(episodes)):
-        one = episodes[i]
-        completion = min(max(one.furthest / one.length, 0.0), 1.0)
-        slow = one.lacking
-        if completion > NEARLY:
-            slow += slowness(one.own_speed, one.their_speed)
-        if one.left <= 0.0 and one.infraction == 0:
-            completion = 1.0
-        within = 1.0 - one.strayed / one.gained if one.gained > 0.0 else 1.0
-        totals[0, i] = 100.0 * completion * within / (1.0 + one.charged + SLOW_COST * slow)
-        totals[1, i], totals[2, i], totals[3, i] = completion, one.driven / 1000.0, one.hits
-        totals[4, i], totals[5, i], totals[6, i] = one.guilty, one.lights, one.signs
-        totals[7, i], totals[8, i] = one.hardest, one.hard / max(one.ticks, 1)
-        terms[0, i], terms[1, i], terms[2, i], terms[3, i] = one.route_completion, one.speed, one.ttc, one.gap
-        terms[4, i], terms[5, i], terms[6, i], terms[7, i] = one.comfort, one.lane, one.courtesy, one.penalty

@@ -105,6 +105,7 @@ class Atlas(NamedTuple):
     maps: Any  # [M] MAP
     lanes: Any  # [L] LANE
     points: Any  # [P] POINT
+    along: npt.NDArray[np.float32]  # [P] their s, side by side: where places are searched
     next_lane: npt.NDArray[np.int32]
     previous_lane: npt.NDArray[np.int32]
     conflicts: Any  # CONFLICT
@@ -147,7 +148,7 @@ def atlas(graphs: Sequence[LaneGraph], goals: Sequence[Sequence[int]] = ()) -> A
         counts["crossing"] += len(graph.columns.crossing)
         counts["zone"] = int(max(counts["zone"], part["lanes"]["zone"].max() + 1))
     joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    found = Atlas(**joined, **_goals(joined["maps"], graphs, goals))
+    found = Atlas(**joined, along=joined["points"]["s"].copy(), **_goals(joined["maps"], graphs, goals))
     for array in found:
         array.setflags(write=False)
     return found

@@ -11,11 +11,13 @@ never is. The facts stand in the event, so that other rules can be applied to it
 import math
 from typing import Any
 
-from ..compiled import compiled, inlined
+import numpy as np
+
+from ..compiled import compiled
 from ..metrics.rules import blame
 from .state import ABSENT, COLLISION, EVENTS, FRONT, NONE, PERSON, REAR, SIDE, Agent, Agents, World
 
-FAR = 1e9
+FAR = np.float32(1e9)  # the x of those who are not there
 blamed = compiled(blame)
 
 
@@ -91,38 +93,41 @@ def meet(world: World, cars: Agents, events: Any, me: int, other: int) -> None:
                     events[at].side, events[at].fault = side, int(fault)
 
 
-@inlined
-def place(car: Agent) -> float:
-    """By what agents are sorted: x, and last who is not there."""
-    return car.x if car.controller != ABSENT else FAR
-
-
 @compiled
-def collide(world: World, cars: Agents, order: Any, events: Any) -> None:
-    """Finds all contacts of this tick."""
+def collide(world: World, cars: Agents, order: Any, events: Any, sweep: Any) -> int:
+    """Finds all contacts of this tick; returns how many agents are there.
+
+    Args:
+        world: its record.
+        cars: its records.
+        order: its agents by x, as of the last tick; brought up to date.
+        events: of the world.
+        sweep: ``[3, A]`` float32 scratch: of the agents in their order x, y, and length and width added up.
+    """
     n = world.agents
-    reach = 0.0
+    xs, ys, sizes = sweep[0], sweep[1], sweep[2]
+    reach, there = 0.0, 0
     for i in range(n):
         k = order[i]
         car = cars[k]
         car.touched, car.touching = car.touching, NONE
-        here = place(car)
+        here, y, size = car.x if car.controller != ABSENT else FAR, car.y, car.length + car.width
         if here < FAR:
-            reach = max(reach, 0.5 * (car.length + car.width))
+            reach = max(reach, 0.5 * size)
+            there += 1
         j = i - 1
-        while j >= 0 and place(cars[order[j]]) > here:
-            order[j + 1] = order[j]
+        while j >= 0 and xs[j] > here:
+            order[j + 1], xs[j + 1], ys[j + 1], sizes[j + 1] = order[j], xs[j], ys[j], sizes[j]
             j -= 1
-        order[j + 1] = k
-    for i in range(n):
-        one = cars[order[i]]
-        if place(one) >= FAR:
-            break
-        far = one.x + 0.5 * (one.length + one.width) + reach
-        for j in range(i + 1, n):
-            other = cars[order[j]]
-            if place(other) > far:
+        order[j + 1], xs[j + 1], ys[j + 1], sizes[j + 1] = k, here, y, size
+    for i in range(there):
+        far = xs[i] + 0.5 * sizes[i] + reach
+        for j in range(i + 1, there):
+            if xs[j] > far:
                 break
-            strangers = one.kind != PERSON or other.kind != PERSON  # pedestrians make way for each other
-            if strangers and abs(one.y - other.y) < reach + reach and overlap(one, other):
-                meet(world, cars, events, order[i], order[j])
+            if abs(ys[i] - ys[j]) < reach + reach:
+                one, other = cars[order[i]], cars[order[j]]
+                strangers = one.kind != PERSON or other.kind != PERSON  # pedestrians make way for each other
+                if strangers and overlap(one, other):
+                    meet(world, cars, events, order[i], order[j])
+    return there

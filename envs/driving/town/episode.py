@@ -3,6 +3,7 @@
 from typing import Protocol
 
 from ..state import record_dtype
+from .state import Byte, Short, Whole
 
 INFRACTIONS = (
     "",
@@ -27,18 +28,19 @@ FACTORS = ("speed", "ttc", "gap", "comfort", "lane", "courtesy")
 WEIGHTS = len(FACTORS) + 1
 TERMS = ("route_completion", *FACTORS, "penalty")
 """Names of the reward's terms."""
+OUTCOMES = (*TERMS, "reward")
+"""What a policy step comes to, in the order in which :func:`.reward.judge` writes it."""
 
 
 class Episode(Protocol):
-    """The task of one agent of a policy, its progress, and the terms of its last reward."""
+    """The task of one agent of a policy, and its progress."""
 
     # The problem
-    world: int
-    agent: int  # in its world
     length: float  # m of the route
     budget: float  # s allowed for it
     limit: float  # m/s, the highest on the route
     patience: float  # s that it may stand
+    noise: int  # key of the noise of its observations
     # The episode
     left: float  # least m left so far
     clock: float
@@ -47,18 +49,7 @@ class Episode(Protocol):
     last_lon: float  # accelerations and yaw rate of the last policy step
     last_lat: float
     last_yaw: float
-    struck: int  # collisions, faults, lights and signs counted so far
-    faults: int
-    reds: int
-    stops: int
-    infraction: int
-    offence: int  # the first of the episode
-    success: int
-    noise: int  # key of the noise of its observations
     # Totals, and what they are made of: see .account
-    begun: int  # tick of its world
-    ticks: int  # since then
-    noted: int  # events of this policy step that are in the totals
     at_x: float  # where it is, m
     at_y: float
     progress: float  # m along the route, may fall back
@@ -72,29 +63,32 @@ class Episode(Protocol):
     their_speed: float
     traffic: float  # m/s, mean of the others now; NaN: there are none
     lacking: float  # over the quarters so far, what its speed lacked of the traffic's, as shares
-    hits: int
-    guilty: int
-    counted: int  # 1: a collision that CARLA counts
-    lights: int
-    signs: int
     charged: float  # the sum of CARLA's coefficients of all infractions
     follower_accel: float  # m/s2, of who is behind; NaN: nobody
     follower_without: float  # and what it would be were this one not there
     hardest: float  # m/s2 of imposed braking
-    hard: int  # ticks in which that was over 4
     slowed: float  # m/s2: the most of it in the present policy step
-    plan: int  # the lane that the scripted expert changes into, or NONE; nobody else reads it
-    tight: int  # 1: that change began near the end of its lane
-    # The named terms of the last reward
-    route_completion: float
-    speed: float
-    ttc: float
-    gap: float
-    comfort: float
-    lane: float
-    courtesy: float
-    penalty: float
-    reward: float
+    # Numbers, by size, so that records have no gaps: who it is, and totals
+    world: Whole
+    begun: Whole  # tick of its world
+    ticks: Whole  # since then
+    noted: Whole  # events of this policy step that are in the totals
+    hard: Whole  # ticks in which imposed braking was over 4
+    plan: Whole  # the lane that the scripted expert changes into, or NONE; nobody else reads it
+    agent: Short  # in its world
+    struck: Short  # collisions, faults, lights and signs counted so far
+    faults: Short
+    reds: Short
+    stops: Short
+    hits: Short
+    guilty: Short
+    lights: Short
+    signs: Short
+    infraction: Byte
+    offence: Byte  # the first of the episode
+    success: Byte
+    counted: Byte  # 1: a collision that CARLA counts
+    tight: Byte  # 1: that change of lane began near the end of its lane
 
 
 EPISODE = record_dtype(Episode)

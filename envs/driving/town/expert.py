@@ -171,7 +171,7 @@ def command(atlas: Atlas, batch: Batch, episode: Episode, controller: int, out: 
     reach = clip(0.5 * abs(car.v) + 2.0, 4.0, 9.0) if lane == car.lane else clip(1.6 * car.v, 8.0, 45.0)
     if lane != car.lane and episode.tight == 1:
         reach = SQUEEZE
-    forward, left = aim(atlas.lanes, atlas.points, car, route, lane, s + reach)
+    forward, left = aim(atlas, car, route, lane, s + reach)
     if controller == CONTROLS:
         pedal(car, a, out)
         out[1] = clip(pursue(car, forward, left) / steer_limit(car), -1.0, 1.0)

@@ -122,9 +122,9 @@ def start_jaywalker(world: World, cars: Agents, atlas: Any, stream: Any, me: int
         forget(car)
         car.kind, car.length, car.width = PERSON, 0.5, 0.6
         car.s, car.turn = s, 0.5 * math.pi
-        car.point = find_point(atlas.points, lane, lane.point, s)
+        car.point = find_point(atlas.along, lane, lane.point, s)
         car.d = -0.5 * atlas.points[car.point].width - KERB
-        put_on_lane(atlas.points, lane, car)
+        put_on_lane(atlas, lane, car)
         way = width_of(world, atlas, car.x, car.y, car.heading)
         if way > 0.0 and not hemmed(cars, car, way):
             car.controller, car.target, car.level = WALKER, NONE, 0
@@ -222,7 +222,7 @@ def be_seen(world: World, cars: Agents, keys: Any, atlas: Any, me: int) -> None:
         here, s, after = after, there, NONE
     car.lane, car.s, car.beside, car.beside_s = here, s, after, there
     if here != NONE:
-        car.point = find_point(atlas.points, atlas.lanes[here], atlas.lanes[here].point, s)
+        car.point = find_point(atlas.along, atlas.lanes[here], atlas.lanes[here].point, s)
         car.turn = wrap(car.heading - atlas.points[car.point].heading)
 
 

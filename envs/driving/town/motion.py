@@ -76,7 +76,7 @@ def vanish(car: Agent) -> None:
     car.lane = car.beside = car.zone = car.further = car.next_zone = NONE
 
 
-@compiled
+@inlined
 def steer_on(
     world: World, cars: Agents, events: Any, atlas: Any, stream: Any, routes: Any, command: Any, me: int
 ) -> bool:
@@ -124,7 +124,7 @@ def axle(atlas: Any, car: Agent, route: Any, ahead: float) -> tuple[float, float
         lane = car.before
         s += atlas.lanes[lane].length
         hint = atlas.lanes[lane].final
-    point = atlas.points[find_point(atlas.points, atlas.lanes[lane], hint, s)]
+    point = atlas.points[find_point(atlas.along, atlas.lanes[lane], hint, s)]
     along = s - point.s
     return float(point.x + along * point.cos), float(point.y + along * point.sin), float(point.heading)
 
@@ -170,7 +170,7 @@ def move(world: World, cars: Agents, events: Any, atlas: Any, stream: Any, route
             record(world, events, ARRIVAL, cars, me, NONE, car.odometer)
             return False
         advance_route(world, stream, atlas, car, route)
-    put_on_lane(atlas.points, atlas.lanes[car.lane], car)
+    put_on_lane(atlas, atlas.lanes[car.lane], car)
     if car.length > LONG:
         cut_corner(atlas, car, route)
     stand(world, cars, events, me)

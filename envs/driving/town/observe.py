@@ -16,7 +16,7 @@ from .episode import Episode
 from .places import find_point
 from .reward import STEP_DT
 from .sight import colour
-from .state import ABSENT, BICYCLE, BUSY, NONE, PERSON, Agent, Agents, World
+from .state import ABSENT, BICYCLE, BUSY, MOST_AGENTS, NONE, PERSON, Agent, Agents, World
 
 OWN = (
     "speed / 20",
@@ -80,6 +80,7 @@ NEIGHBOUR = (
 """Entries of each, nearest first; all 0 where there is none."""
 SIZE = len(OWN) + len(AHEAD) * len(WAYPOINT) + len(RULES) + NEIGHBOURS * len(NEIGHBOUR)
 HALF_PI = 0.5 * math.pi
+PER_80, PER_30, PER_20, PER_PI = 1.0 / 80.0, 1.0 / 30.0, 1.0 / 20.0, 1.0 / math.pi
 LOWEST, HIGHEST = np.float32(-1.0), np.float32(1.0)
 
 
@@ -93,9 +94,16 @@ class Scratch(NamedTuple):
 
 
 @compiled
+def sensing() -> Scratch:
+    """Room for one who looks."""
+    around = np.empty((5, MOST_AGENTS), np.float32)
+    return Scratch(around, np.empty(NEIGHBOURS, np.int64), np.empty(NEIGHBOURS), np.empty(1, np.uint64))
+
+
+@compiled
 def wrapped(angle: float) -> float:
     """An angle in [-pi, pi)."""
-    return angle - 2.0 * math.pi * math.floor((angle + math.pi) / (2.0 * math.pi))
+    return angle - 2.0 * math.pi * math.floor(0.5 * PER_PI * angle + 0.5)
 
 
 @compiled
@@ -130,15 +138,26 @@ def hidden(world: World, agents: Agents, me: int, k: int) -> bool:
 
 
 @compiled
-def survey(world: World, agents: Agents, around: Any) -> None:
+def survey(world: World, agents: Agents, me: int, around: Any) -> None:
     """Writes into ``around`` ``[5, A]`` where everyone is, and the cosines and sines of their headings.
 
     Its last row is left for :func:`nearest`. What is looked at once for each who looks lies side by side there.
+
+    Args:
+        world: its record.
+        agents: its records.
+        me: the only one who looks, who needs no headings of those out of SIGHT; NONE: several do.
+        around: scratch.
     """
     for k in range(world.agents):
         one = agents[k]
         there = one.controller != ABSENT
-        around[0, k], around[1, k] = one.x if there else NOWHERE, one.y if there else NOWHERE
+        x, y = one.x if there else NOWHERE, one.y if there else NOWHERE
+        around[0, k], around[1, k] = x, y
+        if me != NONE:
+            dx, dy = x - agents[me].x, y - agents[me].y
+            if dx * dx + dy * dy > SIGHT * SIGHT:
+                continue
         around[2, k], around[3, k] = math.cos(one.heading), math.sin(one.heading)
 
 
@@ -187,21 +206,23 @@ def see_neighbour(own: Agent, other: Agent, around: Any, me: int, k: int, error:
     dx, dy = (other.x - own.x) * (1.0 + error), (other.y - own.y) * (1.0 + error)
     v = other.v * (1.0 + error)
     out[0] = 1.0
-    out[1] = (dx * cos + dy * sin) / 80.0
-    out[2] = (dy * cos - dx * sin) / 80.0
+    out[1] = (dx * cos + dy * sin) * PER_80
+    out[2] = (dy * cos - dx * sin) * PER_80
     out[3] = around[2, k] * cos + around[3, k] * sin
     out[4] = around[3, k] * cos - around[2, k] * sin
-    out[5] = (v * out[3] - own.v) / 20.0
-    out[6] = v * out[4] / 20.0
-    out[7] = other.length / 10.0
-    out[8] = other.width / 3.0
+    out[5] = (v * out[3] - own.v) * PER_20
+    out[6] = v * out[4] * PER_20
+    out[7] = other.length * 0.1
+    out[8] = other.width * (1.0 / 3.0)
     out[9] = -1.0 if other.kind == PERSON else 0.0 if other.kind == BICYCLE else 1.0
 
 
 @compiled
-def see_route(atlas: Atlas, route: Any, own: Agent, out: Any) -> None:
-    """Writes the entries of :data:`WAYPOINT` at :data:`AHEAD` along a route of lanes, from the agent's place on."""
-    cos, sin = math.cos(own.heading), math.sin(own.heading)
+def see_route(atlas: Atlas, route: Any, own: Agent, cos: float, sin: float, out: Any) -> None:
+    """Writes the entries of :data:`WAYPOINT` at :data:`AHEAD` along a route of lanes, from the agent's place on.
+
+    ``cos`` and ``sin`` are those of its heading.
+    """
     index, lane, at = 0, atlas.lanes[route[0]], 0
     point, dense = own.point, (lane.final - lane.point) / lane.length
     base = reached = own.s
@@ -213,17 +234,17 @@ def see_route(atlas: Atlas, route: Any, own: Agent, out: Any) -> None:
             index += 1
             lane = atlas.lanes[route[index]]
             point, reached, dense = lane.point, 0.0, (lane.final - lane.point) / lane.length
-        point = find_point(atlas.points, lane, point + int((s - reached) * dense), s)
+        point = find_point(atlas.along, lane, point + int((s - reached) * dense), s)
         reached = s
         one, two = atlas.points[point], atlas.points[point + 1]
-        share = clip((s - one.s) / max(two.s - one.s, 1e-6), 0.0, 1.0)
+        share = clip((s - one.s) * one.per_metre, 0.0, 1.0)
         dx = one.x + share * (two.x - one.x) - own.x
         dy = one.y + share * (two.y - one.y) - own.y
-        out[at] = (dx * cos + dy * sin) / 80.0
-        out[at + 1] = (dy * cos - dx * sin) / 40.0
-        out[at + 2] = wrapped(one.heading - own.heading) / math.pi
-        out[at + 3] = 0.5 * one.width / 4.0
-        out[at + 4] = lane.limit / 30.0
+        out[at] = (dx * cos + dy * sin) * PER_80
+        out[at + 1] = (dy * cos - dx * sin) * (2.0 * PER_80)
+        out[at + 2] = wrapped(one.heading - own.heading) * PER_PI
+        out[at + 3] = 0.125 * one.width
+        out[at + 4] = lane.limit * PER_30
         at += 5
 
 
@@ -341,7 +362,7 @@ def sense(
     see_own(atlas, episode, own, discrete, out)
     at = len(OWN)
     if route[0] != NONE:
-        see_route(atlas, route, own, out[at:])
+        see_route(atlas, route, own, scratch.around[2, me], scratch.around[3, me], out[at:])
     else:
         out[at : at + len(AHEAD) * len(WAYPOINT)] = 0.0
     at += len(AHEAD) * len(WAYPOINT)

@@ -48,7 +48,7 @@ def park(atlas: Any, batch: Batch, w: int, first: int, count: int, stream: Any) 
             car.width = uniform(stream, WIDTH[0], WIDTH[1])
             car.lane, car.s, car.point, car.turn = number, s, lane.point, 0.0
             car.d = -0.5 * (atlas.points[lane.point].width + car.width) - ASIDE
-            put_on_lane(atlas.points, lane, car)
+            put_on_lane(atlas, lane, car)
             car.lane = NONE
             if may_park(atlas, cars, lane, s, first, k, car.x, car.y):
                 car.controller = PARKED

@@ -18,12 +18,12 @@ def wrap(angle: float) -> float:
 
 
 @inlined
-def find_point(points: Any, lane: Any, hint: int, s: float) -> int:
-    """The point at which the segment of the lane begins that ``s`` is on, searched from ``hint`` on."""
+def find_point(along: Any, lane: Any, hint: int, s: float) -> int:
+    """The point at which the segment of the lane begins that ``s`` is on, from ``hint`` on (in ``Atlas.along``)."""
     at = min(max(hint, lane.point), lane.final - 1)
-    while at < lane.final - 1 and points[at + 1].s <= s:
+    while at < lane.final - 1 and along[at + 1] <= s:
         at += 1
-    while at > lane.point and points[at].s > s:
+    while at > lane.point and along[at] > s:
         at -= 1
     return int(at)
 
@@ -47,9 +47,10 @@ def direction(points: Any, lane: Any, at: int, s: float) -> float:
 
 
 @inlined
-def put_on_lane(points: Any, lane: Any, car: Agent) -> None:
+def put_on_lane(atlas: Any, lane: Any, car: Agent) -> None:
     """Fills in ``x, y, heading, point`` from ``lane, s, d, turn``."""
-    car.point = find_point(points, lane, car.point, car.s)
+    car.point = find_point(atlas.along, lane, car.point, car.s)
+    points = atlas.points
     one = points[car.point]
     along = car.s - one.s
     car.x = one.x + along * one.cos - car.d * one.sin
@@ -79,7 +80,7 @@ def beside(atlas: Any, car: Agent, lane: int) -> tuple[int, float, float]:
     mine, other = atlas.lanes[car.lane], atlas.lanes[lane]
     share = (car.point - mine.point) / max(mine.final - mine.point, 1)
     hint = other.point + int(share * (other.final - other.point))
-    hint = find_point(atlas.points, other, hint, car.s * other.length / mine.length)
+    hint = find_point(atlas.along, other, hint, car.s * other.length / mine.length)
     return project(atlas.points, other, hint, car.x, car.y)
 
 

@@ -106,17 +106,17 @@ def infraction(episode: Episode, agent: Agent, left: float) -> int:
 
 
 @compiled
-def offence(episode: Episode, imposed: float, pushed_in: bool, outside: bool) -> int:
-    """The offence of a step (0: none)."""
+def offence(speed: float, lane: float, imposed: float, pushed_in: bool) -> int:
+    """The offence of a step (0: none), from two factors of its reward and what it did to others."""
     if pushed_in:
         return RIGHT_OF_WAY
     if imposed > SAFE:
         return IMPOSED_BRAKING
-    if outside:
+    if lane == 0.0:
         return OUTSIDE_LANES
-    if episode.speed < 0.5:
+    if speed < 0.5:
         return SPEEDING
-    return STRADDLING if episode.lane < 1.0 else 0
+    return STRADDLING if lane < 1.0 else 0
 
 
 @compiled
@@ -131,8 +131,9 @@ def judge(
     alone: bool,
     imposed: float,
     pushed_in: bool,
+    outcome: Any,
 ) -> None:
-    """Fills the reward of the policy step just ended and its named terms; decides success, infraction and offence.
+    """The reward of the policy step just ended and its named terms; decides success, infraction and offence.
 
     Args:
         episode: of the agent.
@@ -145,28 +146,27 @@ def judge(
         alone: see :func:`lane_factor`.
         imposed: m/s2 of braking that it imposed on others in this step.
         pushed_in: it took the right of way of another in this step.
+        outcome: ``[9]``, filled: :data:`.episode.OUTCOMES`.
     """
     episode.clock += STEP_DT
     before = episode.left
     arrived = 0.0 <= left <= 0.0
     if left >= 0.0:
         episode.left = min(before, left)
-    episode.route_completion = (before - episode.left) / episode.length
-    episode.speed = speed_factor(abs(agent.v), limit)
-    episode.ttc = ttc_factor(agent.gap, agent.v - leader_v)
-    episode.gap = gap_factor(agent.gap, agent.v)
-    episode.comfort = comfort(episode, agent.v, agent.yaw_rate)
-    episode.lane = lane_factor(episode, over, alone, agent.v > WALKING)
-    episode.courtesy = courtesy_factor(imposed)
+    completion = (before - episode.left) / episode.length
+    speed, ttc = speed_factor(abs(agent.v), limit), ttc_factor(agent.gap, agent.v - leader_v)
+    gap, ease = gap_factor(agent.gap, agent.v), comfort(episode, agent.v, agent.yaw_rate)
+    lane, kindness = lane_factor(episode, over, alone, agent.v > WALKING), courtesy_factor(imposed)
     found = infraction(episode, agent, left)
     episode.infraction = 0 if arrived and found == LATE else found
     if episode.offence == 0:
-        episode.offence = offence(episode, imposed, pushed_in, episode.lane == 0.0)
+        episode.offence = offence(speed, lane, imposed, pushed_in)
     lawful = episode.infraction == 0 and episode.offence == 0
     episode.success = 1 if lawful and arrived else 0
     own = episode.infraction != 0 and episode.infraction != STRUCK
-    episode.penalty = -PENALTY * weights[len(FACTORS)] if own else 0.0
-    quality = weighted(episode.speed, weights[0]) * weighted(episode.ttc, weights[1])
-    quality *= weighted(episode.gap, weights[2]) * weighted(episode.comfort, weights[3])
-    quality *= weighted(episode.lane, weights[4]) * weighted(episode.courtesy, weights[5])
-    episode.reward = episode.route_completion * quality + episode.penalty
+    penalty = -PENALTY * weights[len(FACTORS)] if own else 0.0
+    quality = weighted(speed, weights[0]) * weighted(ttc, weights[1])
+    quality *= weighted(gap, weights[2]) * weighted(ease, weights[3])
+    quality *= weighted(lane, weights[4]) * weighted(kindness, weights[5])
+    outcome[0], outcome[1], outcome[2], outcome[3], outcome[4] = completion, speed, ttc, gap, ease
+    outcome[5], outcome[6], outcome[7], outcome[8] = lane, kindness, penalty, completion * quality + penalty

@@ -70,7 +70,7 @@ def hand_over(car: Agent, script: Script) -> None:
 def show(atlas: Any, car: Agent, script: Script, door: float) -> None:
     """Makes a parked body wider to the left by a door, or narrower; who has an open door is in the lane."""
     car.lane, car.width, car.d = script.home, car.width + door, car.d + 0.5 * door
-    put_on_lane(atlas.points, atlas.lanes[car.lane], car)
+    put_on_lane(atlas, atlas.lanes[car.lane], car)
     if door < 0.0:
         car.lane = NONE
 
@@ -126,7 +126,7 @@ def swerve(world: World, atlas: Any, stream: Any, car: Agent, route: Any, script
         if route[1] < 0:
             return False
         advance_route(world, stream, atlas, car, route)
-    put_on_lane(atlas.points, atlas.lanes[car.lane], car)
+    put_on_lane(atlas, atlas.lanes[car.lane], car)
     return True
 
 
@@ -208,6 +208,6 @@ def play(world: World, cars: Agents, events: Any, atlas: Any, stream: Any, route
 @compiled
 def lay_on(atlas: Any, car: Agent, heading: float) -> None:
     """Puts an agent where ``lane, s, d`` say, turned by ``heading`` rad, and takes it out of the lane's list."""
-    put_on_lane(atlas.points, atlas.lanes[car.lane], car)
+    put_on_lane(atlas, atlas.lanes[car.lane], car)
     car.heading = wrap(car.heading + heading)
     car.lane = NONE

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..compiled import compiled, uniform
+from ..prefetch import fetch
 from .account import enter, note_speeds, open_account
 from .atlas import Atlas
 from .episode import Episode
@@ -17,29 +18,25 @@ from .expert import command
 from .jaywalkers import start_jaywalkers
 from .lists import enlist_new
 from .motion import vanish
-from .observe import NEIGHBOURS, Scratch, sense, survey
+from .observe import Scratch, sense, sensing, survey
 from .parked import park
 from .problem import ARRIVED, draw_route, free_time, metres_left
 from .raster import PIXELS, Ground, rasterise
 from .recording import Tape, note
-from .reward import judge
+from .results import Results, balance, judge_agent
 from .sight import colour
 from .spawn import START_GAP, TRIES, fits, forget, last_place, put, start
 from .staging import stage
 from .state import (
     ABSENT,
-    BRAKING,
     CAR,
     DRIVER,
-    EVENTS,
     MANOEUVRES,
     MOST_AGENTS,
     NONE,
     PERSON,
-    RIGHT_OF_WAY,
     SIM_DT,
     SUBSTEPS,
-    Agent,
     Batch,
 )
 from .step import tick_world
@@ -115,7 +112,7 @@ def seat(atlas: Atlas, places: Any, batch: Batch, w: int, k: int, spread: bool, 
 @compiled
 def begin_world(atlas: Atlas, places: Any, batch: Batch, episodes: Any, w: int, key: Any, options: Options) -> None:
     """Draws the problem of a world from its key, and lets its traffic settle with the policies' agents in it."""
-    stream = np.empty(1, np.uint64)
+    stream, sweep = np.empty(1, np.uint64), np.empty((3, MOST_AGENTS), np.float32)
     stream[0] = key
     number = int(uniform(stream, 0.0, float(len(places.kilometres))))
     n = places.numbers
@@ -140,12 +137,12 @@ def begin_world(atlas: Atlas, places: Any, batch: Batch, episodes: Any, w: int, 
     jaywalkers = int(options.jaywalkers * places.kilometres[number] + 0.5)
     start_jaywalkers(atlas, batch, w, last + people + parked, jaywalkers, stream)
     for _ in range(int(n[10] / SIM_DT)):
-        tick_world(batch, atlas, w, stream)
+        tick_world(batch, atlas, w, stream, sweep)
     stage(atlas, places, batch, w, options.policies, stream)
     world.stream = stream[0]
     world.events = 0
     speeds = np.empty(MOST_AGENTS)
-    note_speeds(world, cars, speeds)
+    note_speeds(world, cars, options.policies, speeds)
     for k in range(options.policies):
         begin_episode(atlas, places, batch, episodes[w * options.policies + k], w, k, options, speeds)
 
@@ -172,8 +169,6 @@ def begin_episode(
     episode.infraction = episode.offence = episode.success = 0
     episode.plan = NONE
     episode.noise = int(batch.worlds[w].stream >> np.uint64(2)) + k
-    episode.route_completion = episode.penalty = episode.reward = 0.0
-    episode.speed = episode.ttc = episode.gap = episode.comfort = episode.lane = episode.courtesy = 1.0
     open_account(atlas, batch, episode, speeds)
 
 
@@ -211,42 +206,8 @@ def respawn(atlas: Atlas, places: Any, batch: Batch, episodes: Any, slots: Any, 
         enlist_new(world, cars, keys)
         seat(atlas, places, batch, w, k, True, stream)
         world.stream = stream[0]
-        note_speeds(world, cars, speeds)
+        note_speeds(world, cars, options.policies, speeds)
         begin_episode(atlas, places, batch, episodes[slot], w, k, options, speeds)
-
-
-@compiled
-def reach_over(atlas: Atlas, car: Agent) -> tuple[float, bool]:
-    """How far the body reaches over the marking of its lane, m, and whether nothing of its direction is beyond."""
-    if car.lane == NONE:
-        return 1.0, True
-    lane = atlas.lanes[car.lane]
-    if lane.junction != NONE:
-        return -1.0, False
-    over = abs(car.d) - 0.5 * (atlas.points[car.point].width - car.width)
-    return over, (lane.left if car.d > 0.0 else lane.right) == NONE
-
-
-@compiled
-def judge_agent(atlas: Atlas, batch: Batch, episode: Episode, weights: Any, cut_ins: bool) -> None:
-    """The reward of one agent's policy step, from the state of its world and the events of the step."""
-    w, me = episode.world, episode.agent
-    cars, world, events = batch.agents[w], batch.worlds[w], batch.events[w]
-    car = cars[me]
-    imposed, pushed_in = 0.0 if cut_ins else float(episode.slowed), False
-    for i in range(min(world.events, EVENTS)):
-        if events[i].agent == me:
-            if events[i].kind == BRAKING:
-                imposed = max(imposed, float(events[i].value))
-            elif events[i].kind == RIGHT_OF_WAY:
-                pushed_in = True
-    left = metres_left(atlas, car.goal, car.lane, car.s)
-    if left >= 0.0:  # fast cars would jump over the last metres
-        left = left - ARRIVED if left > max(ARRIVED, 0.25 * car.v) else 0.0
-    limit = atlas.lanes[car.lane].limit if car.lane != NONE else episode.limit
-    leader_v = cars[car.leader].v if car.leader != NONE else car.v
-    over, alone = reach_over(atlas, car)
-    judge(episode, car, weights, left, limit, leader_v, over, alone, imposed, pushed_in)
 
 
 @compiled
@@ -254,7 +215,7 @@ def keep_accounts(
     atlas: Atlas, batch: Batch, episodes: Any, active: Any, w: int, count: int, tick: int, speeds: Any
 ) -> None:
     """Takes a tick of the present policy step into the totals of a world's active slots; ``speeds`` is scratch."""
-    note_speeds(batch.worlds[w], batch.agents[w], speeds)
+    note_speeds(batch.worlds[w], batch.agents[w], count, speeds)
     for slot in range(w * count, (w + 1) * count):
         if active[slot]:
             if tick == 0:  # with a policy step, events are counted from 0 again
@@ -276,6 +237,33 @@ def hand_over(batch: Batch, commands: Any, active: Any, w: int, count: int) -> b
 
 
 @compiled
+def run_world(
+    atlas: Atlas,
+    batch: Batch,
+    episodes: Any,
+    active: Any,
+    options: Options,
+    tape: Tape,
+    w: int,
+    stream: Any,
+    speeds: Any,
+    sweep: Any,
+) -> None:
+    """The ticks of a policy step of one world, whose commands it has; ``stream, speeds, sweep`` are scratch."""
+    batch.worlds[w].events = 0
+    if options.controller == MANOEUVRES:
+        for k in range(options.policies):
+            choose(atlas.lanes, batch.agents[w, k], int(batch.controls[w, k, 0]))
+    stream[0] = batch.worlds[w].stream
+    for tick in range(SUBSTEPS):
+        tick_world(batch, atlas, w, stream, sweep)
+        keep_accounts(atlas, batch, episodes, active, w, options.policies, tick, speeds)
+        if len(tape.rows) > 0:
+            note(atlas, batch, episodes, tape, w, options.policies, tick)
+    batch.worlds[w].stream = stream[0]
+
+
+@compiled
 def step_worlds(
     atlas: Atlas,
     batch: Batch,
@@ -285,10 +273,11 @@ def step_worlds(
     active: Any,
     options: Options,
     tape: Tape,
+    results: Results,
     a: int,
     b: int,
 ) -> None:
-    """A policy step of the worlds ``a <= w < b`` in which a slot is active.
+    """A policy step of the worlds ``a <= w < b`` in which a slot is active; results of all their slots.
 
     Args:
         atlas: all maps.
@@ -299,28 +288,39 @@ def step_worlds(
         active: ``[slots]``.
         options: what all worlds have in common.
         tape: where states are noted, if anywhere.
+        results: of the step, filled.
         a: first world.
         b: the world after the last.
     """
     stream, speeds = np.empty(1, np.uint64), np.empty(MOST_AGENTS)
+    sweep, scratch = np.empty((3, MOST_AGENTS), np.float32), sensing()
     count = options.policies
     for w in range(a, b):
-        if not hand_over(batch, commands, active, w, count):
-            continue
-        batch.worlds[w].events = 0
-        if options.controller == MANOEUVRES:
-            for k in range(count):
-                choose(atlas.lanes, batch.agents[w, k], int(batch.controls[w, k, 0]))
-        stream[0] = batch.worlds[w].stream
-        for tick in range(SUBSTEPS):
-            tick_world(batch, atlas, w, stream)
-            keep_accounts(atlas, batch, episodes, active, w, count, tick, speeds)
-            if len(tape.rows) > 0:
-                note(atlas, batch, episodes, tape, w, count, tick)
-        batch.worlds[w].stream = stream[0]
-        for k in range(count):
-            if active[w * count + k]:
-                judge_agent(atlas, batch, episodes[w * count + k], weights[w * count + k], options.cut_ins)
+        if w + 1 < b:
+            fetch(batch.agents, w + 1, w + 2)
+            fetch(batch.routes, w + 1, w + 2)
+            fetch(batch.keys, w + 1, w + 2)
+            fetch(episodes, (w + 1) * count, (w + 2) * count)
+        if hand_over(batch, commands, active, w, count):
+            run_world(atlas, batch, episodes, active, options, tape, w, stream, speeds, sweep)
+        for slot in range(w * count, (w + 1) * count):
+            results.outcomes[:, slot] = 0.0
+            if active[slot]:
+                judge_agent(atlas, batch, episodes[slot], weights[slot], options.cut_ins, results.outcomes[:, slot])
+            balance(episodes[slot], slot, results)
+        if len(results.seen) > 0:
+            look_round(atlas, batch, episodes, weights, options, w, scratch, results.seen)
+
+
+@compiled
+def look_round(
+    atlas: Atlas, batch: Batch, episodes: Any, weights: Any, options: Options, w: int, scratch: Scratch, out: Any
+) -> None:
+    """Observations of the only policy of a world into its row of ``out``."""
+    one = episodes[w]
+    survey(batch.worlds[w], batch.agents[w], one.agent, scratch.around)
+    discrete = options.controller == MANOEUVRES
+    sense(atlas, batch, one, weights[w], discrete, options.noise, options.occlusion, scratch, out[w])
 
 
 @compiled
@@ -328,14 +328,16 @@ def observe_slots(
     atlas: Atlas, batch: Batch, episodes: Any, weights: Any, options: Options, slots: Any, out: Any, a: int, b: int
 ) -> None:
     """Observations of ``slots[a:b]`` into ``out[a:b]``."""
-    around = np.empty((5, MOST_AGENTS), np.float32)
-    scratch = Scratch(around, np.empty(NEIGHBOURS, np.int64), np.empty(NEIGHBOURS), np.empty(1, np.uint64))
+    scratch = sensing()
     discrete, noise, occlusion = options.controller == MANOEUVRES, options.noise, options.occlusion
     surveyed = NONE
     for j in range(a, b):
-        w = episodes[slots[j]].world
+        w, one = episodes[slots[j]].world, NONE if options.policies > 1 else episodes[slots[j]].agent
+        if j + 1 < b and episodes[slots[j + 1]].world != w:
+            after = episodes[slots[j + 1]].world
+            fetch(batch.agents, after, after + 1)
         if w != surveyed:
-            survey(batch.worlds[w], batch.agents[w], around)
+            survey(batch.worlds[w], batch.agents[w], one, scratch.around)
             surveyed = w
         sense(atlas, batch, episodes[slots[j]], weights[slots[j]], discrete, noise, occlusion, scratch, out[j])
 

@@ -64,7 +64,7 @@ def put(world: World, stream: Any, atlas: Any, car: Agent, route: Any, lane: int
     route[0] = lane
     lay_out(world, stream, atlas, route, 1, car.goal)
     car.point = atlas.lanes[lane].point
-    put_on_lane(atlas.points, atlas.lanes[lane], car)
+    put_on_lane(atlas, atlas.lanes[lane], car)
 
 
 @compiled

@@ -134,7 +134,7 @@ def act_in(atlas: Any, stages: Any, batch: Batch, w: int, number: int, one: Any,
     if count < ROUTE:
         lay_out(world, stream, atlas, route, count, car.goal)
     car.d, script.p, script.home = part.aside, p, car.lane
-    put_on_lane(atlas.points, atlas.lanes[car.lane], car)
+    put_on_lane(atlas, atlas.lanes[car.lane], car)
     if car.kind == PERSON:
         car.heading = wrap(car.heading + 0.5 * math.pi)
         script.p = 0.0

@@ -47,6 +47,7 @@ FRONT, REAR, SIDE = 1, 2, 3
 
 Byte = Annotated[int, "i1"]
 Short = Annotated[int, "i2"]
+Whole = Annotated[int, "i4"]
 Word = Annotated[int, "u8"]
 
 
@@ -82,7 +83,6 @@ class Agent(Protocol):
     odometer: float  # m driven
     # What moves it
     target: int  # of the manoeuvres: the lane to be in
-    level: Byte  # of the manoeuvres: wanted speed in tenths of the limit
     log: int  # of Batch.logs: the trajectory that is replayed; or of Batch.scripts; or NONE
     # Parameters of a driver, see traffic.idm and traffic.mobil; of a pedestrian: desired is the walking speed
     pace: float  # wanted speed as a share of the limit
@@ -98,16 +98,17 @@ class Agent(Protocol):
     gap: float  # bumper to bumper to the leader; 1e9: nobody
     # At junctions, see .junctions
     zone: int  # the conflict zone (Atlas.lanes.zone) that it holds a reservation of, or NONE
-    last: Byte  # index in its route of the last lane of that reservation; negative: it has left it, its rear may not
     further: int  # a second zone, right behind the first, or NONE
-    further_last: Byte
     before: int  # the lane that it was on before its present one, or NONE
     next_zone: int  # the zone ahead that it holds no reservation of, or NONE
-    next_at: Byte  # index in its route of that zone's first lane
     stop: int  # the stop line ahead (Atlas.stops), or NONE
     light: int  # the stop line of the last zone that it holds, or NONE
     line: float  # m from its front to where it has to stop without a reservation; 1e9: nowhere in sight
     entry: float  # m from its front to where the last zone that it holds begins; negative: it is in
+    last: Byte  # index in its route of the last lane of its reservation; negative: it has left it, its rear may not
+    further_last: Byte  # likewise of ``further``
+    next_at: Byte  # index in its route of the first lane of ``next_zone``
+    level: Byte  # of the manoeuvres: wanted speed in tenths of the limit
     halted: Byte  # 1: it has come to a full stop at the stop sign ahead
     ready: Byte  # 1: it stands first in its lane before the zone, and signal and sign let it go
     jammed: Byte  # 1: it waits because there is no room behind the junction; 2: because a holder stands in its way

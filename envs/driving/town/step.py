@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled import compiled, uniform
+from ..compiled import compiled, inlined, uniform
 from .atlas import Atlas
 from .collisions import collide
 from .driver import drive, think
@@ -21,6 +21,7 @@ from .state import (
     DECISION_DT,
     DRIVER,
     MANOEUVRES,
+    MOST_AGENTS,
     NONE,
     REPLAY,
     SCRIPTED,
@@ -75,7 +76,7 @@ def watch(batch: Batch, atlas: Atlas, w: int) -> None:
                 attend(world, cars, keys, atlas, routes, k)
 
 
-@compiled
+@inlined
 def go_on(batch: Batch, atlas: Atlas, w: int, stream: Any, k: int) -> bool:
     """One agent that is no driver moves on by a tick; returns False when it is not there any more."""
     world, cars, routes, events = batch.worlds[w], batch.agents[w], batch.routes[w], batch.events[w]
@@ -129,22 +130,31 @@ def refill(batch: Batch, atlas: Atlas, w: int, stream: Any) -> None:
 
 
 @compiled
-def tick_world(batch: Batch, atlas: Atlas, w: int, stream: Any) -> None:
-    """One tick of world ``w``; ``stream`` is its randomness, ``[1]``. Drivers decide every :data:`SUBSTEPS` ticks."""
+def tick_world(batch: Batch, atlas: Atlas, w: int, stream: Any, sweep: Any) -> None:
+    """One tick of world ``w``; drivers decide every :data:`SUBSTEPS` ticks.
+
+    Args:
+        batch: all worlds.
+        atlas: all maps.
+        w: the world.
+        stream: ``[1]`` its randomness.
+        sweep: ``[3, A]`` scratch of :func:`.collisions.collide`.
+    """
     if batch.worlds[w].tick % SUBSTEPS == 0:
         decide(batch, atlas, w)
     else:
         watch(batch, atlas, w)
     act(batch, atlas, w, stream)
     batch.worlds[w].tick += 1
-    collide(batch.worlds[w], batch.agents[w], batch.order[w], batch.events[w])
-    refill(batch, atlas, w, stream)
+    there = collide(batch.worlds[w], batch.agents[w], batch.order[w], batch.events[w], sweep)
+    if there < batch.worlds[w].agents:
+        refill(batch, atlas, w, stream)
 
 
 @compiled
 def step_worlds(batch: Batch, atlas: Atlas, active: Any, ticks: int, first: int, last: int) -> None:
     """``ticks`` ticks of the active worlds among ``first <= w < last``."""
-    stream = np.empty(1, np.uint64)
+    stream, sweep = np.empty(1, np.uint64), np.empty((3, MOST_AGENTS), np.float32)
     for w in range(first, last):
         if active[w]:
             stream[0] = batch.worlds[w].stream
@@ -152,7 +162,7 @@ def step_worlds(batch: Batch, atlas: Atlas, active: Any, ticks: int, first: int,
                 if batch.agents[w, k].controller == MANOEUVRES:
                     choose(atlas.lanes, batch.agents[w, k], int(batch.controls[w, k, 0]))
             for _ in range(ticks):
-                tick_world(batch, atlas, w, stream)
+                tick_world(batch, atlas, w, stream, sweep)
             batch.worlds[w].stream = stream[0]
 
 

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from ..compiled import compiled
+from ..compiled import compiled, inlined
 from .collisions import record
 from .places import advance_route, find_point, lay_out, project, wrap
 from .state import NONE, OFF_ROAD, SIM_DT, WRONG_WAY, Agent, Agents, World
@@ -68,7 +68,7 @@ def enter(world: World, stream: Any, atlas: Any, car: Agent, route: Any, lane: i
     car.point = point
 
 
-@compiled
+@inlined
 def settle(atlas: Any, car: Agent) -> None:
     """Fills in the place on its lane of an agent that has moved in the plane."""
     lane = atlas.lanes[car.lane]
@@ -98,7 +98,7 @@ def track(world: World, cars: Agents, events: Any, stream: Any, atlas: Any, rout
             settle(atlas, car)
         if other >= 0:
             one = atlas.lanes[other]
-            hint = find_point(atlas.points, one, one.point, car.s)
+            hint = find_point(atlas.along, one, one.point, car.s)
             _, car.beside_s, _ = project(atlas.points, one, hint, car.x, car.y)
     else:
         car.beside = NONE
@@ -106,7 +106,7 @@ def track(world: World, cars: Agents, events: Any, stream: Any, atlas: Any, rout
     return True
 
 
-@compiled
+@inlined
 def offend(world: World, cars: Agents, events: Any, me: int, inside: bool) -> None:
     """Counts the time off all lanes and against the traffic, with an event where either begins."""
     car = cars[me]

@@ -16,8 +16,8 @@ def pushed(weight):
     rng, found = np.random.default_rng(0), []
     for step in range(STEPS):
         actions = rng.choice([0, 1, 2, 3, 3, 3, 4], N) if step % 3 == 0 else np.zeros(N, np.int64)
-        batched.advance(batched.check(actions), np.ones(N, np.bool_))
-        found.append([batched.episodes[name].copy() for name in ("reward", "penalty", "courtesy")])
+        reward, _ = batched.advance(batched.check(actions), np.ones(N, np.bool_))
+        found.append([reward, batched.terms["penalty"], batched.terms["courtesy"]])
     return np.array(found).transpose(1, 0, 2), batched.step_info()["offence"]
 
 
@@ -49,7 +49,7 @@ def braked(counted):
         if step % 30 >= 20:
             actions[:, 0] = -1.0
         _, ended = batched.advance(batched.check(actions), open_)
-        factors.append(batched.episodes["courtesy"].copy())
+        factors.append(batched.terms["courtesy"])
         open_ &= ~ended
     return np.array(factors), [batched.log(index) for index in range(8)]
 

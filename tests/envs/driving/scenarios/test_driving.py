@@ -103,6 +103,31 @@ def test_the_reward_is_its_terms_and_observations_stay_in_their_space(scene, act
         open_ &= ~ended
 
 
+def test_observations_that_a_step_makes_are_those_of_its_end_and_of_episodes_that_begin_after_it():
+    batched = Driving(6, scene="intersection", noise=0.1)
+    batched.begin(np.arange(6), np.arange(6), np.zeros(6, np.int64))
+    for _ in range(3):
+        batched.advance(batched.check(batched.expert_actions()), np.array([1, 1, 0, 1, 1, 1], bool))
+    last = batched.observe_at(np.array([1, 4]))
+    batched.begin(np.array([1]), np.array([9]), np.array([0]))
+    first, again = batched.observe(), batched.observe()  # the second time all are looked at anew
+    assert first is not again
+    assert np.array_equal(first, again)
+    assert np.array_equal(first[4], last[1])
+    assert not np.array_equal(first[1], last[0])
+
+
+def test_a_state_that_is_put_back_is_observed_anew():
+    batched = Driving(2, scene="intersection")
+    batched.begin(np.arange(2), np.arange(2), np.zeros(2, np.int64))
+    before, state = batched.observe(), batched.snapshot(1)
+    batched.advance(batched.check(batched.expert_actions()), np.ones(2, bool))
+    batched.restore(1, state)
+    after = batched.observe()
+    assert np.array_equal(after[1], before[1])
+    assert not np.array_equal(after[0], before[0])
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_an_environment_does_not_depend_on_its_company(threads):
     env, alone = DrivingVectorEnv(5, scene="intersection", threads=threads), DrivingEnv(scene="intersection")

@@ -5,7 +5,7 @@ import pytest
 from tiltyard.envs.driving.maps import catalogue
 from tiltyard.envs.driving.scenarios.library import library
 from tiltyard.envs.driving.scenarios.scenes import SCENES, places
-from tiltyard.envs.driving.scenarios.threads import Parts
+from tiltyard.envs.driving.scenarios.threads import PIECES, Parts
 
 
 @pytest.mark.parametrize("name", SCENES)
@@ -39,10 +39,14 @@ def test_parts_cover_all_worlds_once_and_copies_have_threads_of_their_own():
     seen = []
     parts = Parts(3, 10)
     parts.run(lambda first, last: seen.append((first, last)))
-    assert sorted(seen) == [(0, 3), (3, 6), (6, 10)]
+    assert sorted(seen) == [(i, i + 1) for i in range(10)]  # pieces of which each thread takes the next
+    seen.clear()
+    parts.run(lambda first, last: seen.append((first, last)), count=100)
+    assert [w for first, last in sorted(seen) for w in range(first, last)] == list(range(100))
+    assert len(seen) == 3 * PIECES
     parts.run(lambda first, last: seen.append((first, last)), count=7, few=8)
     assert seen.pop() == (0, 7)
     copied = pickle.loads(pickle.dumps(parts))
     parts.close()
-    copied.run(lambda first, last: seen.append((first, last)))
-    assert len(seen) == 6
+    copied.run(lambda first, last: seen.append((first, last)), count=3)
+    assert len(seen) == 3 * PIECES + 3

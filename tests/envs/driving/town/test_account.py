@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tiltyard.envs.driving.metrics.rules import imposed_braking
-from tiltyard.envs.driving.town.account import follower
-from tiltyard.envs.driving.town.state import PARKED
+from tiltyard.envs.driving.town.account import follower, note_speeds
+from tiltyard.envs.driving.town.state import ABSENT, AGENT, DRIVER, PARKED, PERSON, WORLD
 
 ROOT = 2.0 * math.sqrt(1.5 * 2.0)  # 2 sqrt(a b)
 
@@ -21,6 +21,24 @@ def by_hand(v, v_lead, gap):
 def asked(batch, maps, me):
     one = batch.worlds[0], batch.agents[0], batch.keys[0], maps, batch.routes[0], batch.crossings[0]
     return follower(*one, me)
+
+
+def test_the_speed_of_the_traffic_is_the_mean_of_the_others_that_are_driven():
+    rng, world, cars = np.random.default_rng(0), np.zeros(1, WORLD)[0], np.zeros(20, AGENT)
+    world["agents"], cars["controller"], cars["v"] = 20, DRIVER, rng.exponential(8.0, 20)
+    cars["controller"][[3, 9]], cars["controller"][14], cars["kind"][7] = ABSENT, PARKED, PERSON
+    driven = [k for k in range(20) if k not in (3, 7, 9, 14)]
+    for lookers in (1, 12):
+        found = np.full(20, np.nan)
+        note_speeds(world, cars, lookers, found)
+        for me in range(lookers):
+            total = 0.0  # one after the other, as the numbers' last bits depend on that
+            for k in driven:
+                total += float(cars["v"][k]) if k != me else 0.0
+            assert found[me] == total / (len(driven) - int(me in driven))
+    world["agents"] = 1
+    note_speeds(world, cars, 1, found)
+    assert math.isnan(found[0])
 
 
 def test_who_brakes_for_nothing_imposes_all_of_it(road, place, run):

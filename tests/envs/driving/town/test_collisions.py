@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tiltyard.envs.driving.town.collisions import collide, overlap
-from tiltyard.envs.driving.town.state import CAR, COLLISION, CONTROLS, FRONT, REAR, SIDE, allocate
+from tiltyard.envs.driving.town.state import ABSENT, CAR, COLLISION, CONTROLS, FRONT, MOST_AGENTS, REAR, SIDE, allocate
 
 
 def scene(*cars):
@@ -18,7 +18,10 @@ def scene(*cars):
 
 
 def meet(batch):
-    collide(batch.worlds[0], batch.agents[0], batch.order[0], batch.events[0])
+    there = collide(
+        batch.worlds[0], batch.agents[0], batch.order[0], batch.events[0], np.empty((3, MOST_AGENTS), np.float32)
+    )
+    assert there == (batch.agents["controller"] != ABSENT).sum()
     return batch.events[0, : batch.worlds[0]["events"]]
 
 

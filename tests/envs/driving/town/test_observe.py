@@ -3,7 +3,7 @@ import pytest
 
 from tiltyard.envs.driving.town.observe import NEIGHBOUR, NEIGHBOURS, blocks, nearest, see_neighbour, survey, wrapped
 from tiltyard.envs.driving.town.raster import COLUMN, METRES, ROW, VEHICLES, fill_box
-from tiltyard.envs.driving.town.state import ABSENT, AGENT, DRIVER, PERSON, WORLD
+from tiltyard.envs.driving.town.state import ABSENT, AGENT, DRIVER, NONE, PERSON, WORLD
 
 
 @pytest.fixture
@@ -21,8 +21,16 @@ def row():
 
 def surveyed(world, agents):
     around = np.full((5, len(agents)), np.nan, np.float32)
-    survey(world, agents, around)
+    survey(world, agents, NONE, around)
     return around
+
+
+def test_who_alone_looks_needs_no_headings_of_those_out_of_sight(row):
+    all_of_them, in_sight = surveyed(*row), np.full((5, 5), np.nan, np.float32)
+    survey(*row, 0, in_sight)
+    assert (in_sight[:4, :3] == all_of_them[:4, :3]).all()
+    assert np.isnan(in_sight[2:4, 4]).all()
+    assert not np.isnan(all_of_them[2:4, 4]).any()
 
 
 def seen(row, occlusion):

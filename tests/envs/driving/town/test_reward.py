@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from tiltyard.envs.driving.town import episode as names
-from tiltyard.envs.driving.town.episode import EPISODE, INFRACTIONS, OFFENCES, WEIGHTS
+from tiltyard.envs.driving.town.episode import EPISODE, INFRACTIONS, OFFENCES, OUTCOMES, WEIGHTS
 from tiltyard.envs.driving.town.reward import courtesy_factor, judge, weighted
 from tiltyard.envs.driving.town.state import AGENT, NONE
 
@@ -21,8 +21,9 @@ def pair():
 
 def judged(pair, weights=None, **changes):
     episode, agent = pair
-    judge(episode, agent, np.ones(WEIGHTS) if weights is None else weights, *(CALM | changes).values())
-    return episode
+    outcome = np.zeros(len(OUTCOMES))
+    judge(episode, agent, np.ones(WEIGHTS) if weights is None else weights, *(CALM | changes).values(), outcome)
+    return {name: episode[name] for name in EPISODE.names} | dict(zip(OUTCOMES, outcome, strict=True))
 
 
 def test_ten_metres_of_a_hundred_are_worth_a_tenth(pair):

@@ -5,6 +5,7 @@ import pytest
 
 from tiltyard.envs.driving.maps.procedural.intersection import intersection
 from tiltyard.envs.driving.town.state import (
+    AGENT,
     CONTROLS,
     MANOEUVRES,
     NONE,
@@ -13,7 +14,7 @@ from tiltyard.envs.driving.town.state import (
     WAYPOINT,
     WRONG_WAY,
 )
-from tiltyard.envs.driving.town.vehicle import AXLES, bicycle, pursue
+from tiltyard.envs.driving.town.vehicle import AXLES, bicycle, limit_for, pursue, steer_limit
 
 KEEP, LEFT = 0, 1
 
@@ -26,6 +27,21 @@ def seen_from(car, dx, dy):
 
 def kinds(batch):
     return [int(kind) for kind in batch.events[0, : batch.worlds["events"][0]]["kind"]]
+
+
+def test_a_limit_that_is_cheaper_to_know_does_the_same_to_the_wheels():
+    car, exact = np.zeros(1, AGENT)[0], 0
+    car["length"] = 4.8
+    for v in (0.0, 3.0, 4.4, 4.5, 5.0, 8.0, 13.0, 30.0):
+        for wheels in (-0.5, -0.03, 0.0, 0.01, 0.2):
+            for steer in (-0.7, -0.08, 0.0, 0.04, 0.3, 0.61):
+                car["v"], car["steer"] = v, wheels
+                limit, right = limit_for(car, steer), steer_limit(car)
+                assert limit <= right
+                assert np.clip(steer, -limit, limit) == np.clip(steer, -right, right)
+                assert np.clip(car["steer"], -limit, limit) == np.clip(car["steer"], -right, right)
+                exact += limit == right
+    assert 0 < exact < 240  # some need the exact one, some do not
 
 
 def test_the_bicycle_turns_on_the_circle_of_its_steering_angle(road, place):
