@@ -2,7 +2,8 @@
 
 Networks (2 x 64), epochs (4) and environments are the same. SB3's PPO runs as it is usually run, 8 environments and
 minibatches of 64, and with our sizes: 128 environments and minibatches of 2,048. "Collecting" is a rollout without
-learning; its share is of the environment's own rate under random actions. Rates are of the process's CPU time, so
+learning; its share is of the environment's own rate under random actions. A second table has memory: ours beside
+sb3-contrib's RecurrentPPO, one LSTM of 64 for actor and critic, in HalfCheetah. Rates are of the process's CPU time, so
 that a shared machine shows the same ratios; each ratio is the median over the turns.
 
 ``python benchmarks/speed/on_policy.py``
@@ -15,6 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 import gymnasium
+import sb3_contrib
 import torch as th
 from stable_baselines3.common.callbacks import BaseCallback
 
@@ -49,16 +51,28 @@ def own_rate(env_id: str, steps: int, **kwargs: Any) -> Case:
     return run
 
 
-def learning(name: str, env_id: str, steps: int, **settings: Any) -> Case:
-    """Training, end to end."""
-    agent = make(name, env_id, preset=None, n_epochs=EPOCHS, seed=0, device="cpu", **settings)
+def trained(agent: Any, steps: int) -> Case:
+    """Training ``agent``."""
 
     def run() -> float:
         before, start = agent.num_timesteps, time.process_time()
         agent.learn(steps, reset_num_timesteps=not before)
-        return (agent.num_timesteps - before) / (time.process_time() - start)
+        return float((agent.num_timesteps - before) / (time.process_time() - start))
 
     return run
+
+
+def learning(name: str, env_id: str, steps: int, **settings: Any) -> Case:
+    """Training, end to end."""
+    return trained(make(name, env_id, preset=None, n_epochs=EPOCHS, seed=0, device="cpu", **settings), steps)
+
+
+def contrib(env_id: str, steps: int, **settings: Any) -> Case:
+    """Training sb3-contrib's RecurrentPPO, end to end, in the vector that ours has."""
+    memory = {"lstm_hidden_size": 64, "shared_lstm": True, "enable_critic_lstm": False, "net_arch": [64, 64]}
+    env = make("sb3-ppo", env_id, preset=None, n_envs=settings.pop("n_envs")).get_env()
+    settings |= {"n_epochs": EPOCHS, "seed": 0, "device": "cpu", "policy_kwargs": memory}
+    return trained(sb3_contrib.RecurrentPPO("MlpLstmPolicy", env, **settings), steps)
 
 
 def collecting(env_id: str, rollouts: int) -> Case:
@@ -113,6 +127,14 @@ def main() -> None:
             only: collecting(env_id, max(1, args.steps // size)),
         }
         table(f"{env_id}, one thread", cases, args.turns, {same: usual, ours: usual, only: alone})
+    env_id = "tiltyard/HalfCheetah-v5"
+    theirs, same, ours = "sb3-contrib's, 8 environments", "sb3-contrib's, our sizes", "recurrent-ppo"
+    cases = {
+        theirs: contrib(env_id, size, n_envs=8, n_steps=1024, batch_size=64),
+        same: contrib(env_id, size, **wide),
+        ours: learning("recurrent-ppo", env_id, args.steps, policy_kwargs={"net_arch": [64, 64]}, **wide),
+    }
+    table(f"{env_id} with memory, one thread", cases, args.turns, {same: theirs, ours: theirs})
 
 
 if __name__ == "__main__":
