@@ -13,7 +13,7 @@ from ..statistics import Floats
 from ..testbeds.domains import DOMAINS, HARD
 from ..testbeds.multi_domain import OTHER, TRAINED, MultiDomain, Scores, Training
 from .claim import Comparison, Found, Premise, Tuning
-from .effects import SUCCESS, leads, part, summary
+from .effects import SUCCESS, part, summary
 
 CONDITIONS = {
     **{domain: Training((domain,)) for domain in DOMAINS},
@@ -39,11 +39,12 @@ def parts(found: Found[Training, Scores]) -> dict[str, Any]:
     """Transfer between arithmetic and logic, the mixture, templates and rewards; beside them, transfer to programs."""
     easy = gains(found, "logic", "logic") - gains(found, "logic, partial reward", "logic")
     hard = gains(found, "hard logic, partial reward", HARD) - gains(found, "hard logic", HARD)
-    mixture = leads(found, Scores.overall, DOMAINS)
+    mixture = found["mixed"].each(Scores.overall)
+    over = {name: mixture - found[name].each(Scores.overall) for name in DOMAINS}
     return {
         "arithmetic gains from logic": part(gains(found, "logic", "arithmetic"), margin=SUCCESS),
         "logic gains from arithmetic": part(gains(found, "arithmetic", "logic"), margin=SUCCESS),
-        **{f"all domains gain more from the mixture, {name}": one for name, one in mixture.items()},
+        **{f"mixture over {name}, mean gain": part(one, margin=SUCCESS) for name, one in over.items()},
         "gains are larger in the trained template": part(template_loss(found), margin=SUCCESS),
         "partial minus binary reward, hard puzzles": part(hard, margin=SUCCESS),
         "binary minus partial reward, easy puzzles": part(easy, margin=SUCCESS, wanted="no less"),
