@@ -15,7 +15,7 @@ from .manipulation import MANIPULATION
 from .smoke import SMOKE
 from .suite import Comparison, Entry, Recipe, Suite, Task
 from .text import TEXT
-from .text_v2 import TEXT_HARD, TEXT_NOISY, TEXT_POOL, TEXT_STALE
+from .text_v2 import TEXT_HARD, TEXT_LENGTH, TEXT_NOISY, TEXT_POOL, TEXT_STALE
 from .trained import TRAINED
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "SUITES",
     "TEXT",
     "TEXT_HARD",
+    "TEXT_LENGTH",
     "TEXT_NOISY",
     "TEXT_POOL",
     "TEXT_STALE",
@@ -62,6 +63,7 @@ SUITES: tuple[Suite, ...] = (
     TEXT_HARD,
     TEXT_POOL,
     TEXT_NOISY,
+    TEXT_LENGTH,
     DIALOGUES,
     ARCHER_SETTINGS,
     TRAINED,
