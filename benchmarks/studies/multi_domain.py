@@ -141,12 +141,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("run", "report"))
     parser.add_argument("--out", type=Path, default=OUT)
+    parser.add_argument("--seeds", type=int, default=CLAIM.seeds, help="of 0, 1, ...")
     asked = parser.parse_args()
     bed = replace(CLAIM.testbed, folder=str(asked.out.absolute()))
     if asked.what == "report":
-        report(asked.out, Stored(**vars(bed)))
+        report(asked.out, Stored(**vars(bed)), asked.seeds)
     else:
-        found_in(bed)
+        found_in(bed, asked.seeds)
 
 
 if __name__ == "__main__":

@@ -99,6 +99,8 @@ class MultiDomain:
         """What GRPO at a learning rate makes of a condition and a seed's base."""
         name = f"{'-'.join(condition.domains)}{'-partial' if condition.partial else ''}-{rate:g}-{seed}"
         settings = {**self.sizes, "partial": condition.partial, "rate": rate, "seed": seed}
+        if not (self.home / f"{name}.json").exists():
+            self.base(seed)  # before the run, whose processor time is its own
         work = partial(self._trained, condition, rate, seed)
         found = once(self.home, name, settings, work)
         return Scores(tuple(found["domains"]), found["before"], found["after"])
