@@ -19,7 +19,8 @@ from all others of that iteration since. A condition that is not a method by nam
 by its label: it has its own settings, and the same completions are paid by its rewards.
 Beside the cosines stands what the regime is about: the share of uniform groups, of tokens whose ratio has left 0.8 to
 1.2, of problems that a tracker had met before, and of rewards that say the opposite of the success; of completions that
-were cut at the longest that is allowed, and the deviation of lengths over their mean.
+were cut at the longest that is allowed, and the deviation of lengths over their mean; of turns that begin in a state in
+which another turn of the group begins.
 
 Critics have had 10 fits on other completions. What a method does besides its gradient (curricula, samplers, rewards
 that are switched on later) is not seen here: two methods that are equal by this gate may still differ by that.
@@ -42,6 +43,7 @@ from tiltyard.agents.language.rollouts import Rollouts
 from tiltyard.agents.language.trainer import PolicyGradient
 from tiltyard.agents.language.update import backward, policy_gradient_step
 from tiltyard.agents.objectives.catalogue import ROWS
+from tiltyard.agents.objectives.parts.ops import turn_ends
 from tiltyard.benchmarks.execution import OF_RUN
 from tiltyard.benchmarks.pages import render
 from tiltyard.benchmarks.provenance import commit, hardware, versions
@@ -311,9 +313,23 @@ def mechanism(standing: PolicyGradient, batch: Rollouts, earlier: Sequence[Rollo
         "ratios beyond the clip": float(((ratio - 1).abs() > CLIP).double().mean()),
         "problems met before": float(torch.isin(batch.seed, met).double().mean()),
         "rewards against the success": float((said != batch.info["success"]).double().mean()),
-        "completions at the longest": float((length >= standing.policy.max_answer_tokens).double().mean()),
         "deviation of lengths over their mean": float(length.std() / length.mean()),
+        **(
+            {"completions at the longest": float((length >= standing.policy.max_answer_tokens).double().mean())}
+            if batch.state is None
+            else {"turns in states that others begin in": shared_states(batch)}
+        ),
     }
+
+
+def shared_states(batch: Rollouts) -> float:
+    """The share of turns, each episode's first left out, that begin in a state of another turn of the same group."""
+    ends = turn_ends(batch.turn, batch.mask)
+    rows = ends.nonzero()[:, 0]
+    begun_in = torch.stack((batch.group[rows], batch.need("state")[ends]), 1)
+    _, kind, count = torch.unique(begun_in, dim=0, return_inverse=True, return_counts=True)
+    later = batch.turn[ends] > 0
+    return float((count[kind] > 1)[later].double().mean())
 
 
 def page(found: Sequence[dict[str, Any]], command: str) -> str:

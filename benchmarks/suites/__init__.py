@@ -15,7 +15,7 @@ from .manipulation import MANIPULATION
 from .smoke import SMOKE
 from .suite import Comparison, Entry, Recipe, Suite, Task
 from .text import TEXT
-from .text_v2 import TEXT_HARD, TEXT_LENGTH, TEXT_NOISY, TEXT_POOL, TEXT_STALE
+from .text_v2 import TEXT_HARD, TEXT_LENGTH, TEXT_NOISY, TEXT_POOL, TEXT_STALE, TEXT_TURNS
 from .trained import TRAINED
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "TEXT_NOISY",
     "TEXT_POOL",
     "TEXT_STALE",
+    "TEXT_TURNS",
     "TRAINED",
     "Comparison",
     "Entry",
@@ -64,6 +65,7 @@ SUITES: tuple[Suite, ...] = (
     TEXT_POOL,
     TEXT_NOISY,
     TEXT_LENGTH,
+    TEXT_TURNS,
     DIALOGUES,
     ARCHER_SETTINGS,
     TRAINED,

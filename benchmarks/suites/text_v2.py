@@ -2,7 +2,7 @@
 
 Each regime is a suite of its own, of at most six conditions of which no two take nearly the same step there
 (docs/results/gradient-gate): old completions, groups that mostly agree, problems that come back, rewards that err,
-completions of many lengths.
+completions of many lengths, games of several turns.
 Learning rates are each condition's own: the best of four by ``tiltyard tune``, on three seeds that no race reports.
 """
 
@@ -149,4 +149,24 @@ TEXT_LENGTH = _regime(
     },
     eval_episodes=1_024,
     eval_points=3,
+)
+
+_GAME: dict[str, Any] = {"rewards": {"name": "turn-cost", "cost": 0.1}}
+TEXT_TURNS = _regime(
+    "text-v2-turns",
+    "Games of several turns, each of which costs something, in states that games of a group share",
+    "TwentyQuestions",
+    (
+        _entry("grpo", 6_400, 30, **_GAME),
+        _entry("gigpo", 6_400, 30, **_GAME),
+        _entry("reinforce", 6_400, 30, **_GAME),
+        _entry("ppo", 6_400, 40, **_GAME),
+        _entry("filtered-bc", 6_400, 25, **_GAME),
+    ),
+    "A turn costs 0.1 in training (`turn-cost`) and a game that is won pays 1; evaluations are by the game alone. A "
+    "state is the set of names that can still be meant. PURE is left out: the worst step of a game is a turn's cost, "
+    "whether the game is won or lost. So is ArCHer, which takes no rewards but the environment's (`dialogues-v1`).",
+    {"gigpo": "dr-grpo, rloo", "reinforce": "reinforce-plus-plus"},
+    eval_episodes=512,
+    eval_points=4,
 )

@@ -177,7 +177,7 @@ def test_archers_settings_are_changed_one_at_a_time():
     assert len({entry.budget for entry in task.entries}) == 1
 
 
-REGIMES = ("text-v2-stale", "text-v2-hard", "text-v2-pool", "text-v2-noisy", "text-v2-length")
+REGIMES = ("text-v2-stale", "text-v2-hard", "text-v2-pool", "text-v2-noisy", "text-v2-length", "text-v2-turns")
 GATE = Path(__file__).parents[2] / "docs" / "results" / "gradient-gate"
 
 
@@ -214,7 +214,11 @@ def as_gated(name: str) -> dict[str, str]:
     (task,), found = find(name).tasks, gated(name)
     first = but_for_rate(task.entries[0])
     alike = {entry.label: entry.agent for entry in task.entries if but_for_rate(entry) == first}
-    own = {entry.label: entry.label for entry in task.entries if entry.label in set(found["methods"]) - {row.handle for row in METHODS}}
+    own = {
+        entry.label: entry.label
+        for entry in task.entries
+        if entry.label in set(found["methods"]) - {row.handle for row in METHODS}
+    }
     return alike | own
 
 
@@ -252,6 +256,7 @@ def test_what_takes_nearly_the_step_of_a_condition_of_text_v2_is_named_as_equal_
         ("text-v2-noisy", "rewards against the success", 0.15, 0.25),
         ("text-v2-length", "deviation of lengths over their mean", 0.3, 1.0),
         ("text-v2-length", "completions at the longest", 0.05, 0.5),
+        ("text-v2-turns", "turns in states that others begin in", 0.5, 1.0),
     ],
 )
 def test_what_a_regime_of_text_v2_is_about_occurs_there(name, what, low, high):

@@ -20,6 +20,7 @@ from tiltyard.benchmarks.studies.gradient_gate import (
     of_suite,
     own_entry,
     repaid,
+    shared_states,
 )
 from tiltyard.benchmarks.suites import Suite, find
 
@@ -110,6 +111,16 @@ def test_a_condition_of_its_own_is_paid_by_its_own_rewards_on_the_same_completio
     agent.rewards = agent.rewards[1:]
     with pytest.raises(ValueError, match="begin with 'outcome'"):
         repaid(agent, rows)
+
+
+def test_states_are_shared_within_a_group_and_first_turns_are_left_out() -> None:
+    games = replace(
+        batch([[0.0, 0.0], [0.0, 0.0]]),
+        mask=torch.ones(4, 3, dtype=torch.bool),
+        turn=torch.tensor([[0, 1, 2]] * 4),
+        state=torch.tensor([[1, 2, 3], [1, 2, 4], [1, 2, 3], [1, 5, 3]]),
+    )
+    assert shared_states(games) == pytest.approx(4 / 8)  # 2 twice in the first group, 3 twice in the second
 
 
 def test_the_page_is_made_of_what_is_stored(tmp_path: Path) -> None:
