@@ -131,11 +131,11 @@ TEXT_LENGTH = _regime(
     "Completions of 33 to 96 tokens, where they are cut: what is paid for brevity, by five rules",
     "Countdown",
     (
-        _entry("grpo", 3_072, 25, **_CAPPED),
-        _entry("reinforce", 3_072, 25, **_CAPPED),
-        _entry("kimi-k1-5", 3_072, 25, label="kimi-k1-5-length", method_kwargs={"length_weight": 0.5}, **_CAPPED),
-        _entry("canon", 3_072, 25, label="canon-short", method_kwargs={"metric": "length", "alpha": 0.5}, **_CAPPED),
-        _entry("dapo", 3_072, 25, label="dapo-overlong", **{**_CAPPED, "rewards": ["outcome", _OVERLONG]}),
+        _entry("grpo", 3_072, 27, **_CAPPED),
+        _entry("reinforce", 3_072, 27, **_CAPPED),
+        _entry("kimi-k1-5", 3_072, 27, label="kimi-k1-5-length", method_kwargs={"length_weight": 0.5}, **_CAPPED),
+        _entry("canon", 3_072, 27, label="canon-short", method_kwargs={"metric": "length", "alpha": 0.5}, **_CAPPED),
+        _entry("dapo", 3_072, 27, label="dapo-overlong", **{**_CAPPED, "rewards": ["outcome", _OVERLONG]}),
     ),
     "Lengths deviate by 35% of their mean, and 7% of the completions are cut at 96 tokens. Means over tokens, over "
     "completions or by a constant are one gradient all the same (cosines of at least 0.97): what sets methods apart is "
@@ -157,11 +157,11 @@ TEXT_TURNS = _regime(
     "Games of several turns, each of which costs something, in states that games of a group share",
     "TwentyQuestions",
     (
-        _entry("grpo", 6_400, 30, **_GAME),
-        _entry("gigpo", 6_400, 30, **_GAME),
-        _entry("reinforce", 6_400, 30, **_GAME),
-        _entry("ppo", 6_400, 40, **_GAME),
-        _entry("filtered-bc", 6_400, 25, **_GAME),
+        _entry("grpo", 6_400, 36, **_GAME),
+        _entry("gigpo", 6_400, 36, **_GAME),
+        _entry("reinforce", 6_400, 36, **_GAME),
+        _entry("ppo", 6_400, 45, **_GAME),
+        _entry("filtered-bc", 6_400, 33, **_GAME),
     ),
     "A turn costs 0.1 in training (`turn-cost`) and a game that is won pays 1; evaluations are by the game alone. A "
     "state is the set of names that can still be meant. PURE is left out: the worst step of a game is a turn's cost, "
