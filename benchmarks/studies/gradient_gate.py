@@ -308,6 +308,7 @@ def mechanism(standing: PolicyGradient, batch: Rollouts, earlier: Sequence[Rollo
     ratio = (standing.context().score(batch.tokens, batch.mask) - batch.logp_old)[batch.mask].exp()
     met = torch.cat([one.seed for one in earlier])
     said, length = batch.reward > 0.5, batch.length.double()
+    cut = length >= standing.policy_kwargs["max_answer_tokens"]
     return {
         **({} if one_each(batch) else {"uniform groups": uniform(batch)}),
         "ratios beyond the clip": float(((ratio - 1).abs() > CLIP).double().mean()),
@@ -315,7 +316,7 @@ def mechanism(standing: PolicyGradient, batch: Rollouts, earlier: Sequence[Rollo
         "rewards against the success": float((said != batch.info["success"]).double().mean()),
         "deviation of lengths over their mean": float(length.std() / length.mean()),
         **(
-            {"completions at the longest": float((length >= standing.policy.max_answer_tokens).double().mean())}
+            {"completions at the longest": float(cut.double().mean())}
             if batch.state is None
             else {"turns in states that others begin in": shared_states(batch)}
         ),

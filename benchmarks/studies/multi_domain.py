@@ -17,9 +17,11 @@ Paper: Can One Domain Help Others? A Data-Centric Study on Multi-Domain Reasonin
 
 import argparse
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from tiltyard.benchmarks.claims.claim import Found
 from tiltyard.benchmarks.claims.effects import part
@@ -92,7 +94,7 @@ def rewards(found: Found[Training, Scores]) -> Table:
     """Binary and partial rewards."""
     rows = []
     for domain, (binary, shares) in REWARDS.items():
-        before = found[binary].each(lambda run, domain=domain: run.before[test_name(domain, TRAINED)])
+        before = np.array([run.before[test_name(domain, TRAINED)] for run in found[binary].runs])
         one, other = gains(found, binary, domain), gains(found, shares, domain)
         rows.append([domain, f"{before.mean():.3f}", *(said(x.tolist(), 3) for x in (one, other, other - one))])
     heads = ["puzzles", "success before", "gain, binary reward", "gain, partial reward", "partial minus binary"]
@@ -143,7 +145,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=OUT)
     parser.add_argument("--seeds", type=int, default=CLAIM.seeds, help="of 0, 1, ...")
     asked = parser.parse_args()
-    bed = replace(CLAIM.testbed, folder=str(asked.out.absolute()))
+    bed = MultiDomain(folder=str(asked.out.absolute()))
     if asked.what == "report":
         report(asked.out, Stored(**vars(bed)), asked.seeds)
     else:
