@@ -129,7 +129,8 @@ def report(out: Path, bed: MultiDomain, seeds: int = CLAIM.seeds) -> None:
         title="Learning in one domain, tested in others",
         command="python benchmarks/studies/multi_domain.py run",
         words=f"GRPO, {bed.completions:,} completions a run, {found.seeds} seeds, {bed.problems} held-out problems a "
-        f"test, one sampled completion each. {bed.bases} bases share the seeds. One learning rate for all, "
+        f"test, one sampled completion each. {bed.bases} bases share the seeds, so that intervals say what other "
+        "seeds would do from these, and little of other bases, which differ more. One learning rate for all, "
         f"{found.rates['mixed']:g}, chosen of {rates} by the mixture's mean success in three domains on tuning seeds "
         "with problems of their own. As many completions a run, so that the mixture has a third of them in each "
         "domain.",
