@@ -15,9 +15,12 @@ wrote them, so that ratios and clips act; ``hard``, at least 70% of the groups h
 
 A suite of one task is a regime too: completions are the last 256 that its reference writes in an iteration (with the
 suite's environment, rewards, pool and shape of batches) after some iterations of training, and the reference has learnt
-from all others of that iteration since.
+from all others of that iteration since. A condition that is not a method by name, as one with another reward, is called
+by its label: it has its own settings, and the same completions are paid by its rewards.
 Beside the cosines stands what the regime is about: the share of uniform groups, of tokens whose ratio has left 0.8 to
-1.2, of problems that a tracker had met before, and of rewards that say the opposite of the success.
+1.2, of problems that a tracker had met before, and of rewards that say the opposite of the success; of completions that
+were cut at the longest that is allowed, and the deviation of lengths over their mean; of turns that begin in a state in
+which another turn of the group begins.
 
 Critics have had 10 fits on other completions. What a method does besides its gradient (curricula, samplers, rewards
 that are switched on later) is not seen here: two methods that are equal by this gate may still differ by that.
@@ -35,15 +38,20 @@ import torch
 from torch import Tensor
 
 from tiltyard import agents
+from tiltyard.agents.language.collect import shaped
 from tiltyard.agents.language.rollouts import Rollouts
 from tiltyard.agents.language.trainer import PolicyGradient
 from tiltyard.agents.language.update import backward, policy_gradient_step
+from tiltyard.agents.objectives.catalogue import ROWS
+from tiltyard.agents.objectives.parts.ops import turn_ends
 from tiltyard.benchmarks.execution import OF_RUN
 from tiltyard.benchmarks.pages import render
 from tiltyard.benchmarks.provenance import commit, hardware, versions
 from tiltyard.benchmarks.statistics import Floats
 from tiltyard.benchmarks.suites import Suite, find
+from tiltyard.benchmarks.suites.suite import Entry
 from tiltyard.benchmarks.suites.text import METHODS
+from tiltyard.wrappers.rewards.outcome import Outcome
 
 EQUAL = 0.95
 REGIMES = ("on-policy", "stale", "hard")
@@ -205,16 +213,25 @@ def _told(
     }
 
 
+def own_entry(suite: Suite, name: str) -> Entry | None:
+    """The condition of a label that is no method's handle; None of a method."""
+    if name in [row.handle for row in ROWS]:
+        return None
+    return next((one for one in suite.tasks[0].entries if one.label == name), None)
+
+
 def of_suite(suite: Suite, method: str | None, seed: int) -> PolicyGradient:
-    """An agent in a suite's setting: its reference, or a method with the reference's settings.
+    """An agent in a suite's setting: its reference, a method with the reference's settings, or a condition of its own.
 
     Args:
         suite: of one task.
-        method: of the catalogue; None for the reference.
+        method: of the catalogue, or the label of a condition that has other settings; None for the reference.
         seed: of the agent.
     """
     (task,), reference = suite.tasks, suite.comparisons[0].reference
     entry = next(one for one in task.entries if one.label == reference)
+    if method and (own := own_entry(suite, method)):
+        method, entry = None, own
     given = {name: value for name, value in task.params(entry).items() if name not in OF_RUN}
     made: Any = agents.make(method or entry.agent, task.env_id, seed=seed, device="cpu", **given)
     assert isinstance(made, PolicyGradient)
@@ -242,13 +259,32 @@ def measure_suite(
         others, batch = learnt(standing, GROUP * PROMPTS)
         made = [of_suite(suite, name, seed) for name in methods]
         seen = [*earlier, others] if len(others) else earlier
-        tables.append(cosines([gradient(agent, standing, batch, earlier[-1], seen) for agent in made]))
+        paid = [
+            repaid(agent, batch) if own_entry(suite, name) else batch for name, agent in zip(methods, made, strict=True)
+        ]
+        pairs = zip(made, paid, strict=True)
+        tables.append(cosines([gradient(agent, standing, rows, earlier[-1], seen) for agent, rows in pairs]))
         told.append(mechanism(standing, batch, earlier))
         used.append(batch)
         earlier += [others, batch] if len(others) else [batch]
     found = _told(suite.tasks[0].env_id.partition("/")[2], suite.name, methods, tables, used)
     shares = {name: round(float(np.mean([one[name] for one in told])), 3) for name in told[0]}
     return {**found, "before": before, "mechanism": shares}
+
+
+def repaid(agent: PolicyGradient, batch: Rollouts) -> Rollouts:
+    """The same completions with the rewards of an agent, the first of which is of the success alone.
+
+    Raises:
+        ValueError: it is another, and would be paid on top of what the reference's rewards paid.
+    """
+    if not agent.rewards:
+        return batch
+    if not isinstance(agent.rewards[0], Outcome):
+        raise ValueError("the rewards of a condition of its own begin with 'outcome': others add to what was paid")
+    for reward in agent.rewards:
+        batch = shaped(batch, reward.shape(batch, agent.context()))
+    return batch
 
 
 def learnt(agent: PolicyGradient, left: int) -> tuple[Rollouts, Rollouts]:
@@ -268,16 +304,33 @@ def learnt(agent: PolicyGradient, left: int) -> tuple[Rollouts, Rollouts]:
 
 
 def mechanism(standing: PolicyGradient, batch: Rollouts, earlier: Sequence[Rollouts]) -> dict[str, float]:
-    """What a regime is about, as shares of a batch's groups, tokens, completions and again completions."""
+    """What a regime is about, as shares of a batch's groups, tokens and completions, and the spread of lengths."""
     ratio = (standing.context().score(batch.tokens, batch.mask) - batch.logp_old)[batch.mask].exp()
     met = torch.cat([one.seed for one in earlier])
-    said = batch.reward > 0.5
+    said, length = batch.reward > 0.5, batch.length.double()
+    cut = length >= standing.policy_kwargs["max_answer_tokens"]
     return {
         **({} if one_each(batch) else {"uniform groups": uniform(batch)}),
         "ratios beyond the clip": float(((ratio - 1).abs() > CLIP).double().mean()),
         "problems met before": float(torch.isin(batch.seed, met).double().mean()),
         "rewards against the success": float((said != batch.info["success"]).double().mean()),
+        "deviation of lengths over their mean": float(length.std() / length.mean()),
+        **(
+            {"completions at the longest": float(cut.double().mean())}
+            if batch.state is None
+            else {"turns in states that others begin in": shared_states(batch)}
+        ),
     }
+
+
+def shared_states(batch: Rollouts) -> float:
+    """The share of turns, each episode's first left out, that begin in a state of another turn of the same group."""
+    ends = turn_ends(batch.turn, batch.mask)
+    rows = ends.nonzero()[:, 0]
+    begun_in = torch.stack((batch.group[rows], batch.need("state")[ends]), 1)
+    _, kind, count = torch.unique(begun_in, dim=0, return_inverse=True, return_counts=True)
+    later = batch.turn[ends] > 0
+    return float((count[kind] > 1)[later].double().mean())
 
 
 def page(found: Sequence[dict[str, Any]], command: str) -> str:

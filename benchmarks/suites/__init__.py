@@ -16,7 +16,7 @@ from .manipulation import MANIPULATION
 from .smoke import SMOKE
 from .suite import Comparison, Entry, Recipe, Suite, Task
 from .text import TEXT
-from .text_v2 import TEXT_HARD, TEXT_NOISY, TEXT_POOL, TEXT_STALE
+from .text_v2 import TEXT_HARD, TEXT_LENGTH, TEXT_NOISY, TEXT_POOL, TEXT_STALE, TEXT_TURNS
 from .trained import TRAINED
 
 __all__ = [
@@ -36,9 +36,11 @@ __all__ = [
     "SUITES",
     "TEXT",
     "TEXT_HARD",
+    "TEXT_LENGTH",
     "TEXT_NOISY",
     "TEXT_POOL",
     "TEXT_STALE",
+    "TEXT_TURNS",
     "TRAINED",
     "Comparison",
     "Entry",
@@ -65,6 +67,8 @@ SUITES: tuple[Suite, ...] = (
     TEXT_HARD,
     TEXT_POOL,
     TEXT_NOISY,
+    TEXT_LENGTH,
+    TEXT_TURNS,
     DIALOGUES,
     ARCHER_SETTINGS,
     TRAINED,

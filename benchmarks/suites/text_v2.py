@@ -1,7 +1,8 @@
 """Methods of language agents in regimes where what sets them apart can act: text-v1 mostly raced one gradient.
 
 Each regime is a suite of its own, of at most six conditions of which no two take nearly the same step there
-(docs/results/gradient-gate): old completions, groups that mostly agree, problems that come back, rewards that err.
+(docs/results/gradient-gate): old completions, groups that mostly agree, problems that come back, rewards that err,
+completions of many lengths, games of several turns.
 Learning rates are each condition's own: the best of four by ``tiltyard tune``, on three seeds that no race reports.
 """
 
@@ -119,5 +120,53 @@ TEXT_NOISY = _regime(
     "texts, always the same ones, as a reward model errs. Evaluations are by the truth.",
     {"grpo": "dr-grpo, dapo, rloo, ngrpo, rec-red, copo", "reinforce": "reinforce-plus-plus"},
     eval_episodes=1_024,
+    eval_points=4,
+)
+
+_CAP = 96
+_CAPPED: dict[str, Any] = {"rewards": "outcome", "max_answer_tokens": _CAP}
+_OVERLONG: dict[str, Any] = {"name": "soft-overlong-punishment", "max_length": _CAP, "buffer": 48}
+TEXT_LENGTH = _regime(
+    "text-v2-length",
+    "Completions of 33 to 96 tokens, where they are cut: what is paid for brevity, by five rules",
+    "Countdown",
+    (
+        _entry("grpo", 3_072, 27, **_CAPPED),
+        _entry("reinforce", 3_072, 27, **_CAPPED),
+        _entry("kimi-k1-5", 3_072, 27, label="kimi-k1-5-length", method_kwargs={"length_weight": 0.5}, **_CAPPED),
+        _entry("canon", 3_072, 27, label="canon-short", method_kwargs={"metric": "length", "alpha": 0.5}, **_CAPPED),
+        _entry("dapo", 3_072, 27, label="dapo-overlong", **{**_CAPPED, "rewards": ["outcome", _OVERLONG]}),
+    ),
+    "Lengths deviate by 35% of their mean, and 7% of the completions are cut at 96 tokens. Means over tokens, over "
+    "completions or by a constant are one gradient all the same (cosines of at least 0.97): what sets methods apart is "
+    "how they pay for brevity. `kimi-k1-5-length` is Kimi k1.5 with its length reward on throughout, `canon-short` is "
+    "CANON by length with the long half's rewards halved, `dapo-overlong` is DAPO with its soft overlong punishment "
+    "over the last 48 tokens.",
+    {
+        "grpo": "dr-grpo, dapo, rloo, gspo, lite-ppo, simpo, disco, drpo-decoupled, kimi-k1-5, canon",
+        "reinforce": "reinforce-plus-plus",
+        "canon-short": "dr-grpo, rloo, lite-ppo, kimi-k1-5, canon",
+    },
+    eval_episodes=1_024,
+    eval_points=3,
+)
+
+_GAME: dict[str, Any] = {"rewards": {"name": "turn-cost", "cost": 0.1}}
+TEXT_TURNS = _regime(
+    "text-v2-turns",
+    "Games of several turns, each of which costs something, in states that games of a group share",
+    "TwentyQuestions",
+    (
+        _entry("grpo", 6_400, 36, **_GAME),
+        _entry("gigpo", 6_400, 36, **_GAME),
+        _entry("reinforce", 6_400, 36, **_GAME),
+        _entry("ppo", 6_400, 45, **_GAME),
+        _entry("filtered-bc", 6_400, 33, **_GAME),
+    ),
+    "A turn costs 0.1 in training (`turn-cost`) and a game that is won pays 1; evaluations are by the game alone. A "
+    "state is the set of names that can still be meant. PURE is left out: the worst step of a game is a turn's cost, "
+    "whether the game is won or lost. So is ArCHer, which takes no rewards but the environment's (`dialogues-v1`).",
+    {"gigpo": "dr-grpo, rloo", "reinforce": "reinforce-plus-plus"},
+    eval_episodes=512,
     eval_points=4,
 )

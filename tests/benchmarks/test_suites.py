@@ -177,7 +177,7 @@ def test_archers_settings_are_changed_one_at_a_time():
     assert len({entry.budget for entry in task.entries}) == 1
 
 
-REGIMES = ("text-v2-stale", "text-v2-hard", "text-v2-pool", "text-v2-noisy")
+REGIMES = ("text-v2-stale", "text-v2-hard", "text-v2-pool", "text-v2-noisy", "text-v2-length", "text-v2-turns")
 GATE = Path(__file__).parents[2] / "docs" / "results" / "gradient-gate"
 
 
@@ -209,12 +209,24 @@ def but_for_rate(entry: Entry) -> dict:
     return {name: value for name, value in entry.params.items() if name != "learning_rate"}
 
 
+def as_gated(name: str) -> dict[str, str]:
+    """Conditions of a regime by label, as the gate calls them: by their method, or by their label where it is own."""
+    (task,), found = find(name).tasks, gated(name)
+    first = but_for_rate(task.entries[0])
+    alike = {entry.label: entry.agent for entry in task.entries if but_for_rate(entry) == first}
+    own = {
+        entry.label: entry.label
+        for entry in task.entries
+        if entry.label in set(found["methods"]) - {row.handle for row in METHODS}
+    }
+    return alike | own
+
+
 @pytest.mark.parametrize("name", REGIMES)
 def test_no_two_conditions_of_text_v2_take_nearly_the_same_step(name):
     (task,), found = find(name).tasks, gated(name)
-    alike = [entry.agent for entry in task.entries if but_for_rate(entry) == but_for_rate(task.entries[0])]
-    assert len(alike) >= len(task.entries) - 1  # SPO draws its problems otherwise, which no gradient shows
-    methods = set(alike)
+    methods = set(as_gated(name).values())
+    assert len(methods) >= len(task.entries) - 1  # SPO draws its problems otherwise, which no gradient shows
     assert methods <= set(found["methods"])
     places = [found["methods"].index(method) for method in sorted(methods)]
     for i in places:
@@ -224,11 +236,9 @@ def test_no_two_conditions_of_text_v2_take_nearly_the_same_step(name):
 
 @pytest.mark.parametrize("name", REGIMES)
 def test_what_takes_nearly_the_step_of_a_condition_of_text_v2_is_named_as_equal_to_it(name):
-    (task,), (compared,), found = find(name).tasks, find(name).comparisons, gated(name)
+    (compared,), found = find(name).comparisons, gated(name)
     told = {one: set(others.split(", ")) for one, others in re.findall(r"([\w-]+) \(and so ([^)]*)\)", compared.remark)}
-    first = but_for_rate(task.entries[0])
-    conditions = {entry.label: entry.agent for entry in task.entries if but_for_rate(entry) == first}
-    for label, method in conditions.items():
+    for label, method in as_gated(name).items():
         row = found["cosines"][found["methods"].index(method)]
         equal = {
             other for other, cosine in zip(found["methods"], row, strict=True) if cosine > 0.95 and other != method
@@ -244,6 +254,9 @@ def test_what_takes_nearly_the_step_of_a_condition_of_text_v2_is_named_as_equal_
         ("text-v2-hard", "uniform groups", 0.7, 1.0),
         ("text-v2-pool", "problems met before", 0.9, 1.0),
         ("text-v2-noisy", "rewards against the success", 0.15, 0.25),
+        ("text-v2-length", "deviation of lengths over their mean", 0.3, 1.0),
+        ("text-v2-length", "completions at the longest", 0.05, 0.5),
+        ("text-v2-turns", "turns in states that others begin in", 0.5, 1.0),
     ],
 )
 def test_what_a_regime_of_text_v2_is_about_occurs_there(name, what, low, high):

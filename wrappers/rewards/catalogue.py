@@ -14,7 +14,10 @@ ROWS: tuple[Row, ...] = (
     Row("implicitprm", f"{_ROOM}.implicitprm:ImplicitPRM"),
 )
 
-PLAIN: tuple[Row, ...] = (Row("outcome", f"{_ROOM}.outcome:Outcome"),)
+PLAIN: tuple[Row, ...] = (
+    Row("outcome", f"{_ROOM}.outcome:Outcome"),
+    Row("turn-cost", f"{_ROOM}.turn_cost:TurnCost"),
+)
 """Rewards of no paper."""
 
 Choices = Choice | Reward | Sequence[Choice | Reward]

@@ -15,6 +15,7 @@ LINES = 80
 LONGER = {  # claims above LINES, with the reason
     "kimi-k1-5": "which weight decides is the claim's own rule, and it has three parts",
     "mbtl": "two ways of the abstract to compare with, which are measured differently, and two beside them",
+    "multi-domain-rlvr": "seven conditions, of which five takeaways of the paper are parts",
     "pure": "four reward models are compared, and one learning rate for all",
     "rl-vs-distillation": "four parts on quarters of the problems",
     "trajectory-weighting": "the negative control is a part of its own, with another dataset",
@@ -68,7 +69,7 @@ def test_conditions_are_tuned_with_equal_budgets(handle: str) -> None:
     assert tuning.alike is None or tuning.alike in COMPARISONS[handle].baselines
 
 
-TAKE_LONG = {"archer", "arsq", "f-dvl-recoil", "h2o", "remax", "sapo", "spo", "stream-x"}
+TAKE_LONG = {"archer", "arsq", "f-dvl-recoil", "h2o", "multi-domain-rlvr", "remax", "sapo", "spo", "stream-x"}
 """Five seconds and more each, even in their smallest size."""
 
 

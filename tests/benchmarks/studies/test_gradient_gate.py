@@ -9,7 +9,19 @@ import pytest
 import torch
 
 from tiltyard.agents.language.rollouts import Rollouts
-from tiltyard.benchmarks.studies.gradient_gate import cosines, equal, hard, is_uniform, main, measure, measure_suite
+from tiltyard.benchmarks.studies.gradient_gate import (
+    cosines,
+    equal,
+    hard,
+    is_uniform,
+    main,
+    measure,
+    measure_suite,
+    of_suite,
+    own_entry,
+    repaid,
+    shared_states,
+)
 from tiltyard.benchmarks.suites import Suite, find
 
 
@@ -83,6 +95,32 @@ def test_a_suite_is_a_regime_with_its_own_rewards_and_old_completions() -> None:
     stale = measure_suite(two_steps, ("grpo",), 1, before=1)["mechanism"]
     assert stale["rewards against the success"] == stale["problems met before"] == 0
     assert stale["ratios beyond the clip"] > 0
+
+
+def test_a_condition_of_its_own_is_paid_by_its_own_rewards_on_the_same_completions() -> None:
+    suite = find("text-v2-length")
+    assert own_entry(suite, "grpo") is None  # a method, which gets the reference's settings
+    own = own_entry(suite, "dapo-overlong")
+    assert own is not None
+    assert own.agent == "dapo"
+    agent = of_suite(suite, "dapo-overlong", 0)
+    whole = replace(batch([[1.0, 1.0, 1.0, 0.0]]), length=torch.tensor([40, 72, 96, 96]))
+    rows = replace(whole, info={"success": torch.tensor([True, True, True, False])}, reward=torch.full((4,), 9.0))
+    assert repaid(agent, rows).reward.tolist() == [1.0, 0.5, 0.0, -1.0]  # 24 of the last 48 tokens, then all
+    assert repaid(of_suite(suite, "canon-short", 0), rows).reward.tolist() == [1, 1, 1, 0]
+    agent.rewards = agent.rewards[1:]
+    with pytest.raises(ValueError, match="begin with 'outcome'"):
+        repaid(agent, rows)
+
+
+def test_states_are_shared_within_a_group_and_first_turns_are_left_out() -> None:
+    games = replace(
+        batch([[0.0, 0.0], [0.0, 0.0]]),
+        mask=torch.ones(4, 3, dtype=torch.bool),
+        turn=torch.tensor([[0, 1, 2]] * 4),
+        state=torch.tensor([[1, 2, 3], [1, 2, 4], [1, 2, 3], [1, 5, 3]]),
+    )
+    assert shared_states(games) == pytest.approx(4 / 8)  # 2 twice in the first group, 3 twice in the second
 
 
 def test_the_page_is_made_of_what_is_stored(tmp_path: Path) -> None:
