@@ -78,6 +78,14 @@ ROWS: tuple[Row, ...] = (
         n_envs={"*": 8},
     ),
     Row(
+        "barfi",
+        "tiltyard.agents.control.barfi:BARFI",
+        ("driving", "robotics"),
+        "REINFORCE on a reward that is learnt too: how much of an auxiliary reward serves the primary one",
+        env_kwargs={"driving": {"action": "discrete"}},
+        n_envs={"*": 16},
+    ),
+    Row(
         "sac",
         "tiltyard.agents.control.sac:SAC",
         ("driving", "robotics"),
