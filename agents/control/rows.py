@@ -70,6 +70,13 @@ ROWS: tuple[Row, ...] = (
         "PPO with a dataset beside: its critic learns from returns and from TD targets, its actor at both's states",
     ),
     Row(
+        "protected",
+        "tiltyard.agents.control.protected:PROTECTED",
+        ("robotics",),
+        "PPO that discovers a few policies, each the best against some attack on observations, and a bandit over them",
+        n_envs={"*": 16},
+    ),
+    Row(
         "n-pg-igt-harpg",
         "tiltyard.agents.control.n_pg_igt_harpg:MomentumPG",
         ("driving", "robotics"),
