@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results"
 
 ELSEWHERE = {
+    "action-grouping": ("tabular method", "tiltyard.benchmarks.action_grouping:learn"),
     "adastop": ("statistic", "tiltyard.benchmarks.adastop:AdaStop"),
     "carl": ("reward of an environment", "tiltyard.envs.driving.rewards:DrivingReward"),
     "brorl": ("analysis", "tiltyard.benchmarks.analysis.brorl:mass_change"),
