@@ -103,11 +103,12 @@ _OURS: _Table = (
         episode_weight min_deviation max_staleness delay margin margin_weight
         margin_kept guidance_weight noise_min noise_max optimism_coef offline_coef inverse_past
         inverse_learning_rate momentum_power reward_learning_rate gamma_coef epsilon
-        adversary_learning_rate bandit_rate""",
+        adversary_learning_rate bandit_rate bonus_weight bonus_limit""",
     ),
     (
         _POSITIVE,
-        "implicit_step action_std boundary huber reward_bound reward_scale sampler_temperature guidance_temperature",
+        """implicit_step action_std boundary huber reward_bound reward_scale sampler_temperature
+        guidance_temperature cell_width""",
     ),
     (_LIMIT, "weight_limit max_clip guidance_limit clip_obs clip_reward"),
     (Range(0, infinite=True), "patch_limit"),

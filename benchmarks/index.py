@@ -35,6 +35,7 @@ ELSEWHERE = {
     "refined-lr": ("learning rate schedule", "tiltyard.agents.refined_lr:refined"),
     "rewardbench-2": ("analysis", "tiltyard.benchmarks.analysis.rewardbench_2:best_of_n"),
     "rewardmath": ("analysis", "tiltyard.benchmarks.analysis.rewardmath:accuracy"),
+    "rewarddesign-thesis": ("tabular method", "tiltyard.benchmarks.rewarddesign_thesis:designed"),
     "rl-vs-distillation": ("testbed", "tiltyard.benchmarks.testbeds.tree_support"),
     "rliable": ("statistic", "tiltyard.benchmarks.statistics"),
     "starc": ("distance of rewards", "tiltyard.benchmarks.analysis.starc:distance"),

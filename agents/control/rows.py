@@ -93,6 +93,15 @@ ROWS: tuple[Row, ...] = (
         n_envs={"*": 16},
     ),
     Row(
+        "explors",
+        "tiltyard.agents.control.explors:ExploRS",
+        ("driving",),
+        "PPO with an intrinsic reward that learns what serves the extrinsic one, and a bonus for rare states",
+        paper="rewarddesign-thesis",
+        env_kwargs={"driving": {"action": "discrete"}},
+        n_envs={"*": 16},
+    ),
+    Row(
         "sac",
         "tiltyard.agents.control.sac:SAC",
         ("driving", "robotics"),
