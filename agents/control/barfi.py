@@ -4,7 +4,8 @@ r"""BARFI: the reward that a policy learns from is learnt too, so that the polic
     agent.auxiliary = heuristic  # a function of observations [B, ...] and actions [B, ...] that returns [B]
     agent.learn(20_000)
 
-Paper: Gupta et al., Behavior Alignment via Reward Function Optimization (2023), sections 4 and 5.
+Paper: Gupta et al., Behavior Alignment via Reward Function Optimization (2023). Of its text the abstract alone was at
+hand: the implicit gradient is derived here by the implicit function theorem, and tested against finite differences.
 """
 
 from collections.abc import Callable

@@ -67,7 +67,7 @@ CLAIM = Comparison(
     },
     ours=EXPRD,
     baselines=(ORIGINAL, PLAIN),
-    seeds=12,
+    seeds=10,
     tuning=Tuning(score=score, grid=(0.03, 0.1, 0.3, 1.0), seeds=2),
     premise=Premise(
         "There is something to gain, and it can be had: the original reward earns less than 0.9, shaping more",

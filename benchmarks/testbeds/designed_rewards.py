@@ -131,7 +131,7 @@ class DesignedRewards:
         return found
 
     def q_learning(self, kind: Kind, rate: float, seed: int) -> Floats:
-        """Original values of the greedy policy in units of the best, ``[moments]``."""
+        """Original values of the greedy policy in units of the best, ``[moments]``; rates above 1 count as 1."""
         (process, start, _), paid = rooms(self.side), self.rewards(kind)
         rng, q = np.random.default_rng([2503, seed]), np.zeros(paid.shape)
         reached, last = process.transitions.cumsum(axis=2), len(paid) - 1
@@ -143,7 +143,7 @@ class DesignedRewards:
                 action = int(4 * chance[1]) if chance[0] < self.epsilon else int(ties[int(len(ties) * chance[1])])
                 after = min(int(np.searchsorted(reached[state, action], chance[2], side="right")), last)
                 target = paid[state, action] + process.gamma * q[after].max() * (after != last)
-                q[state, action] += rate * (target - q[state, action])
+                q[state, action] += min(rate, 1.0) * (target - q[state, action])
                 if (state := after) == last:
                     break
             if (episode + 1) % (self.episodes // self.moments) == 0:

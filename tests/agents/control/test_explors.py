@@ -66,6 +66,11 @@ def test_rewards_that_are_learnt_from_have_both() -> None:
     shaped = agent._samples_of(agent.rollout_buffer.rewards)
     last = slice(-4, None)  # the last step of each episode: one reward to go
     np.testing.assert_allclose((shaped.advantages - plain.advantages)[last], 0.5, rtol=1e-5)
+    agent.bonus_limit = 1.0
+    agent.visits.fill_(3.0)  # 1 / sqrt(1 + 3), and more visits in the steps before
+    both = agent._samples_of(agent.rollout_buffer.rewards)
+    more = (both.advantages - shaped.advantages)[last]
+    assert ((more > 0.15) & (more <= 0.5)).all()
 
 
 def test_the_intrinsic_reward_learns_what_pays() -> None:

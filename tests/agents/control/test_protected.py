@@ -121,6 +121,23 @@ def test_rollouts_of_adversaries_leave_the_policy_as_it_is() -> None:
     assert agent.opponent == 0
 
 
+def test_the_adversary_serves_the_newest_policy_and_harms_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[th.Tensor] = []
+    agent = made()
+    agent.learn(5 * 32)
+    assert agent.kind == "before"
+    monkeypatch.setattr(agent, "_improve_adversary", given.append)
+    agent.scores = th.tensor([10.0, 20.0, 30.0, 40.0])  # of the newest policy, under each trial
+    agent.learn(32, reset_num_timesteps=False)
+    returns = agent.rollout_buffer.rewards.sum(dim=0)
+    assert 0 < float(returns.mean()) < 1
+    assert given[0].equal(agent.scores - returns)
+    minimax = made(n_policies=1, first="minimax")
+    monkeypatch.setattr(minimax, "_improve_adversary", given.append)
+    minimax.learn(2 * 32)
+    assert (given[1] < 0).all()
+
+
 def test_the_bandit_chooses_who_acts_and_is_saved(tmp_path: Path) -> None:
     agent = made(return_low=0.0, return_high=1.0, bandit_rounds=20)
     agent.learn(9 * 32)
