@@ -127,11 +127,11 @@ def test_the_adversary_serves_the_newest_policy_and_harms_the_one_before(monkeyp
     agent.learn(5 * 32)
     assert agent.kind == "before"
     monkeypatch.setattr(agent, "_improve_adversary", given.append)
-    agent.scores = th.tensor([10.0, 20.0, 30.0, 40.0])  # of the newest policy, under each trial
+    agent.scores = scores = th.tensor([10.0, 20.0, 30.0, 40.0])  # of the newest policy, under each trial
     agent.learn(32, reset_num_timesteps=False)
     returns = agent.rollout_buffer.rewards.sum(dim=0)
     assert 0 < float(returns.mean()) < 1
-    assert given[0].equal(agent.scores - returns)
+    assert given[0].equal(scores - returns)
     minimax = made(n_policies=1, first="minimax")
     monkeypatch.setattr(minimax, "_improve_adversary", given.append)
     minimax.learn(2 * 32)
