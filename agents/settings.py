@@ -90,7 +90,8 @@ _OURS: _Table = (
         prompts_per_batch episodes_per_iteration fresh_turns actor_steps max_answer_tokens context_length
         warm_start_batch_size rollouts actor_updates value_updates instruction_updates horizon critic_width
         rollout_updates stages ask_every margin_gone groups_per_task micro_batch_groups
-        critic_updates critic_backups inverse_updates""",
+        critic_updates critic_backups inverse_updates inner_updates implicit_terms
+        n_policies policy_timesteps bandit_rounds""",
     ),
     (Range(2), "bins"),
     (Range(0, 1024), "rollout_workers"),
@@ -101,12 +102,17 @@ _OURS: _Table = (
         clip_low clip_high kl_coef top_k warm_start_steps critic_warm_up verb_weight argument_weight step_weight
         episode_weight min_deviation max_staleness delay margin margin_weight
         margin_kept guidance_weight noise_min noise_max optimism_coef offline_coef inverse_past
-        inverse_learning_rate momentum_power""",
+        inverse_learning_rate momentum_power reward_learning_rate gamma_coef epsilon
+        adversary_learning_rate bandit_rate bonus_weight bonus_limit""",
     ),
-    (_POSITIVE, "action_std boundary huber reward_bound reward_scale sampler_temperature guidance_temperature"),
+    (
+        _POSITIVE,
+        """implicit_step action_std boundary huber reward_bound reward_scale sampler_temperature
+        guidance_temperature cell_width""",
+    ),
     (_LIMIT, "weight_limit max_clip guidance_limit clip_obs clip_reward"),
     (Range(0, infinite=True), "patch_limit"),
-    (Range(), "terminal_value target_action_gap imitation_margin reward_shift"),
+    (Range(), "terminal_value target_action_gap imitation_margin reward_shift return_low return_high"),
 )
 
 

@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results"
 
 ELSEWHERE = {
+    "action-grouping": ("tabular method", "tiltyard.benchmarks.action_grouping:learn"),
     "adastop": ("statistic", "tiltyard.benchmarks.adastop:AdaStop"),
     "carl": ("reward of an environment", "tiltyard.envs.driving.rewards:DrivingReward"),
     "brorl": ("analysis", "tiltyard.benchmarks.analysis.brorl:mass_change"),
@@ -34,6 +35,7 @@ ELSEWHERE = {
     "refined-lr": ("learning rate schedule", "tiltyard.agents.refined_lr:refined"),
     "rewardbench-2": ("analysis", "tiltyard.benchmarks.analysis.rewardbench_2:best_of_n"),
     "rewardmath": ("analysis", "tiltyard.benchmarks.analysis.rewardmath:accuracy"),
+    "rewarddesign-thesis": ("tabular method", "tiltyard.benchmarks.rewarddesign_thesis:designed"),
     "rl-vs-distillation": ("testbed", "tiltyard.benchmarks.testbeds.tree_support"),
     "rliable": ("statistic", "tiltyard.benchmarks.statistics"),
     "starc": ("distance of rewards", "tiltyard.benchmarks.analysis.starc:distance"),
