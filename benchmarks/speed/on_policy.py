@@ -70,7 +70,7 @@ def learning(name: str, env_id: str, steps: int, **settings: Any) -> Case:
 def contrib(env_id: str, steps: int, **settings: Any) -> Case:
     """Training sb3-contrib's RecurrentPPO, end to end, in the vector that ours has."""
     memory = {"lstm_hidden_size": 64, "shared_lstm": True, "enable_critic_lstm": False, "net_arch": [64, 64]}
-    env = make("sb3-ppo", env_id, preset=None, n_envs=settings.pop("n_envs")).get_env()
+    env: Any = make("sb3-ppo", env_id, preset=None, n_envs=settings.pop("n_envs")).get_env()
     settings |= {"n_epochs": EPOCHS, "seed": 0, "device": "cpu", "policy_kwargs": memory}
     return trained(sb3_contrib.RecurrentPPO("MlpLstmPolicy", env, **settings), steps)
 
