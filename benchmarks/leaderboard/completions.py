@@ -15,6 +15,8 @@ from .board import Board
 from .groups import short
 
 Of = Callable[[FinishedRun], float]
+LOGGED = {"rollout/entropy", "rollout/uniform_groups", "rollout/completion_tokens"}
+"""What language agents alone log: PPO has a share of clipped steps too."""
 
 
 def pass_at(run: FinishedRun, k: int) -> float:
@@ -49,7 +51,7 @@ def completions(board: Board) -> tuple[list[str], list[list[str]]]:
 
     Means over runs, those of pass@k with Student's t interval.
     """
-    if not any(run.training for run in board.runs):
+    if not any(LOGGED & run.training.keys() for run in board.runs):
         return [], []
     columns = _columns(max(run.run.params.get(GROUPED, 1) for run in board.runs))
     rows = []

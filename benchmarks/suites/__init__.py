@@ -86,6 +86,7 @@ RELEASED = {
     "dialogues-v1": "2961b911dbbfba32",
     "archer-settings-v1": "fd509b3b03985c74",
     "driving-v1": "64292acbed128946",
+    "driving-v2": "c260e97228b89179",
 }
 """Suites that results were published for, and what they are: :attr:`Suite.digest`. Another content is another name."""
 

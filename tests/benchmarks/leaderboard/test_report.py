@@ -179,6 +179,13 @@ def test_pass_at_k_and_what_training_logged_stand_in_a_table(make_run: MakeRun, 
     assert "| pass@1 | pass@4 | entropy at the end, nats a token |" in (tmp_path / "README.md").read_text()
 
 
+def test_what_ppo_logs_tells_nothing_of_completions(make_run: MakeRun, tmp_path: Path) -> None:
+    logged = {"train/clip_fraction": Logged(0.5, 0.25)}
+    runs = [make_run(HOPPER, agent, seed, 0.5, training=logged) for agent in ("sac", "td3") for seed in range(2)]
+    suite = replace(SUITE, comparisons=(Comparison("One", (HOPPER,), "td3"),))
+    assert "| pass@1 |" not in write_report(suite, runs, tmp_path, command="").read_text()
+
+
 def test_odds_whose_interval_ends_at_one_half_tell_nothing_apart(make_run: MakeRun, tmp_path: Path) -> None:
     levels = {"sac": (0.5, 0.5, 0.9, 0.9), "td3": (0.5,) * 4}  # all of the higher two are drawn away in 1 of 16
     made = [make_run(HOPPER, agent, seed, 0.5) for agent in levels for seed in range(4)]
