@@ -38,6 +38,7 @@ def test_identity_is_kind_and_handle() -> None:
     assert [(part.kind, part.handle) for part in parts_of("ppo")] == [
         ("agent", "ppo"),
         ("agent", "fast-ppo"),
+        ("agent", "recurrent-ppo"),
         ("agent", "sb3-ppo"),
         ("method", "ppo"),
     ]

@@ -7,7 +7,7 @@ import torch as th
 from gymnasium.vector import AutoresetMode
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.policies import ActorCriticPolicy, BasePolicy
-from stable_baselines3.common.type_aliases import GymEnv
+from stable_baselines3.common.type_aliases import GymEnv, Schedule
 from torch import Tensor
 
 from .fast_ppo import FastPPO
@@ -68,7 +68,8 @@ class RecurrentPPO(FastPPO):
         env: to learn in.
         bptt_steps: the most steps that gradients flow back over, of which ``n_steps`` is a multiple. If None 16, or
             all ``n_steps`` where these are no multiple of 16.
-        **settings: those of :class:`~.fast_ppo.FastPPO`; ``batch_size`` counts steps, of whole sequences.
+        learning_rate: this and all others are :class:`~.fast_ppo.FastPPO`'s.
+        batch_size: steps of a minibatch, which is of whole sequences.
 
     Raises:
         ValueError: ``n_steps`` is no multiple of ``bptt_steps``.
@@ -91,9 +92,32 @@ class RecurrentPPO(FastPPO):
         policy: str | type[ActorCriticPolicy],
         env: GymEnv | str,
         *,
+        learning_rate: float | Schedule = 3e-4,
         n_steps: int = 64,
         bptt_steps: int | None = None,
-        **settings: Any,
+        batch_size: int = 2048,
+        n_epochs: int = 4,
+        gamma: float = 0.99,
+        gae_lambda: float = 0.95,
+        clip_range: float | Schedule = 0.2,
+        clip_range_vf: float | Schedule | None = None,
+        normalize_advantage: bool = True,
+        ent_coef: float = 0.0,
+        vf_coef: float = 0.5,
+        max_grad_norm: float = 0.5,
+        norm_obs: bool = True,
+        norm_reward: bool = True,
+        clip_obs: float = 10.0,
+        clip_reward: float = 10.0,
+        overlap: bool = False,
+        target_kl: float | None = None,
+        stats_window_size: int = 100,
+        tensorboard_log: str | None = None,
+        policy_kwargs: dict[str, Any] | None = None,
+        verbose: int = 0,
+        seed: int | None = None,
+        device: th.device | str = "auto",
+        _init_setup_model: bool = True,
     ) -> None:
         if bptt_steps is None:
             bptt_steps = n_steps if n_steps % 16 else 16
@@ -102,7 +126,35 @@ class RecurrentPPO(FastPPO):
                 f"n_steps={n_steps} is no multiple of bptt_steps={bptt_steps}: rollouts are cut into sequences of it"
             )
         self.bptt_steps = bptt_steps
-        super().__init__(policy, env, n_steps=n_steps, **settings)
+        super().__init__(
+            policy,
+            env,
+            learning_rate,
+            n_steps=n_steps,
+            batch_size=batch_size,
+            n_epochs=n_epochs,
+            gamma=gamma,
+            gae_lambda=gae_lambda,
+            clip_range=clip_range,
+            clip_range_vf=clip_range_vf,
+            normalize_advantage=normalize_advantage,
+            ent_coef=ent_coef,
+            vf_coef=vf_coef,
+            max_grad_norm=max_grad_norm,
+            norm_obs=norm_obs,
+            norm_reward=norm_reward,
+            clip_obs=clip_obs,
+            clip_reward=clip_reward,
+            overlap=overlap,
+            target_kl=target_kl,
+            stats_window_size=stats_window_size,
+            tensorboard_log=tensorboard_log,
+            policy_kwargs=policy_kwargs,
+            verbose=verbose,
+            seed=seed,
+            device=device,
+            _init_setup_model=_init_setup_model,
+        )
 
     def _acting_by(self, policy: Any) -> RecurrentActing:
         return RecurrentActing(policy, self.bptt_steps)
