@@ -74,7 +74,7 @@ class Episode(Protocol):
     ticks: Whole  # since then
     noted: Whole  # events of this policy step that are in the totals
     hard: Whole  # ticks in which imposed braking was over 4
-    plan: Whole  # the lane that the scripted expert changes into, or NONE; nobody else reads it
+    plan: Whole  # the lane that the scripted expert changes into, or NONE; no other code reads it
     agent: Short  # in its world
     struck: Short  # collisions, faults, lights and signs counted so far
     faults: Short
