@@ -129,7 +129,7 @@ def imitation(actor: Any, passed: Passed, actions: Tensor, weights: Tensor) -> S
     return Step(loss, gradients, weights)
 
 
+@th.no_grad()
 def least(critics: Critics, observations: Any, actions: Tensor, members: Tensor | None = None) -> Tensor:
-    """The least value ``[B]`` of all critics, or of some ``members``, without gradient."""
-    values: Tensor = critics(observations, actions).detach()
-    return values.amin(0) if members is None else values[members].amin(0)
+    """The least value ``[B]`` of all critics, or of some ``members`` alone, without gradient."""
+    return critics.head.value(critics.passed(observations, actions, members).out).amin(0)

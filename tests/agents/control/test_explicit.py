@@ -12,6 +12,7 @@ from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import Tensor, nn
 
 from tiltyard.agents import SAC, TD3
+from tiltyard.agents.control.explicit import least
 from tiltyard.agents.control.heads import make_head
 from tiltyard.agents.control.networks import Network
 
@@ -86,6 +87,25 @@ def test_no_graph_is_built(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     agent = made(kind)
     for batch in batches(agent, 2):
         assert not any(value.requires_grad for value in agent.update(batch).values())
+
+
+def test_a_targets_members_alone_are_evaluated(monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = made("RLPD")
+    batch, members = next(iter(batches(agent, 1))), th.tensor([3, 1])
+    with th.no_grad():
+        every = agent.critic_target(batch.next_observations, batch.actions)
+        th.testing.assert_close(least(agent.critic_target, batch.next_observations, batch.actions), every.amin(0))
+    sizes, value = [], agent.critic_target.head.value
+
+    def seen(out: Tensor) -> Tensor:
+        sizes.append(len(out))
+        return value(out)
+
+    monkeypatch.setattr(agent.critic_target.head, "value", seen)
+    found = least(agent.critic_target, batch.next_observations, batch.actions, members)
+    th.testing.assert_close(found, every[members].amin(0))
+    assert not th.equal(found, every[:2].amin(0))
+    assert sizes == [2]
 
 
 @pytest.mark.parametrize("name", ["mse", "gaussian", "two-hot", "hl-gauss"])
