@@ -20,6 +20,9 @@ SEEDS = 4
 class Invented(MultiDomain):
     """Gains that are known: 0.2 where a domain is learnt, 0.05 from logic for arithmetic, -0.1 else."""
 
+    def base(self, seed: int) -> dict[str, Any]:
+        return {"file": "", "success": BEFORE}  # nothing is trained
+
     def _trained(self, condition: Training, rate: float, seed: int) -> dict[str, Any]:
         noise = 0.001 * np.random.default_rng([seed, *map(len, condition.domains), condition.partial]).random()
         after = dict(BEFORE)
