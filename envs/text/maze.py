@@ -16,7 +16,9 @@ from G to S, or with other squares where no walk gets to (:func:`canonical`).
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -62,24 +64,53 @@ class Problem(NamedTuple):
         return 0 <= row < len(self.rows) and 0 <= column < len(self.rows) and self.rows[row][column] != "#"
 
 
-def reach(problem: Problem, start: Square) -> dict[Square, Square]:
-    """The squares that can be reached from ``start``, nearest first, each with the one before it on a shortest walk."""
-    before, queue = {start: start}, [start]
+@cache
+def _neighbours(size: int) -> tuple[tuple[int, ...], ...]:
+    """Of every square of a grid, numbered row by row, those beside it, in the order of MOVES."""
+    return tuple(
+        tuple(
+            (i + down) * size + j + right
+            for down, right in MOVES.values()
+            if 0 <= i + down < size and 0 <= j + right < size
+        )
+        for i in range(size)
+        for j in range(size)
+    )
+
+
+@cache
+def _views(size: int) -> tuple[Callable[[Sequence[str]], tuple[str, ...]], ...]:
+    """What makes of a grid's squares, row by row, those of it turned by quarters, and of the mirror images of these."""
+    turns = [np.rot90(np.arange(size * size).reshape(size, size), quarter) for quarter in range(4)]
+    return tuple(itemgetter(*way.ravel().tolist()) for turn in turns for way in (turn, turn.T))
+
+
+def _flood(squares: Sequence[str], size: int, start: int) -> dict[int, int]:
+    """:func:`reach` by numbers of squares."""
+    neighbours, before, queue = _neighbours(size), {start: start}, [start]
     for square in queue:  # the queue grows while it is walked through
-        for down, right in MOVES.values():
-            neighbour = square[0] + down, square[1] + right
-            if neighbour not in before and problem.is_open(neighbour):
+        for neighbour in neighbours[square]:
+            if neighbour not in before and squares[neighbour] != "#":
                 before[neighbour] = square
                 queue.append(neighbour)
     return before
 
 
+def reach(problem: Problem, start: Square) -> dict[Square, Square]:
+    """The squares that can be reached from ``start``, nearest first, each with the one before it on a shortest walk."""
+    size = len(problem.rows)
+    found = _flood("".join(problem.rows), size, start[0] * size + start[1])
+    return {divmod(square, size): divmod(before, size) for square, before in found.items()}
+
+
 def shortest_walk(problem: Problem) -> list[Square]:
     """The squares of a shortest walk, S and G included."""
-    before, walk = reach(problem, problem.goal), [problem.start]
-    while walk[-1] != problem.goal:
+    size, ((i, j), (row, column)) = len(problem.rows), (problem.start, problem.goal)
+    goal, walk = row * size + column, [i * size + j]
+    before = _flood("".join(problem.rows), size, goal)
+    while walk[-1] != goal:
         walk.append(before[walk[-1]])
-    return walk
+    return [divmod(square, size) for square in walk]
 
 
 def follow(problem: Problem, moves: str) -> Square | None:
@@ -100,15 +131,15 @@ def draw(rng: np.random.Generator, level: Level) -> Problem:
         walls = rng.random((size, size)) < WALLS
         start = int(rng.integers(size)), int(rng.integers(size))
         walls[start] = False
-        maze = Problem(tuple("".join(".#"[wall] for wall in row) for row in walls.tolist()), start, start)
-        far = _at_least(reach(maze, start), level.shortest)
+        squares = [".#"[wall] for wall in walls.ravel().tolist()]
+        begin = start[0] * size + start[1]
+        far = _at_least(_flood(squares, size, begin), level.shortest)
         if far:
             goal = far[int(rng.integers(len(far)))]
-            marked = [
-                "".join({start: "S", goal: "G"}.get((i, j), square) for j, square in enumerate(row))
-                for i, row in enumerate(maze.rows)
-            ]
-            return Problem(tuple(marked), start, goal)
+            squares[begin], squares[goal] = "S", "G"
+            text = "".join(squares)
+            rows = tuple(text[first : first + size] for first in range(0, size * size, size))
+            return Problem(rows, start, divmod(goal, size))
 
 
 def canonical(problem: Problem) -> str:
@@ -116,18 +147,17 @@ def canonical(problem: Problem) -> str:
 
     Squares that cannot be reached count as walls: no right walk hangs on them.
     """
-    reached = reach(problem, problem.start)
-    size = range(len(problem.rows))
-    marks = [["#" if (i, j) not in reached else "." for j in size] for i in size]
-    for i, j in (problem.start, problem.goal):
-        marks[i][j] = "O"
-    turns = [np.rot90(np.array(marks), quarter) for quarter in range(4)]
-    return min("".join(way.ravel().tolist()) for turn in turns for way in (turn, turn.T))
+    size, text = len(problem.rows), "".join(problem.rows)
+    start, goal = (row * size + column for row, column in (problem.start, problem.goal))
+    reached = _flood(text, size, start)
+    marks = ["." if square in reached else "#" for square in range(size * size)]
+    marks[start] = marks[goal] = "O"
+    return min("".join(view(marks)) for view in _views(size))
 
 
-def _at_least(before: dict[Square, Square], distance: int) -> list[Square]:
+def _at_least(before: dict[int, int], distance: int) -> list[int]:
     """The squares at least so far from where the search began."""
-    steps: dict[Square, int] = {}
+    steps: dict[int, int] = {}
     for square, previous in before.items():
         steps[square] = steps[previous] + 1 if previous in steps else 0
     return [square for square, count in steps.items() if count >= distance]
