@@ -96,7 +96,7 @@ def distributional_regression(critic: Critics, observations: Any, actions: Tenso
 def judged(critic: Critics, observations: Any, actions: Tensor, objective: str) -> tuple[Tensor, Tensor]:
     """The "min", the "mean" or the "first" of the critics ``[B]``, and its gradient by the actions ``[B, A]``."""
     features = critic.features(observations).detach()
-    passed = critic.net.passed(th.cat([features, actions], dim=1), 1 if objective == "first" else None)
+    passed = critic.net.passed(th.cat([features, actions], dim=1), slice(1) if objective == "first" else None)
     values, slope = critic.head.value(passed.out), critic.head.value_slope(passed.out)
     if objective == "min":
         value, member = values.min(0)

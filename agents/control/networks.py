@@ -133,8 +133,8 @@ class Critics(Perceptrons):
         """Values ``[n, B]``."""
         return self.head.value(self.outputs(observations, actions))
 
-    def passed(self, observations: Any, actions: Tensor | None = None, members: int | Tensor | None = None) -> Passed:
-        """:meth:`outputs` of the first ``members`` or of those of these indices (all if None), kept for backward."""
+    def passed(self, observations: Any, actions: Tensor | None = None, members: slice | Tensor | None = None) -> Passed:
+        """:meth:`outputs` of some ``members`` (a slice or indices; all if None), kept for the backward pass."""
         return self.net.passed(self.inputs(observations, actions), members)
 
     def frozen(self, observations: Any, actions: Tensor | None = None) -> Tensor:

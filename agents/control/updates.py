@@ -170,10 +170,9 @@ class Mlp(nn.Module):
         """The first ``members`` (all if None) on ``[B, n_in]``, as in :meth:`forward`; only ``x`` gets a gradient."""
         return self._apply_to(x, [param.detach()[:members] for param in self._params])
 
-    def passed(self, x: Tensor, members: int | Tensor | None = None) -> "Passed":
-        """:meth:`forward` of the first ``members`` or of those of these indices, all if None, kept for backward."""
-        chosen = slice(members) if isinstance(members, int) else members
-        params = self._params if chosen is None else [param[chosen] for param in self._params]
+    def passed(self, x: Tensor, members: slice | Tensor | None = None) -> "Passed":
+        """:meth:`forward` of some ``members`` (a slice or indices; all if None), kept for the backward pass."""
+        params = self._params if members is None else [param[members] for param in self._params]
         return Passed(*forward(x.expand(len(params[0]), *x.shape[-2:]), self.plan, params), self.plan)
 
     def _apply_to(self, x: Tensor, params: Sequence[Tensor]) -> Tensor:
