@@ -21,16 +21,20 @@ _SERL: Settings = {
     },
 }
 
-# The numbers of the authors' simulated car, but for gamma, theirs of 0.997 at 20 steps a second: here there are 5; and
-# for the temperature's own learning rate. How many updates they do a step could not be read: four, as above.
+# Those of the authors' real car that sees numbers (fastrlap-ros, redq_config.py and training.py): eight updates a step
+# on 64 samples of its own and eight on 64 prior ones, here eight on both; and a temperature that begins at 0.1, where
+# rewards are metres a second. LapPractice pays a twentieth of that, and so the temperature begins at a twentieth.
 _FASTRLAP: Settings = {
     "*": {
-        "gradient_steps": 4,
-        "policy_delay": 4,
+        "gradient_steps": 8,
+        "policy_delay": 8,
+        "batch_size": 128,
         "critic_subset": 2,
+        "backup_entropy": False,
         "actor_objective": "mean",
         "offline_ratio": 0.5,
-        "target_entropy": -1.0,
+        "ent_coef": "auto_0.005",
+        "target_entropy": -3.0,
         "policy_kwargs": {"n_critics": 10, "critic_layer_norm": True},
     },
 }
