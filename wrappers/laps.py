@@ -15,7 +15,9 @@ import numpy.typing as npt
 from gymnasium.spaces import Box
 from gymnasium.utils import RecordConstructorArgs
 
+from ..envs.driving.town.places import put_on_lane
 from ..envs.driving.town.reward import STEP_DT
+from ..envs.driving.town.state import NONE
 from ..envs.driving.town.vehicle import TYRE_GRIP
 from ..envs.driving.vehicle import MAX_BRAKE, MAX_THROTTLE
 
@@ -32,9 +34,10 @@ class LapPractice(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     The reward is FastRLAP's: the speed towards the next part of the course, here the metres of the route a second, in
     units of 20 m/s, minus ``penalty`` where a recovery is needed. The step that needs one terminates the episode (the
-    end of a lap truncates it: driving goes on), and the next reset is the recovery: the car stands where it was
-    ``back`` seconds ago, its lap goes on, and ``pause`` seconds are charged to it. The authors' car backs out with
-    random steering; ours cannot reverse, so it is put back. After a lap the car is at the first metre again, near where
+    end of a lap truncates it: driving goes on), and the next reset is the recovery: the car stands in the middle of its
+    lane, along it, where it was ``back`` seconds ago, its lap goes on, and ``pause`` seconds are charged to it. The
+    authors' car backs out with random steering; ours cannot reverse, so it is put back, and straight: at the edge of
+    the road and across it there would be no way on. After a lap the car is at the first metre again, near where
     the lap ended. The scene's time budget does not count, and a time limit cuts no lap: it goes on.
 
     Observations are those of the scene and the own speed / 50 m/s, since the scene's ends at 20 m/s. ``info`` holds the
@@ -86,8 +89,12 @@ class LapPractice(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         return self._seen(observation), self._told(info)
 
     def _recover(self) -> tuple[Any, Info]:
-        state = self._past[0]
+        state = next((past for past in self._past if past["agents"][0]["lane"] != NONE), self._past[0])
         car, episode = state["agents"][0], state["episodes"]
+        if car["lane"] != NONE:
+            atlas = self._base.batched.library.atlas
+            car["d"] = car["turn"] = 0
+            put_on_lane(atlas, atlas.lanes[int(car["lane"])], car)
         for name in STANDING:
             car[name] = 0
         episode["clock"] = episode["straddle"] = episode["last_v"] = episode["last_lon"] = 0.0

@@ -73,6 +73,11 @@ def test_who_leaves_the_road_is_put_back_standing_and_the_lap_goes_on():
     assert seen[-1] == batched.agents[0, 0]["v"] == 0.0
     assert left < float(batched.episodes["left"][0]) < left + 30.0  # a second ago
     assert env._spent == pytest.approx(0.2 * steps + 4.0)
+    car = batched.agents[0, 0]
+    lane = batched.library.atlas.points[int(car["point"])]
+    assert (car["d"], car["turn"]) == (0.0, 0.0)  # in the middle and straight, from where there is a way on
+    assert np.hypot(car["x"] - lane["x"], car["y"] - lane["y"]) < 3.0
+    assert car["heading"] == pytest.approx(lane["heading"], abs=0.1)
     env.step(expert(env))
     _, info = env.reset(seed=1)
     assert info["recoveries"] == 0
