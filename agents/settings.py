@@ -103,7 +103,7 @@ _OURS: _Table = (
         episode_weight min_deviation max_staleness delay margin margin_weight
         margin_kept guidance_weight noise_min noise_max optimism_coef offline_coef inverse_past
         inverse_learning_rate momentum_power reward_learning_rate gamma_coef epsilon
-        adversary_learning_rate bandit_rate bonus_weight bonus_limit""",
+        adversary_learning_rate bandit_rate bonus_weight bonus_limit value_learning_rate""",
     ),
     (
         _POSITIVE,

@@ -83,6 +83,14 @@ ROWS: tuple[Row, ...] = (
         "PPO with a dataset beside: its critic learns from returns and from TD targets, its actor at both's states",
     ),
     Row(
+        "gbrl",
+        "tiltyard.agents.control.on_policy.gbrl:GBRL",
+        ("driving", "robotics"),
+        "PPO whose actor and critic are an ensemble of regression trees, which grows by one a minibatch",
+        env_kwargs={"driving": {"action": "discrete"}},
+        n_envs={"*": 32},
+    ),
+    Row(
         "protected",
         "tiltyard.agents.control.protected:PROTECTED",
         ("robotics",),
