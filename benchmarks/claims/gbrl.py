@@ -1,8 +1,8 @@
 """Are boosted trees better than networks where observations are categories, and no worse where they are numbers?
 
 PPO with trees against the same PPO with a network, from the same number of samples: in rooms with a key and a door,
-which are seen as categories, and on CartPole. Each condition is tuned over the same number of learning rates and two
-forms: for trees two rates of the critic, for the network four and ten epochs.
+which are seen as categories, and on CartPole. Each condition is tuned over the same learning rates, with four epochs
+and with ten. The rate of the trees' critic is the share of the actor's that did better of two in a first experiment.
 """
 
 from dataclasses import replace
@@ -17,6 +17,7 @@ from .effects import part, rates_told, summary, tried_told
 
 CATEGORIES, NUMBERS = TASKS
 TREES, NETWORK = "trees", "network"
+SHARES = {CATEGORIES: 0.1, NUMBERS: 0.5}
 LEAST = "least score of the network at the end"
 
 
@@ -29,14 +30,11 @@ CONDITIONS = {
     named(kind, task): form
     for task in TASKS
     for kind, form in (
-        (TREES, Learner(agent="gbrl", task=task, value_share=0.5)),
+        (TREES, Learner(agent="gbrl", task=task, value_share=SHARES[task])),
         (NETWORK, Learner(agent="fast-ppo", task=task)),
     )
 }
-FORMS = {
-    name: (form, replace(form, value_share=0.1) if form.agent == "gbrl" else replace(form, epochs=10))
-    for name, form in CONDITIONS.items()
-}
+FORMS = {name: (form, replace(form, epochs=10)) for name, form in CONDITIONS.items()}
 
 
 def area(run: Floats) -> float:
@@ -86,11 +84,12 @@ CLAIM = Comparison(
     ours=named(TREES, CATEGORIES),
     baselines=(named(NETWORK, CATEGORIES),),
     seeds=10,
-    tuning=Tuning(area, (0.001, 0.003, 0.01, 0.03, 0.1, 0.3), seeds=2, variants=FORMS),
+    tuning=Tuning(area, (0.001, 0.003, 0.03, 0.3, 0.9), seeds=2, variants=FORMS),
     premise=Premise("The network learns both tasks: at least 0.3 at the end", (LEAST,), lambda score: score >= 0.3),
     parts=parts,
     details=details,
     remark="Two small tasks, the one with categories our own. Samples are 51,200 where the paper's are a million and "
-    "more, and the tree's other settings (depth 4, 250 bins) are its authors' and not tuned.",
+    "more, and the trees' other settings (depth 4, 250 bins) are their authors' and not tuned. A first experiment "
+    "tried ten epochs with the network alone; this one, with both, was declared after that was seen.",
 )
 measure = CLAIM.measure
