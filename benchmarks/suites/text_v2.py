@@ -89,11 +89,11 @@ TEXT_POOL = _regime(
     "A pool of 512 problems that come back, a completion each: trackers, critics and batch means",
     "Maze",
     (
-        _entry("reinforce", 8_192, 30, **_ONCE),
-        _entry("spo", 8_192, 32, **{**_ONCE, **_BY_PRIORITY}),
-        _entry("ppo", 8_192, 70, **_ONCE),
-        _entry("w-reinforce-nsr", 8_192, 30, **_ONCE),
-        _entry("filtered-bc", 8_192, 18, **_ONCE),
+        _entry("reinforce", 8_192, 30, 1e-4, **_ONCE),
+        _entry("spo", 8_192, 32, 3e-4, **{**_ONCE, **_BY_PRIORITY}),
+        _entry("ppo", 8_192, 70, 3e-4, **_ONCE),
+        _entry("w-reinforce-nsr", 8_192, 30, 1e-4, **_ONCE),
+        _entry("filtered-bc", 8_192, 18, 1e-3, **_ONCE),
     ),
     "Every condition answers 256 problems of the pool once an iteration, drawn alike; SPO draws them by its tracker's "
     "estimates, which begin without measured successes. After 16 iterations, with every problem met before, its "
