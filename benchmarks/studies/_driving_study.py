@@ -154,7 +154,9 @@ def interval(values: Sequence[float]) -> tuple[float, float, float]:
 
 
 def said(values: Sequence[float], digits: int = 2) -> str:
-    """Mean and interval in words."""
+    """Mean and interval in words; of one value that it is one."""
+    if len(values) == 1:
+        return f"{values[0]:.{digits}f} (one run)"
     mean, low, high = interval(values)
     if len(values) > 1 and no_width(low, high):
         return f"{mean:.{digits}f} ({none(len(values))})"

@@ -45,5 +45,5 @@ def test_shares_are_of_the_best_lap_and_the_page_says_who_has_none(tmp_path: Pat
     lines = (tmp_path / "README.md").read_text().splitlines()
     by_arm = [line for line in lines if line.startswith(("| prior |", "| none |"))]
     assert by_arm[0].startswith("| prior | 2 of 2 | 0.55 [")
-    assert by_arm[1].startswith("| none | 0 of 1 | none | none |")
+    assert by_arm[1].startswith("| none | 0 of 1 | none | none | 8.0 (one run) |")
     assert "| prior, seed 2 | 150.0 | 100.0 | 40.0 |  | 80.0 | 60.0 |" in "\n".join(lines)
