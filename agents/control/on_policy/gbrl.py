@@ -242,12 +242,10 @@ class GBRL(FastPPO):
 
     def _update_learning_rate(self, optimizers: Any) -> None:
         """Sets the rates of the next trees."""
-        actor, critic = (float(rate(self._current_progress_remaining)) for rate in self._schedules())
+        rates: tuple[Any, Any] = (self.lr_schedule, self.value_learning_rate)
+        actor, critic = (float(rate(self._current_progress_remaining)) for rate in rates)
         self.logger.record("train/learning_rate", actor)
         self.policy.optimizer.rates[:-1], self.policy.optimizer.rates[-1] = actor, critic
-
-    def _schedules(self) -> tuple[Schedule, Schedule]:
-        return self.lr_schedule, self.value_learning_rate  # type: ignore[return-value]
 
     def _gradients(self) -> Gradients:
         policy, optimizer = self.policy, self.policy.optimizer
