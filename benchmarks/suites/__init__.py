@@ -87,6 +87,7 @@ RELEASED = {
     "archer-settings-v1": "fd509b3b03985c74",
     "driving-v1": "64292acbed128946",
     "driving-v2": "c260e97228b89179",
+    "text-v2-pool": "1f87365cde317ab5",
 }
 """Suites that results were published for, and what they are: :attr:`Suite.digest`. Another content is another name."""
 
