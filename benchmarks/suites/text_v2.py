@@ -131,11 +131,13 @@ TEXT_LENGTH = _regime(
     "Completions of 33 to 96 tokens, where they are cut: what is paid for brevity, by five rules",
     "Countdown",
     (
-        _entry("grpo", 3_072, 27, **_CAPPED),
-        _entry("reinforce", 3_072, 27, **_CAPPED),
-        _entry("kimi-k1-5", 3_072, 27, label="kimi-k1-5-length", method_kwargs={"length_weight": 0.5}, **_CAPPED),
-        _entry("canon", 3_072, 27, label="canon-short", method_kwargs={"metric": "length", "alpha": 0.5}, **_CAPPED),
-        _entry("dapo", 3_072, 27, label="dapo-overlong", **{**_CAPPED, "rewards": ["outcome", _OVERLONG]}),
+        _entry("grpo", 3_072, 27, 3e-4, **_CAPPED),
+        _entry("reinforce", 3_072, 27, 3e-4, **_CAPPED),
+        _entry("kimi-k1-5", 3_072, 27, 3e-4, label="kimi-k1-5-length", method_kwargs={"length_weight": 0.5}, **_CAPPED),
+        _entry(
+            "canon", 3_072, 27, 3e-4, label="canon-short", method_kwargs={"metric": "length", "alpha": 0.5}, **_CAPPED
+        ),
+        _entry("dapo", 3_072, 27, 3e-4, label="dapo-overlong", **{**_CAPPED, "rewards": ["outcome", _OVERLONG]}),
     ),
     "Lengths deviate by 35% of their mean, and 7% of the completions are cut at 96 tokens. Means over tokens, over "
     "completions or by a constant are one gradient all the same (cosines of at least 0.97): what sets methods apart is "
