@@ -69,6 +69,14 @@ ROWS: tuple[Row, ...] = (
         n_envs={"*": 64, "gui": 16},
     ),
     Row(
+        "s5-rl",
+        "tiltyard.agents.control.on_policy.s5_rl:S5PPO",
+        ("gui", "driving", "robotics"),
+        "PPO as recurrent-ppo, with S5 state-space layers in place of the LSTM",
+        env_kwargs={"driving": {"action": "discrete"}},
+        n_envs={"*": 64, "gui": 16},
+    ),
+    Row(
         "sb3-ppo",
         "tiltyard.agents.control.stock:PPO",
         ("gui", "driving", "robotics"),

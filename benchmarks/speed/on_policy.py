@@ -3,7 +3,8 @@
 Networks (2 x 64), epochs (4) and environments are the same. SB3's PPO runs as it is usually run, 8 environments and
 minibatches of 64, and with our sizes: 128 environments and minibatches of 2,048. "Collecting" is a rollout without
 learning; its share is of the environment's own rate under random actions. A second table has memory: ours beside
-sb3-contrib's RecurrentPPO, one LSTM of 64 for actor and critic, in HalfCheetah. Rates are of the process's CPU time, so
+sb3-contrib's RecurrentPPO, one LSTM of 64 for actor and critic, in HalfCheetah; a third has S5 layers beside the LSTM,
+by the length of sequences. Rates are of the process's CPU time, so
 that a shared machine shows the same ratios; each ratio is the median over the turns.
 
 ``python benchmarks/speed/on_policy.py``
@@ -135,6 +136,15 @@ def main() -> None:
         ours: learning("recurrent-ppo", env_id, args.steps, policy_kwargs={"net_arch": [64, 64]}, **wide),
     }
     table(f"{env_id} with memory, one thread", cases, args.turns, {same: theirs, ours: theirs})
+    env_id = "tiltyard/Hopper-v5"  # whose episodes begin and end at all times
+    for length in (16, 64, 256):
+        lstm, s5 = (f"{name}, sequences of {length}" for name in ("recurrent-ppo", "s5-rl"))
+        long = {"n_envs": NUM_ENVS, "n_steps": 256, "bptt_steps": length, "batch_size": 4096}
+        cases = {
+            lstm: learning("recurrent-ppo", env_id, 256 * NUM_ENVS, **long),
+            s5: learning("s5-rl", env_id, 256 * NUM_ENVS, **long),
+        }
+        table(f"{env_id} with memory, one thread", cases, args.turns, {s5: lstm})
 
 
 if __name__ == "__main__":

@@ -1,14 +1,15 @@
-"""Actor-critic policies with an LSTM between the observations and the networks, and how they act in a rollout."""
+"""Actor-critic policies with a memory between the observations and the networks, and how they act in a rollout."""
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import torch as th
 from gymnasium.spaces import Box, Space
-from stable_baselines3.common.torch_layers import CombinedExtractor, MlpExtractor, NatureCNN
+from stable_baselines3.common.torch_layers import BaseFeaturesExtractor, CombinedExtractor, MlpExtractor, NatureCNN
 from stable_baselines3.common.type_aliases import PyTorchObs, Schedule
 from torch import Tensor, nn
 
@@ -19,57 +20,55 @@ from .rollout import Observations, Rollout, flat, part_of, stacked
 Arrays = tuple[npt.NDArray[Any], ...]
 
 
-class RecurrentPolicy(NormalizedPolicy):
-    """:class:`~.policies.NormalizedPolicy` whose networks read an LSTM's output in place of the features.
+class MemoryPolicy(NormalizedPolicy):
+    """:class:`~.policies.NormalizedPolicy` whose networks read a memory's output in place of the features.
 
-    Actor and critic share the LSTM. Its memory is one tensor ``[2, n_lstm_layers, N, lstm_hidden_size]``: hidden states
-    and cell states of N environments. ``predict`` takes and returns them as SB3's recurrent policies do, a pair of
-    arrays ``[n_lstm_layers, N, lstm_hidden_size]``; without them it begins with an empty memory.
-
-    Paper: Hausknecht and Stone, Deep Recurrent Q-Learning for Partially Observable MDPs (2015), for memory in place of
-    stacked observations; names of arguments are those of sb3-contrib's ``RecurrentPPO``.
+    Actor and critic share the memory, which is one tensor ``[2, layers, N, size]`` of N environments. ``predict`` takes
+    and returns it as SB3's recurrent policies do, a pair of arrays ``[layers, N, size]``; without them it begins with
+    an empty memory.
 
     Args:
         observation_space: of one environment.
         action_space: of one environment; Box, Discrete or MultiDiscrete.
         lr_schedule: of the learning rate.
-        lstm_hidden_size: width of the LSTM.
-        n_lstm_layers: how many LSTMs lie on each other.
         **kwargs: of :class:`~.policies.NormalizedPolicy`.
 
     Raises:
         TypeError: ``share_features_extractor`` is False.
     """
 
+    extractor: ClassVar[type[BaseFeaturesExtractor] | None] = None
+    """What reads observations where ``features_extractor_class`` does not say; None: they are flattened."""
+
     def __init__(
-        self,
-        observation_space: Space[Any],
-        action_space: Space[Any],
-        lr_schedule: Schedule,
-        *,
-        lstm_hidden_size: int = 64,
-        n_lstm_layers: int = 1,
-        **kwargs: Any,
+        self, observation_space: Space[Any], action_space: Space[Any], lr_schedule: Schedule, **kwargs: Any
     ) -> None:
         if not kwargs.get("share_features_extractor", True):
             raise TypeError(
                 "a recurrent policy shares one features extractor: leave out share_features_extractor=False"
             )
-        self.lstm_hidden_size, self.n_lstm_layers = lstm_hidden_size, n_lstm_layers
+        if self.extractor is not None:
+            kwargs.setdefault("features_extractor_class", self.extractor)
         super().__init__(observation_space, action_space, lr_schedule, **kwargs)
 
     def _build_mlp_extractor(self) -> None:
-        self.lstm = nn.LSTM(self.features_dim, self.lstm_hidden_size, self.n_lstm_layers)
+        width = self._build_memory()
         self.mlp_extractor = MlpExtractor(
-            self.lstm_hidden_size, net_arch=self.net_arch, activation_fn=self.activation_fn, device=self.device
+            width, net_arch=self.net_arch, activation_fn=self.activation_fn, device=self.device
         )
 
-    def empty(self, n: int) -> Tensor:
-        """The memory of ``n`` environments that have seen nothing."""
-        return th.zeros(2, self.n_lstm_layers, n, self.lstm_hidden_size, device=self.device)
+    @abstractmethod
+    def _build_memory(self) -> int:
+        """Makes the networks that remember; returns the width of their outputs."""
 
+    @property
+    @abstractmethod
+    def memory_size(self) -> tuple[int, int]:
+        """Layers, and numbers of each in either half of the memory."""
+
+    @abstractmethod
     def remembered(self, features: Tensor, memory: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
-        """The LSTM over ``L`` steps of ``N`` environments.
+        """The memory's outputs over ``L`` steps of ``N`` environments.
 
         Args:
             features: ``[L, N, F]``.
@@ -79,14 +78,11 @@ class RecurrentPolicy(NormalizedPolicy):
         Returns:
             outputs ``[L, N, H]``, and the memory after the last step.
         """
-        begins = [0, *(1 + starts[1:].any(dim=1).nonzero().squeeze(1)).tolist(), len(features)]
-        found = []
-        for first, last in pairwise(begins):
-            hidden, cell = memory.masked_fill(starts[first].view(1, 1, -1, 1), 0.0)
-            out, after = self.lstm(features[first:last], (hidden, cell))
-            memory = th.stack(after)
-            found.append(out)
-        return th.cat(found), memory
+
+    def empty(self, n: int) -> Tensor:
+        """The memory of ``n`` environments that have seen nothing."""
+        layers, size = self.memory_size
+        return th.zeros(2, layers, n, size, device=self.device)
 
     def sequence_outputs(
         self, observations: PyTorchObs, memory: Tensor, starts: Tensor
@@ -163,20 +159,65 @@ class RecurrentPolicy(NormalizedPolicy):
         return (chosen if is_batch else chosen.squeeze(axis=0)), (hidden, cell)
 
 
+class RecurrentPolicy(MemoryPolicy):
+    """A policy whose memory is an LSTM: hidden states and cell states.
+
+    Paper: Hausknecht and Stone, Deep Recurrent Q-Learning for Partially Observable MDPs (2015), for memory in place of
+    stacked observations; names of arguments are those of sb3-contrib's ``RecurrentPPO``.
+
+    Args:
+        observation_space: of one environment.
+        action_space: of one environment; Box, Discrete or MultiDiscrete.
+        lr_schedule: of the learning rate.
+        lstm_hidden_size: width of the LSTM.
+        n_lstm_layers: how many LSTMs lie on each other.
+        **kwargs: of :class:`MemoryPolicy`.
+    """
+
+    def __init__(
+        self,
+        observation_space: Space[Any],
+        action_space: Space[Any],
+        lr_schedule: Schedule,
+        *,
+        lstm_hidden_size: int = 64,
+        n_lstm_layers: int = 1,
+        **kwargs: Any,
+    ) -> None:
+        self.lstm_hidden_size, self.n_lstm_layers = lstm_hidden_size, n_lstm_layers
+        super().__init__(observation_space, action_space, lr_schedule, **kwargs)
+
+    def _build_memory(self) -> int:
+        self.lstm = nn.LSTM(self.features_dim, self.lstm_hidden_size, self.n_lstm_layers)
+        return self.lstm_hidden_size
+
+    @property
+    def memory_size(self) -> tuple[int, int]:
+        """See :class:`MemoryPolicy`."""
+        return self.n_lstm_layers, self.lstm_hidden_size
+
+    def remembered(self, features: Tensor, memory: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
+        """See :class:`MemoryPolicy`."""
+        begins = [0, *(1 + starts[1:].any(dim=1).nonzero().squeeze(1)).tolist(), len(features)]
+        found = []
+        for first, last in pairwise(begins):
+            hidden, cell = memory.masked_fill(starts[first].view(1, 1, -1, 1), 0.0)
+            out, after = self.lstm(features[first:last], (hidden, cell))
+            memory = th.stack(after)
+            found.append(out)
+        return th.cat(found), memory
+
+
 class RecurrentCnnPolicy(RecurrentPolicy):
     """Images, read by the network of the Nature paper (2015)."""
 
-    def __init__(self, observation_space: Any, action_space: Any, lr_schedule: Schedule, **kwargs: Any) -> None:
-        kwargs.setdefault("features_extractor_class", NatureCNN)
-        super().__init__(observation_space, action_space, lr_schedule, **kwargs)
+    extractor = NatureCNN
 
 
 class RecurrentMultiInputPolicy(RecurrentPolicy):
     """Dictionaries of observations, each part read by a network of its kind."""
 
-    def __init__(self, observation_space: Any, action_space: Any, lr_schedule: Schedule, **kwargs: Any) -> None:
-        kwargs.setdefault("features_extractor_class", CombinedExtractor)
-        super().__init__(observation_space, action_space, lr_schedule, **kwargs)
+    extractor = CombinedExtractor
 
 
 class RecurrentActing:
@@ -192,7 +233,7 @@ class RecurrentActing:
         kept: the memory before each sequence, in their order.
     """
 
-    def __init__(self, policy: RecurrentPolicy, every: int) -> None:
+    def __init__(self, policy: MemoryPolicy, every: int) -> None:
         self.policy, self.every, self.late = policy, every, False
         self.memory, self.starts = th.zeros(0), th.zeros(0, 0, dtype=th.bool)
         self.kept: list[Tensor] = []

@@ -11,7 +11,7 @@ from stable_baselines3.common.type_aliases import GymEnv, Schedule
 from torch import Tensor
 
 from .fast_ppo import FastPPO
-from .recurrent import RecurrentActing, RecurrentCnnPolicy, RecurrentMultiInputPolicy, RecurrentPolicy
+from .recurrent import MemoryPolicy, RecurrentActing, RecurrentCnnPolicy, RecurrentMultiInputPolicy, RecurrentPolicy
 from .rollout import Samples, part_of
 from .sources import VectorSource
 from .update import Gradients, Losses, Settings, losses_of
@@ -84,7 +84,7 @@ class RecurrentPPO(FastPPO):
         }.items()
         for name in names
     }
-    policy: RecurrentPolicy  # type: ignore[assignment]
+    policy: MemoryPolicy  # type: ignore[assignment]
     _acting: RecurrentActing  # type: ignore[assignment]
 
     def __init__(
