@@ -68,11 +68,11 @@ TEXT_HARD = _regime(
     "Hard problems: at least 70% of the groups have one reward throughout",
     "Countdown",
     (
-        _entry("grpo", 3_072, 25, **_VERIFIER),
-        _entry("ngrpo", 3_072, 42, **_VERIFIER),
-        _entry("reinforce", 3_072, 42, **_VERIFIER),
-        _entry("remax", 3_072, 33, **_VERIFIER),
-        _entry("topr", 3_072, 42, **_VERIFIER),
+        _entry("grpo", 3_072, 25, 3e-4, **_VERIFIER),
+        _entry("ngrpo", 3_072, 42, 3e-4, **_VERIFIER),
+        _entry("reinforce", 3_072, 42, 3e-4, **_VERIFIER),
+        _entry("remax", 3_072, 33, 3e-4, **_VERIFIER),
+        _entry("topr", 3_072, 42, 3e-4, **_VERIFIER),
     ),
     "Rewards are successes alone (`outcome`): the base solves 8% of these problems, and the environment's penalty for "
     "what cannot be read would set failures apart. With GRPO 72% to 81% of the groups stay uniform throughout.",
