@@ -81,22 +81,22 @@ def test_the_gradient_of_the_recurrence_is_that_of_its_definition() -> None:
 
 
 def test_a_layer_by_hand() -> None:
-    """One state with Lambda = -1 + 0i and dt = ln 2 keeps a half: B' = (1/2 - 1) / -1 = 1/2, y = 2 x C + D u."""
+    """One state with Lambda = -1 + 0i and dt = ln 2 keeps a half: B' = (1/2 - 1) / -1 = 1/2, y = 2 Re(C x) + D u."""
     layer = S5Layer(1, 2)
     with th.no_grad():
         for name, value in {"decay": 0.0, "turn": 0.0, "log_step": math.log(math.log(2.0)), "d": 0.25}.items():
             getattr(layer, name).fill_(value)
         layer.b.copy_(th.tensor([[[1.0, 0.0]]]))
-        layer.c.copy_(th.tensor([[[1.0, 0.0]]]))
+        layer.c.copy_(th.tensor([[[1.0, 0.5]]]))
         layer.gate.weight.copy_(th.tensor([[1.0], [0.0]]))
         layer.gate.bias.zero_()
         inputs = th.tensor([4.0, 0.0, 2.0]).view(3, 1, 1)
         starts = th.tensor([False, False, True]).view(3, 1)
-        out, state = layer(inputs, th.full((1, 1), 8.0 + 0.0j), starts)
-    states = [8.0 / 2 + 4.0 / 2, 6.0 / 2, 2.0 / 2]  # the last step forgets
+        out, state = layer(inputs, th.full((1, 1), 8.0 + 4.0j), starts)
+    states = [(8.0 + 4.0j) / 2 + 4.0 / 2, (6.0 + 2.0j) / 2, 2.0 / 2 + 0.0j]  # the last step forgets
     expected = []
     for x, u in zip(states, [4.0, 0.0, 2.0], strict=True):
-        y = th.tensor(2.0 * x + 0.25 * u)
+        y = th.tensor(2.0 * ((1.0 + 0.5j) * x).real + 0.25 * u)
         expected.append(u + 0.5 * float(th.nn.functional.gelu(y)))  # the gate is at sigmoid(0)
     assert out.flatten().tolist() == pytest.approx(expected, rel=1e-5)
     assert state.item() == pytest.approx(1.0)
