@@ -88,6 +88,7 @@ RELEASED = {
     "driving-v1": "64292acbed128946",
     "driving-v2": "c260e97228b89179",
     "text-v2-pool": "1f87365cde317ab5",
+    "text-v2-length": "bb76773018a18967",
 }
 """Suites that results were published for, and what they are: :attr:`Suite.digest`. Another content is another name."""
 
