@@ -19,6 +19,7 @@ LONGER = {  # claims above LINES, with the reason
     "multi-domain-rlvr": "seven conditions, of which five takeaways of the paper are parts",
     "pure": "four reward models are compared, and one learning rate for all",
     "rl-vs-distillation": "four parts on quarters of the problems",
+    "stax": "three measures, each against its own baselines",
     "trajectory-weighting": "the negative control is a part of its own, with another dataset",
     "w-reinforce-nsr": "pass@k for nine k, on two kinds of tasks",
 }
