@@ -91,7 +91,9 @@ _OURS: _Table = (
         warm_start_batch_size rollouts actor_updates value_updates instruction_updates horizon critic_width
         rollout_updates stages ask_every margin_gone groups_per_task micro_batch_groups
         critic_updates critic_backups inverse_updates inner_updates implicit_terms
-        n_policies policy_timesteps bandit_rounds""",
+        n_policies policy_timesteps bandit_rounds
+        population_size chunk_size n_neighbors archived_per_generation n_views descriptor_size
+        autoencoder_width""",
     ),
     (Range(2), "bins"),
     (Range(0, 1024), "rollout_workers"),
@@ -103,12 +105,13 @@ _OURS: _Table = (
         episode_weight min_deviation max_staleness delay margin margin_weight
         margin_kept guidance_weight noise_min noise_max optimism_coef offline_coef inverse_past
         inverse_learning_rate momentum_power reward_learning_rate gamma_coef epsilon
-        adversary_learning_rate bandit_rate bonus_weight bonus_limit value_learning_rate""",
+        adversary_learning_rate bandit_rate bonus_weight bonus_limit value_learning_rate
+        emitter_size""",
     ),
     (
         _POSITIVE,
         """implicit_step action_std boundary huber reward_bound reward_scale sampler_temperature
-        guidance_temperature cell_width""",
+        guidance_temperature cell_width mutation_std genome_limit""",
     ),
     (_LIMIT, "weight_limit max_clip guidance_limit clip_obs clip_reward"),
     (Range(0, infinite=True), "patch_limit"),

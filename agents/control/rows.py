@@ -99,6 +99,15 @@ ROWS: tuple[Row, ...] = (
         n_envs={"*": 32},
     ),
     Row(
+        "stax",
+        "tiltyard.agents.control.stax:STAX",
+        ("driving", "robotics"),
+        "Novelty search in a behaviour space that an autoencoder learns, in turn with small evolution strategies on "
+        "the rewards found",
+        env_kwargs={"driving": {"action": "discrete"}},
+        n_envs={"*": 4},
+    ),
+    Row(
         "protected",
         "tiltyard.agents.control.protected:PROTECTED",
         ("robotics",),

@@ -20,6 +20,7 @@ LONGER = {  # claims above LINES, with the reason
     "pure": "four reward models are compared, and one learning rate for all",
     "rl-vs-distillation": "four parts on quarters of the problems",
     "s5-rl": "two games, and speed, which is measured and judged in another way",
+    "stax": "three measures, each against its own baselines",
     "trajectory-weighting": "the negative control is a part of its own, with another dataset",
     "w-reinforce-nsr": "pass@k for nine k, on two kinds of tasks",
 }
