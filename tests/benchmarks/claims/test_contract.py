@@ -20,6 +20,7 @@ LONGER = {  # claims above LINES, with the reason
     "pure": "four reward models are compared, and one learning rate for all",
     "rl-vs-distillation": "four parts on quarters of the problems",
     "trajectory-weighting": "the negative control is a part of its own, with another dataset",
+    "tscac": "every condition is a family of policies, which are told beside what they reach together",
     "w-reinforce-nsr": "pass@k for nine k, on two kinds of tasks",
 }
 COMPARISONS = {handle: claim for handle in harness.claims() if isinstance(claim := harness.load(handle)[0], Comparison)}
