@@ -1,4 +1,4 @@
-"""Parts are leads in watch time at the levels; the better form is chosen; where levels are missed nothing is decided."""
+"""Parts are leads in watch time at the levels; the better form is chosen; without the levels nothing is decided."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from tiltyard.benchmarks.testbeds.constrained_feed import ConstrainedFeed, Famil
 
 @dataclass(frozen=True, kw_only=True)
 class Invented(ConstrainedFeed):
-    """TSCAC leads by 0.5 over the sum and is 0.3 behind Lagrange multipliers; rate 0.003 and second forms are better."""
+    """TSCAC leads by 0.5 over the sum and is 0.3 behind multipliers; rate 0.003 and second forms are better."""
 
     likes: float = 1.2
 
