@@ -81,7 +81,11 @@ _SB3: _Table = (
     (Range(0, 2**32 - 1), "seed"),
 )
 _OURS: _Table = (
-    (_SHARE, "td_lambda trace_lambda offline_ratio imitation_ratio warm_start_noise outcome_lambda teacher_accuracy"),
+    (
+        _SHARE,
+        """td_lambda trace_lambda offline_ratio imitation_ratio warm_start_noise outcome_lambda teacher_accuracy
+        stage_one""",
+    ),
     (Range(0.0, 1.0, above=True), "boundary_tau top_p"),
     (Range(0.0, 1.0, above=True, below=True), "expectile"),
     (
@@ -112,6 +116,8 @@ _OURS: _Table = (
         _POSITIVE,
         """implicit_step action_std boundary huber reward_bound reward_scale sampler_temperature
         guidance_temperature cell_width mutation_std genome_limit""",
+        """implicit_step multiplier action_std boundary huber reward_bound reward_scale sampler_temperature
+        guidance_temperature cell_width""",
     ),
     (_LIMIT, "weight_limit max_clip guidance_limit clip_obs clip_reward"),
     (Range(0, infinite=True), "patch_limit"),

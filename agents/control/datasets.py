@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -128,19 +128,20 @@ class Transitions:
             ("actions", dataset.action_space, action_space),
         ):
             _check_space(dataset.id, kind, own, agents)
-        parts = [_Episode(dataset.id, one).checked(observation_space, action_space) for one in _read(dataset)]
+        parts = [Episode(dataset.id, one).checked(observation_space, action_space) for one in episodes_of(dataset)]
         if not parts:
             raise ValueError(f"dataset {dataset.id} is empty: an agent needs at least one episode to learn from")
         return cls._joined(parts)
 
     @classmethod
-    def _joined(cls, parts: Sequence[dict[str, npt.NDArray[Any]]]) -> "Transitions":
-        arrays = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    def _joined(cls, parts: Sequence[dict[str, npt.NDArray[Any]]], **rest: Any) -> Self:
+        arrays: dict[str, Any] = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         lengths = [len(part["rewards"]) for part in parts]
         ends = np.zeros(sum(lengths), np.bool_)
         ends[np.cumsum(lengths) - 1] = True
         return cls(
             **arrays,
+            **rest,
             ends=ends,
             episodes=np.repeat(np.arange(len(parts)), lengths),
             episode_returns=np.array([part["rewards"].sum(dtype=np.float64) for part in parts]),
@@ -213,7 +214,7 @@ def _check_folder(folder: Path) -> None:
                 )
 
 
-def _read(dataset: "MinariDataset") -> "Iterator[Any]":
+def episodes_of(dataset: "MinariDataset") -> "Iterator[Any]":
     """The episodes."""
     episodes = iter(dataset)
     while True:
@@ -235,57 +236,61 @@ def _check_space(name: str, kind: str, own: Space[Any], agents: Space[Any]) -> N
         )
 
 
-class _Episode:
+class Episode:
     """One recorded episode of T steps, on its way into arrays."""
 
     def __init__(self, dataset: str, episode: Any) -> None:
-        self._where = f"dataset {dataset}: episode {episode.id}"
+        self.where = f"dataset {dataset}: episode {episode.id}"
         self._episode = episode
 
     def checked(self, observation_space: Space[Any], action_space: Space[Any]) -> dict[str, npt.NDArray[Any]]:
         """Its arrays by :class:`Transitions`' names."""
-        rewards, terminations = self._numbers("rewards"), self._numbers("terminations")
+        rewards, terminations = self.numbers("rewards"), self.numbers("terminations")
         steps = len(rewards)
         if not steps:
-            raise ValueError(f"{self._where} has no steps")
+            raise ValueError(f"{self.where} has no steps")
         if terminations.shape != (steps,) or rewards.shape != (steps,):
-            raise ValueError(f"{self._where} does not hold one reward and one termination flag a step")
-        observations = self._floats("observations", steps + 1, observation_space)
-        actions = self._floats("actions", steps, action_space)
+            raise ValueError(f"{self.where} does not hold one reward and one termination flag a step")
+        observations = self.floats("observations", steps + 1, observation_space)
         return {
             "observations": observations[:-1],
-            "actions": self._inside(actions, action_space),
-            "rewards": self._rewards(),
+            "actions": self.actions(steps, action_space),
+            "rewards": self.rewards(),
             "next_observations": observations[1:],
             "terminations": terminations.astype(np.float32),
         }
 
-    def _numbers(self, kind: str) -> npt.NDArray[Any]:
+    def actions(self, steps: int, space: Space[Any]) -> npt.NDArray[Any]:
+        """``[steps, size]`` float32, inside the space."""
+        return self._inside(self.floats("actions", steps, space), space)
+
+    def numbers(self, kind: str) -> npt.NDArray[Any]:
         """One field as it is, if it is of numbers."""
         values = np.atleast_1d(np.asarray(getattr(self._episode, kind)))
         if values.dtype.kind not in "biuf":
-            raise ValueError(f"{self._where} holds {kind} that are no numbers")
+            raise ValueError(f"{self.where} holds {kind} that are no numbers")
         return values
 
-    def _floats(self, kind: str, steps: int, space: Space[Any]) -> Float32:
+    def floats(self, kind: str, steps: int, space: Space[Any]) -> Float32:
         """One field as ``[steps, size]`` float32, all of it finite."""
-        values = self._numbers(kind)
+        values = self.numbers(kind)
         if values.shape != (steps, *(space.shape or ())):
-            raise ValueError(f"{self._where} holds {kind} of shape {values.shape}, not {(steps, *(space.shape or ()))}")
+            raise ValueError(f"{self.where} holds {kind} of shape {values.shape}, not {(steps, *(space.shape or ()))}")
         with np.errstate(over="ignore"):
             found = values.reshape(steps, -1).astype(np.float32)
         if not np.isfinite(found).all():
-            raise ValueError(f"{self._where} holds NaN or infinity in its {kind}")
+            raise ValueError(f"{self.where} holds NaN or infinity in its {kind}")
         return found
 
-    def _rewards(self) -> Float32:
-        rewards = self._numbers("rewards").astype(np.float64)
+    def rewards(self) -> Float32:
+        """``[steps]`` float32, none of them too large."""
+        rewards = self.numbers("rewards").astype(np.float64)
         if not np.isfinite(rewards).all():
-            raise ValueError(f"{self._where} holds NaN or infinity in its rewards")
+            raise ValueError(f"{self.where} holds NaN or infinity in its rewards")
         largest = rewards[np.abs(rewards).argmax()]
         if abs(largest) > REWARD_LIMIT:
             raise ValueError(
-                f"{self._where} holds a reward of {largest:g}: {_TOO_LARGE}; scale them or drop the episode"
+                f"{self.where} holds a reward of {largest:g}: {_TOO_LARGE}; scale them or drop the episode"
             )
         return rewards.astype(np.float32)
 
@@ -297,7 +302,7 @@ class _Episode:
         if outside.any():
             step, entry = np.argwhere(outside)[0]
             raise ValueError(
-                f"{self._where} holds an action outside the agent's space: entry {entry} of step {step} is "
+                f"{self.where} holds an action outside the agent's space: entry {entry} of step {step} is "
                 f"{actions[step, entry]:g}, allowed are {low[entry]:g} to {high[entry]:g}"
             )
         return np.clip(actions, low, high).astype(np.float32)

@@ -206,6 +206,14 @@ ROWS: tuple[Row, ...] = (
         env_kwargs={"driving": {"action": "discrete"}},
     ),
     Row(
+        "tscac",
+        "tiltyard.agents.control.tscac:TSCAC",
+        ("driving",),
+        "Actor-critic in two stages: a policy for each auxiliary reward, then one for the main reward that stays near",
+        settings={"driving": {"auxiliary": ["ttc", "comfort"]}},
+        env_kwargs={"driving": {"action": "discrete"}},
+    ),
+    Row(
         "dsac-t",
         "tiltyard.agents.control.dsac_t:DSACT",
         ("driving", "robotics"),

@@ -18,8 +18,9 @@ def arrays_of(buffer: ReplayBuffer) -> Arrays:
     """The arrays of a buffer, each ``[buffer_size, n_envs, ...]``, as views."""
     arrays: Arrays = {"actions": buffer.actions, "rewards": buffer.rewards, "dones": buffer.dones}
     arrays["timeouts"] = buffer.timeouts
-    if isinstance(returns := getattr(buffer, "returns", None), np.ndarray):
-        arrays["returns"] = returns
+    for name in ("returns", "terms"):
+        if isinstance(own := getattr(buffer, name, None), np.ndarray):
+            arrays[name] = own
     if isinstance(buffer, HerReplayBuffer):
         arrays |= dict(zip(HINDSIGHT, (buffer.ep_start, buffer.ep_length), strict=True))
     for name in ("observations",) if buffer.optimize_memory_usage else ("observations", "next_observations"):
