@@ -81,7 +81,11 @@ _SB3: _Table = (
     (Range(0, 2**32 - 1), "seed"),
 )
 _OURS: _Table = (
-    (_SHARE, "td_lambda trace_lambda offline_ratio imitation_ratio warm_start_noise outcome_lambda teacher_accuracy"),
+    (
+        _SHARE,
+        """td_lambda trace_lambda offline_ratio imitation_ratio warm_start_noise outcome_lambda teacher_accuracy
+        expert_ratio""",
+    ),
     (Range(0.0, 1.0, above=True), "boundary_tau top_p"),
     (Range(0.0, 1.0, above=True, below=True), "expectile"),
     (
@@ -91,7 +95,7 @@ _OURS: _Table = (
         warm_start_batch_size rollouts actor_updates value_updates instruction_updates horizon critic_width
         rollout_updates stages ask_every margin_gone groups_per_task micro_batch_groups
         critic_updates critic_backups inverse_updates inner_updates implicit_terms
-        n_policies policy_timesteps bandit_rounds""",
+        n_policies policy_timesteps bandit_rounds episodes_per_task queries_per_task""",
     ),
     (Range(2), "bins"),
     (Range(0, 1024), "rollout_workers"),
