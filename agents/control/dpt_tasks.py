@@ -68,7 +68,7 @@ def expert_of(env: VecEnv) -> Callable[[Any], Ints]:
     """
     base: Any = env.unwrapped
     inner: Any = base if isinstance(base, DummyVecEnv) else getattr(base, "env", base).unwrapped
-    each = [one.unwrapped for one in inner.envs] if isinstance(inner, DummyVecEnv | SyncVectorEnv) else []
+    each: list[Any] = [one.unwrapped for one in inner.envs] if isinstance(inner, DummyVecEnv | SyncVectorEnv) else []
     if not all(hasattr(one, "expert") for one in each or [inner]):
         raise TypeError(
             "DPT learns from the optimal actions that env.expert() says (a policy with predict), and this environment "
@@ -105,8 +105,9 @@ def mixtures(rng: np.random.Generator, tasks: int, n_actions: int) -> npt.NDArra
 def drawn(rng: np.random.Generator, probabilities: npt.NDArray[np.float64]) -> Ints:
     """One action for each row ``[tasks, A]``."""
     bounds = probabilities.cumsum(axis=1)
-    found: Ints = (rng.random((len(bounds), 1)) * bounds[:, -1:] >= bounds).sum(axis=1)
-    return np.minimum(found, bounds.shape[1] - 1)
+    below = (rng.random((len(bounds), 1)) * bounds[:, -1:] >= bounds).sum(axis=1)
+    found: Ints = np.minimum(below, bounds.shape[1] - 1)
+    return found
 
 
 class Task(NamedTuple):

@@ -5,7 +5,7 @@ itself and to the transitions that it is given. So the order of the transitions 
 the same whatever comes later, and a set can grow by one without reading the others again.
 """
 
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from .transformer import Block
+
+Array = npt.NDArray[Any]
 
 
 class Context(NamedTuple):
@@ -27,11 +29,11 @@ class Context(NamedTuple):
         valid: ``[B, n]`` bool, False where a task has fewer.
     """
 
-    observations: npt.NDArray[np.float32]
-    actions: npt.NDArray[np.int64]
-    rewards: npt.NDArray[np.float32]
-    next_observations: npt.NDArray[np.float32]
-    valid: npt.NDArray[np.bool_]
+    observations: Array
+    actions: Array
+    rewards: Array
+    next_observations: Array
+    valid: Array
 
     @classmethod
     def of(

@@ -76,7 +76,8 @@ class DarkRooms(BatchedEnv):
         moved = np.clip(self.place + MOVES[actions], 0, self.size - 1)
         self.place = np.where(active[:, None], moved, self.place)
         self.taken = self.taken + active
-        return self._there() * active.astype(np.float64), active & (self.taken >= self.steps)
+        rewards = (self._there() & active).astype(np.float64)
+        return rewards, active & (self.taken >= self.steps)
 
     def _there(self) -> Bools:
         found: Bools = (self.place == self.goal).all(axis=1)

@@ -98,8 +98,6 @@ def test_in_a_dark_room_a_reward_in_the_context_says_where_the_goal_is() -> None
     env = DarkRoomVectorEnv(32, size=3, steps=12)
     agent = make("dpt", env, batch_size=32, learning_rate=0.005, gradient_steps=4, **SMALL)
     agent.learn(60 * 32 * 12)
-    loss = agent.logger.name_to_value.get("train/loss", None)
-    assert loss is None or loss < math.log(5)
     test = DarkRoomVectorEnv(32, size=3, steps=12)
     blind = agent.deploy(test, seed=900, append="episode").rewards.sum(axis=1).mean()
     known = agent.deploy(test, episodes=3, seed=900, append="episode").rewards[:, 24:].sum(axis=1).mean()
