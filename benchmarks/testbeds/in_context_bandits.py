@@ -12,10 +12,10 @@ from stable_baselines3.common.utils import LinearSchedule
 from ...agents import make
 from ...agents.control.dpt_tasks import drawn, mixtures
 from ...agents.models.in_context import Context
+from ...envs.core import Ints
 from ..statistics import Floats
 from .arm_bandits import (
     ArmBanditVectorEnv,
-    Ints,
     Policy,
     empirical_mean,
     greedy,
@@ -24,6 +24,8 @@ from .arm_bandits import (
     thompson,
     ucb,
 )
+
+__all__ = ["lcb", "ucb"]
 
 TUNING = 1000
 """The seed whose bandits choose the constants of UCB and LCB; no result comes from it."""
@@ -142,7 +144,7 @@ class InContextBandits:
             regrets.append(gap(means, np.eye(ARMS)[arms]))
         return float(np.mean(regrets))
 
-    def _online_dpt(self, agent: Any, seed: int) -> Scores:
+    def _online_dpt(self, agent: Any, seed: int) -> dict[str, float]:
         env = self.family("gaussian", self.tests, "test")
         _, info = env.reset(seed=self.first(seed))
         actions = agent.deploy(env, seed=self.first(seed)).actions
@@ -161,7 +163,7 @@ class InContextBandits:
         nothing = np.zeros((*arms.shape, 1))
         return Context.of(nothing, arms, rewards, nothing), info["means"]
 
-    def _offline_dpt(self, agent: Any, seed: int) -> Scores:
+    def _offline_dpt(self, agent: Any, seed: int) -> dict[str, float]:
         context, means = self.data(seed)
         seen, gaps = np.zeros((self.tests, 1), np.float32), []
         for n in self.sizes:
@@ -170,7 +172,7 @@ class InContextBandits:
             gaps.append(gap(means, np.eye(ARMS)[arms]))
         return {OFFLINE: float(np.mean(gaps))}
 
-    def _distance(self, seed: int) -> Scores:
+    def _distance(self, seed: int) -> dict[str, float]:
         """Total variation to Thompson sampling at every fifth pull of DPT's own in Bernoulli bandits."""
         agent = self.pretrained("bernoulli", seed)
         env = self.family("bernoulli", self.tests, "test")
@@ -180,8 +182,8 @@ class InContextBandits:
         with th.no_grad():
             queries = np.zeros((self.tests, len(moments), 1), np.float32)
             ours = agent.policy.logits(queries, context, seen).softmax(dim=-1).cpu().numpy()
-        counts, sums = (part[:, moments].reshape(-1, ARMS) for part in told(context))
-        exact = optimal_arm_probabilities(counts, sums)
+        counts, sums = told(context)
+        exact = optimal_arm_probabilities(counts[:, moments].reshape(-1, ARMS), sums[:, moments].reshape(-1, ARMS))
 
         def distance(given: Any) -> float:
             return float(np.abs(given - exact).sum(axis=1).mean() / 2)
@@ -195,7 +197,15 @@ class InContextBandits:
 
     def smallest(self) -> Self:
         """A round, two bandits."""
-        small = {"pulls": 10, "short": 10, "sizes": (5, 10), "tests": 3, "n_envs": 2, "rounds": 1, "short_rounds": 1}
+        small: dict[str, Any] = {
+            "pulls": 10,
+            "short": 10,
+            "sizes": (5, 10),
+            "tests": 3,
+            "n_envs": 2,
+            "rounds": 1,
+            "short_rounds": 1,
+        }
         return replace(self, **small)
 
 
