@@ -85,6 +85,7 @@ _OURS: _Table = (
         _SHARE,
         """td_lambda trace_lambda offline_ratio imitation_ratio warm_start_noise outcome_lambda teacher_accuracy
         stage_one""",
+        expert_ratio""",
     ),
     (Range(0.0, 1.0, above=True), "boundary_tau top_p"),
     (Range(0.0, 1.0, above=True, below=True), "expectile"),
@@ -98,6 +99,7 @@ _OURS: _Table = (
         n_policies policy_timesteps bandit_rounds
         population_size chunk_size n_neighbors archived_per_generation n_views descriptor_size
         autoencoder_width""",
+        n_policies policy_timesteps bandit_rounds episodes_per_task queries_per_task""",
     ),
     (Range(2), "bins"),
     (Range(0, 1024), "rollout_workers"),

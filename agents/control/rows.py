@@ -131,6 +131,15 @@ ROWS: tuple[Row, ...] = (
         n_envs={"*": 16},
     ),
     Row(
+        "dpt",
+        "tiltyard.agents.control.dpt:DPT",
+        ("driving",),
+        "A transformer taught the optimal action given transitions of a task; in new tasks it learns from these alone",
+        settings={"driving": {"expert_ratio": 1.0}},  # mixed behaviour alone leaves the road
+        env_kwargs={"driving": {"action": "discrete"}},
+        n_envs={"*": 16},
+    ),
+    Row(
         "explors",
         "tiltyard.agents.control.explors:ExploRS",
         ("driving",),

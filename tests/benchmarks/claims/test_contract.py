@@ -13,6 +13,7 @@ FOLDER = Path(harness.__file__).parent
 LINES = 80
 
 LONGER = {  # claims above LINES, with the reason
+    "dpt": "online, from datasets and as a distribution, against four rules",
     "gbrl": "two tasks, each agent tuned in each, and in two forms",
     "kimi-k1-5": "which weight decides is the claim's own rule, and it has three parts",
     "mbtl": "two ways of the abstract to compare with, which are measured differently, and two beside them",
