@@ -41,6 +41,8 @@ class DualEncoder(nn.Module):
         width: of the common space.
         seed: of its first weights.
         name: what messages call it.
+        centred: whether :meth:`fit_statements` takes the mean of its frames from every picture, and divides by their
+            standard deviation: what never changes in a scene is not seen, and little things are seen sooner.
     """
 
     def __init__(
@@ -52,10 +54,21 @@ class DualEncoder(nn.Module):
         width: int = 64,
         seed: int = 0,
         name: str = "encoder",
+        centred: bool = False,
     ) -> None:
         super().__init__()
         self.name, self.numbers = name, {word: number for number, word in enumerate(lexicon)}
-        self.built = {"lexicon": list(lexicon), "channels": channels, "filters": list(filters), "width": width}
+        self.built: dict[str, Any] = {
+            "lexicon": list(lexicon),
+            "channels": channels,
+            "filters": list(filters),
+            "width": width,
+            "centred": centred,
+        }
+        self.average: Tensor | None
+        self.spread: Tensor | None
+        self.register_buffer("average", th.zeros(channels, SIZE, SIZE) if centred else None)
+        self.register_buffer("spread", th.ones(()) if centred else None)
         first, second, third = filters
         with th.random.fork_rng():
             th.manual_seed(seed)
@@ -77,9 +90,9 @@ class DualEncoder(nn.Module):
 
     def see(self, frames: Tensor) -> Tensor:
         """Unit vectors ``[n, d]`` of pictures ``[n, H, W, channels]``, with gradients."""
-        pixels = frames.permute(0, 3, 1, 2).float() / 255.0
-        if pixels.shape[2:] != (SIZE, SIZE):
-            pixels = F.interpolate(pixels, (SIZE, SIZE), mode="area")
+        pixels = _scaled(frames)
+        if self.average is not None and self.spread is not None:
+            pixels = (pixels - self.average) / self.spread
         return F.normalize(self.eye(pixels), dim=1)
 
     def read(self, texts: list[str]) -> Tensor:
@@ -174,6 +187,9 @@ class DualEncoder(nn.Module):
         """
         if len(frames) != len(statements):
             raise ValueError(f"each frame needs its statements, got {len(frames)} frames and {len(statements)} lists")
+        if self.built["centred"]:
+            pixels = _scaled(th.from_numpy(frames))
+            self.average, self.spread = pixels.mean(dim=0), pixels.std().clamp(min=1e-3)
         true = [frozenset(of) for of in statements]
 
         def draw() -> Batch:
@@ -190,6 +206,12 @@ class DualEncoder(nn.Module):
 
         weights = {name: value.half().contiguous() for name, value in self.state_dict().items()}
         save_file(weights, path, metadata={"told": json.dumps(told), "built": json.dumps(self.built)})
+
+
+def _scaled(frames: Tensor) -> Tensor:
+    """Pixels in [0, 1] ``[n, channels, 64, 64]`` of frames ``[n, H, W, channels]``."""
+    pixels = frames.permute(0, 3, 1, 2).float() / 255.0
+    return pixels if pixels.shape[2:] == (SIZE, SIZE) else F.interpolate(pixels, (SIZE, SIZE), mode="area")
 
 
 def load_encoder(path: Path) -> tuple[DualEncoder, dict[str, Any]]:

@@ -126,13 +126,16 @@ def coloured(n, rng):
     return frames, reds
 
 
-def test_an_encoder_trained_on_statements_tells_the_goal(tmp_path):
+@pytest.mark.parametrize("centred", [False, True])
+def test_an_encoder_trained_on_statements_tells_the_goal(tmp_path, centred):
     rng = np.random.default_rng(0)
-    encoder = DualEncoder(WORDS, filters=(4, 4, 8), width=8)
+    encoder = DualEncoder(WORDS, filters=(4, 4, 8), width=8, centred=centred)
     frames, reds = coloured(64, rng)
     statements = [["red ball" if red else "blue ball"] for red in reds]
     losses = encoder.fit_statements(frames, statements, subject="maze", steps=60, rng=rng, batch=32)
     assert losses[-1] < losses[0]
+    if centred:
+        assert encoder.average[0, 0, 0].item() == pytest.approx((reds == 1).mean())
     encoder.save(tmp_path / "one", {"steps": 60})
     found, told = load_encoder(tmp_path / "one")
     assert told == {"steps": 60}
