@@ -13,6 +13,7 @@ import tiltyard.wrappers
 from tiltyard.agents import make
 from tiltyard.benchmarks import docs
 from tiltyard.wrappers.catalogue import PERTURBATIONS, ROWS, load
+from tiltyard.wrappers.rewards.encoders import DualEncoder
 
 Env = gymnasium.Env[Any, Any]
 HOPPER = "tiltyard/Hopper-v5"
@@ -25,6 +26,12 @@ def judged() -> Env:
     return tiltyard.wrappers.ClassifierReward(gymnasium.make(HOPPER), classifier)
 
 
+def seen_in_words() -> Env:
+    env = gymnasium.make("tiltyard/PointMaze-v0", render_mode="rgb_array", width=32, height=32)
+    encoder = DualEncoder(("red", "ball"))
+    return tiltyard.wrappers.VLMRM(env, encoder, "red ball", baseline="ball", alpha=0.5)
+
+
 WRAPPED: dict[str, Callable[[], Env]] = {
     "autonomous-practice": lambda: load("autonomous-practice")(gymnasium.make("tiltyard/ObjectRelocation-v0")),
     "lap-practice": lambda: load("lap-practice")(gymnasium.make("tiltyard/RaceTrack-v0")),
@@ -33,6 +40,7 @@ WRAPPED: dict[str, Callable[[], Env]] = {
     "success-classifier": judged,
     "vlm-rl": lambda: load("vlm-rl")(gymnasium.make("tiltyard/RaceTrack-v0")),
     "drivevlm-rl": lambda: load("drivevlm-rl")(gymnasium.make("tiltyard/RaceTrack-v0")),
+    "vlm-rm": seen_in_words,
     "observation-noise": lambda: load("observation-noise")(gymnasium.make(HOPPER), 0.05),
     "action-delay": lambda: load("action-delay")(gymnasium.make(HOPPER), (0, 2)),
     "random-physics": lambda: load("random-physics")(gymnasium.make(HOPPER), mass=(0.8, 1.2)),

@@ -1,39 +1,29 @@
-"""Encoders of pictures and words into one space: a small one of our own scenes, and CLIP.
+"""The encoders of driving: a small one that is shipped trained, and CLIP on painted rasters.
 
-An encoder is any object with the two methods of :class:`Encoder`. The built-in one is trained by
-``python benchmarks/studies/driving_encoder.py train`` on captions that the simulator writes (:mod:`.driving_captions`)
-and is shipped trained; CLIP (Radford et al. 2021), which the papers use, needs ``tiltyard[hf]`` and its weights.
+Both are those of :mod:`.encoders`. The built-in one is trained by
+``python benchmarks/studies/driving_encoder.py train`` on captions that the simulator writes (:mod:`.driving_captions`).
 """
 
 import json
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-import torch as th
-from torch import Tensor, nn
-from torch.nn import functional as F
+from torch import Tensor
 
-from ... import unknown
 from ..driving import Array
+from . import encoders
 from .driving_captions import WORDS, Bools, Ints, caption, true_of
+from .encoders import Encoder
+
+__all__ = ["WEIGHTS", "ClipEncoder", "DualEncoder", "Encoder", "load", "painted"]
 
 WEIGHTS = Path(__file__).with_name("driving-encoder.safetensors")
-CHANNELS, SIZE = 8, 64
+CHANNELS = 8
 
 
-class Encoder(Protocol):
-    """Pictures and words in one space."""
-
-    def pictures(self, frames: Array) -> Tensor:
-        """Unit vectors ``[n, d]`` of rasters ``uint8 [n, 64, 64, 8]``."""
-
-    def words(self, texts: list[str]) -> Tensor:
-        """Unit vectors ``[m, d]`` of texts."""
-
-
-class DualEncoder(nn.Module):
-    """Three convolutions over a raster, and the mean of a text's words through two layers; about 90,000 weights.
+class DualEncoder(encoders.DualEncoder):
+    """The dual encoder of rasters ``uint8 [n, 64, 64, 8]`` and of captions; about 90,000 weights.
 
     Args:
         width: of the common space.
@@ -41,68 +31,11 @@ class DualEncoder(nn.Module):
     """
 
     def __init__(self, width: int = 64, *, seed: int = 0) -> None:
-        super().__init__()
-        with th.random.fork_rng():
-            th.manual_seed(seed)
-            self.eye = nn.Sequential(
-                nn.Conv2d(CHANNELS, 16, 5, stride=2, padding=2),
-                nn.ReLU(),
-                nn.Conv2d(16, 32, 3, stride=2, padding=1),
-                nn.ReLU(),
-                nn.Conv2d(32, 64, 3, stride=2, padding=1),
-                nn.ReLU(),
-                nn.AdaptiveMaxPool2d(4),
-                nn.Flatten(),
-                nn.Linear(1024, width),
-            )
-            self.lexicon = nn.EmbeddingBag(len(WORDS), 64, mode="mean")
-            self.reader = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, width))
-        self.scale = nn.Parameter(th.tensor(2.3))  # log of 10
-        self.bias = nn.Parameter(th.tensor(-3.0))
-
-    def see(self, frames: Tensor) -> Tensor:
-        """Unit vectors ``[n, d]`` of rasters ``[n, 64, 64, 8]``, with gradients."""
-        return F.normalize(self.eye(frames.permute(0, 3, 1, 2).float() / 255.0), dim=1)
-
-    def read(self, texts: list[str]) -> Tensor:
-        """Unit vectors ``[m, d]`` of texts, with gradients.
-
-        Raises:
-            KeyError: a word that no caption has.
-        """
-        known = {word: number for number, word in enumerate(WORDS)}
-        numbers: list[int] = []
-        begins: list[int] = []
-        for text in texts:
-            begins.append(len(numbers))
-            for word in text.split():
-                if word == "and":
-                    continue
-                if word not in known:
-                    raise KeyError(unknown("word of the driving encoder", word, known))
-                numbers.append(known[word])
-        return F.normalize(self.reader(self.lexicon(th.tensor(numbers), th.tensor(begins))), dim=1)
-
-    @th.no_grad()
-    def pictures(self, frames: Array) -> Tensor:
-        """See :class:`Encoder`."""
-        return self.see(th.from_numpy(np.ascontiguousarray(frames)))
-
-    @th.no_grad()
-    def words(self, texts: list[str]) -> Tensor:
-        """See :class:`Encoder`."""
-        return self.read(texts)
+        super().__init__(WORDS, channels=CHANNELS, width=width, seed=seed, name="driving encoder")
 
     def loss(self, frames: Tensor, values: Ints, told: Bools) -> Tensor:
-        r"""The mean over all pairs of :math:`-\log \sigma(z_{ij} (e^t \cos_{ij} + b))`, z 1 if j fits i, else -1.
-
-        Paper: Zhai et al., Sigmoid Loss for Language Image Pre-Training (2023), sec. 3.2, with one change: there each
-        picture has one caption, here every caption that is true of it counts as its own.
-        """
-        texts = [caption(value, say) for value, say in zip(values, told, strict=True)]
-        logits = self.scale.exp() * self.see(frames) @ self.read(texts).T + self.bias
-        signs = th.from_numpy(np.where(true_of(values, values, told), 1.0, -1.0)).float()
-        return -F.logsigmoid(signs * logits).mean()
+        """:meth:`~.encoders.DualEncoder.pair_loss` of the captions that say what is ``told`` of ``values``."""
+        return self.pair_loss(frames, *_captions(values, told))
 
     def fit(
         self, frames: Array, values: Ints, *, steps: int, rng: np.random.Generator, batch: int = 128
@@ -112,28 +45,22 @@ class DualEncoder(nn.Module):
         Captions say each attribute with probability one half, anew each time; a quarter of a batch are scenes with an
         accident, if there are any, since they are rare.
         """
-        optimizer = th.optim.Adam(self.parameters(), lr=1e-3)
         rare = np.flatnonzero(values[:, 0] == 1)
-        losses = []
-        for _ in range(steps):
+
+        def draw() -> encoders.Batch:
             chosen = rng.integers(len(frames), size=batch)
             if len(rare):
                 chosen[: batch // 4] = rng.choice(rare, batch // 4)
             told = rng.random((batch, values.shape[1])) < 0.5
             told[np.arange(batch), rng.integers(values.shape[1], size=batch)] = True
-            loss = self.loss(th.from_numpy(frames[chosen]), values[chosen], told)
-            optimizer.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
-            optimizer.step()
-            losses.append(loss.item())
-        return losses
+            return (frames[chosen], *_captions(values[chosen], told))
 
-    def save(self, path: Path, told: dict[str, Any]) -> None:
-        """Writes the weights, half as wide, and what is to be told of them."""
-        from safetensors.torch import save_file
+        return self.learn(draw, steps=steps)
 
-        weights = {name: value.half().contiguous() for name, value in self.state_dict().items()}
-        save_file(weights, path, metadata={"told": json.dumps(told)})
+
+def _captions(values: Ints, told: Bools) -> tuple[list[str], Bools]:
+    """The captions of scenes, and which of them are true of which."""
+    return [caption(value, say) for value, say in zip(values, told, strict=True)], true_of(values, values, told)
 
 
 def load(path: Path = WEIGHTS) -> tuple[DualEncoder, dict[str, Any]]:
@@ -155,36 +82,15 @@ def load(path: Path = WEIGHTS) -> tuple[DualEncoder, dict[str, Any]]:
     return encoder.eval(), told
 
 
-class ClipEncoder:
-    """A CLIP of Hugging Face's as an :class:`Encoder`: ``ClipEncoder(CLIPModel..., CLIPProcessor...)``.
+class ClipEncoder(encoders.ClipEncoder):
+    """CLIP on rasters, which are painted as pictures first (:func:`painted`); see :class:`.encoders.ClipEncoder`.
 
-    Rasters are painted as pictures first (:func:`painted`). The authors of VLM-RL used ``ViT-bigG-14``, trained on
-    LAION-2B. Needs ``pip install "tiltyard[hf]"``; no weights are downloaded by us.
-
-    Args:
-        model: a ``transformers.CLIPModel``.
-        processor: its ``transformers.CLIPProcessor``.
+    The authors of VLM-RL used ``ViT-bigG-14``, trained on LAION-2B.
     """
 
-    def __init__(self, model: Any, processor: Any) -> None:
-        self.model, self.processor = model.eval(), processor
-
-    @th.no_grad()
     def pictures(self, frames: Array) -> Tensor:
-        """See :class:`Encoder`."""
-        given = self.processor(images=list(painted(frames)), return_tensors="pt")
-        return F.normalize(_vectors(self.model.get_image_features(**given)), dim=1)
-
-    @th.no_grad()
-    def words(self, texts: list[str]) -> Tensor:
-        """See :class:`Encoder`."""
-        given = self.processor(text=texts, return_tensors="pt", padding=True)
-        return F.normalize(_vectors(self.model.get_text_features(**given)), dim=1)
-
-
-def _vectors(features: Any) -> Tensor:
-    """The tensor of features, which later releases of transformers wrap."""
-    return features if isinstance(features, Tensor) else features.pooler_output
+        """See :class:`Encoder`; rasters ``uint8 [n, 64, 64, 8]``."""
+        return super().pictures(painted(frames))
 
 
 COLOURS = ((90, 90, 90), (230, 230, 230), (60, 110, 160), (200, 40, 40), (240, 160, 40), None, (250, 90, 200), None)
