@@ -84,8 +84,7 @@ _OURS: _Table = (
     (
         _SHARE,
         """td_lambda trace_lambda offline_ratio imitation_ratio warm_start_noise outcome_lambda teacher_accuracy
-        stage_one""",
-        expert_ratio""",
+        stage_one expert_ratio""",
     ),
     (Range(0.0, 1.0, above=True), "boundary_tau top_p"),
     (Range(0.0, 1.0, above=True, below=True), "expectile"),
@@ -96,10 +95,9 @@ _OURS: _Table = (
         warm_start_batch_size rollouts actor_updates value_updates instruction_updates horizon critic_width
         rollout_updates stages ask_every margin_gone groups_per_task micro_batch_groups
         critic_updates critic_backups inverse_updates inner_updates implicit_terms
-        n_policies policy_timesteps bandit_rounds
+        n_policies policy_timesteps bandit_rounds episodes_per_task queries_per_task
         population_size chunk_size n_neighbors archived_per_generation n_views descriptor_size
         autoencoder_width""",
-        n_policies policy_timesteps bandit_rounds episodes_per_task queries_per_task""",
     ),
     (Range(2), "bins"),
     (Range(0, 1024), "rollout_workers"),
@@ -116,10 +114,8 @@ _OURS: _Table = (
     ),
     (
         _POSITIVE,
-        """implicit_step action_std boundary huber reward_bound reward_scale sampler_temperature
-        guidance_temperature cell_width mutation_std genome_limit""",
         """implicit_step multiplier action_std boundary huber reward_bound reward_scale sampler_temperature
-        guidance_temperature cell_width""",
+        guidance_temperature cell_width mutation_std genome_limit""",
     ),
     (_LIMIT, "weight_limit max_clip guidance_limit clip_obs clip_reward"),
     (Range(0, infinite=True), "patch_limit"),
