@@ -94,6 +94,7 @@ def test_it_learns_to_use_a_context() -> None:
     assert abs(float(none[0]) - 0.5) < 0.15
 
 
+@pytest.mark.slow
 def test_in_a_dark_room_a_reward_in_the_context_says_where_the_goal_is() -> None:
     env = DarkRoomVectorEnv(32, size=3, steps=12)
     agent = make("dpt", env, batch_size=32, learning_rate=0.005, gradient_steps=4, **SMALL)
