@@ -102,7 +102,7 @@ class InContextBandits:
 
     def first(self, seed: int) -> int:
         """Names the test bandits of a seed."""
-        return 1_000_000 + self.tests * seed
+        return 2_000_000 + self.tests * seed
 
     def run(self, condition: Rule, rate: float, seed: int) -> Scores:
         """Regret and suboptimality as shares of those of arms at random; of DPT also total variation."""
