@@ -3,8 +3,8 @@
 Gaussian bandits of five arms, of which DPT has seen others in pretraining: regret of 200 pulls, and suboptimality of
 the arm chosen from datasets of 5 to 200 pulls by mixed behaviour. The rules know the noise or have a constant chosen of
 seven on other bandits; DPT's settings, the margin and the bound were chosen after nine first experiments on a tuning
-seed, on other bandits and most with fewer pulls. In Bernoulli bandits its distribution is held against the exact one at every
-fifth of its own 50 pulls.
+seed, on other bandits and most with fewer pulls. In Bernoulli bandits its distribution is held against the exact one at
+every fifth of its own 50 pulls.
 """
 
 from operator import itemgetter
