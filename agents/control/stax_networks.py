@@ -194,7 +194,7 @@ class Autoencoder(nn.Module):
         begun = before = after = self._error(checked)
         risen = 0
         for _ in range(n_epochs):
-            for rows in th.as_tensor(rng.permutation(len(shown))).split(batch_size):
+            for rows in th.split(th.as_tensor(rng.permutation(len(shown))), batch_size):
                 loss = self(shown[rows])[1].mean()
                 optimizer.zero_grad(set_to_none=True)
                 loss.backward()

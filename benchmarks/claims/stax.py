@@ -34,7 +34,7 @@ COVERAGE, EXITS, BEST, _ = MEASURES
 
 def parts(found: Found[Form, Searched]) -> dict[str, Any]:
     """Four effects that decide, and the same rewards against STAX without emitters beside them."""
-    effects = [
+    effects: list[tuple[str, str, float, dict[str, Any]]] = [
         (COVERAGE, RANDOM, 0.05, {}),
         (COVERAGE, TRUE, 0.05, {"wanted": "no less"}),
         (EXITS, RANDOM, 0.05, {}),

@@ -42,7 +42,7 @@ class SparseExits(VectorEnv[Any, Any, Any]):
         num_envs: points.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"autoreset_mode": AutoresetMode.SAME_STEP}
+    metadata: ClassVar[dict[str, Any]] = {"autoreset_mode": AutoresetMode.SAME_STEP}  # type: ignore[misc]
 
     def __init__(self, num_envs: int = 1) -> None:
         self.num_envs = num_envs
@@ -68,9 +68,9 @@ class SparseExits(VectorEnv[Any, Any, Any]):
             return images(self.at), np.zeros(self.num_envs), none, none, {}
         rewards, every = payments(self.at).max(axis=1), ~none
         final, info = images(self.at), {"place": self.at.astype(np.float32), "_place": every}
+        ended: dict[str, Any] = {"final_obs": final, "_final_obs": every, "final_info": info, "_final_info": every}
         seen, _ = self.reset()
-        info = {"final_obs": final, "_final_obs": every, "final_info": info, "_final_info": every}
-        return seen, rewards, none, every, info
+        return seen, rewards, none, every, ended
 
 
 def moved(at: Floats, by: Floats) -> Floats:
@@ -87,7 +87,8 @@ def moved(at: Floats, by: Floats) -> Floats:
 def payments(at: Floats) -> Floats:
     """Of places ``[N, 2]`` at each exit, ``[N, 3]``: 1 at its centre, less in proportion to the distance, 0 outside."""
     distances = np.linalg.norm(at[:, None] - np.array(EXITS), axis=2)
-    return np.maximum(0.0, 1 - distances / RADIUS)
+    found: Floats = np.maximum(0.0, 1 - distances / RADIUS)
+    return found
 
 
 def images(at: Floats) -> npt.NDArray[np.uint8]:
@@ -201,7 +202,7 @@ class ExitSearch:
 
     def run(self, condition: Form, rate: float, seed: int) -> Searched:
         """Searches with mutations of deviation ``rate``."""
-        env = Recorded(SparseExits(self.population))
+        env: Any = Recorded(SparseExits(self.population))
         kind = RandomPolicies if condition.random else STAX
         agent = kind(
             "MlpPolicy",
