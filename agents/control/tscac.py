@@ -3,8 +3,8 @@ r"""TSCAC: first a policy for each sparse auxiliary reward, then one for the mai
     agent = make("tscac", env, auxiliary=["like", "follow"], multiplier=0.3)
     agent.learn_offline(logged, 20_000)
 
-Paper: Cai et al., Two-Stage Constrained Actor-Critic for Short Video Recommendation (2023), section 4. "The authors'
-code" is github.com/AIDefender/TSCAC.
+Paper: Cai et al., Two-Stage Constrained Actor-Critic for Short Video Recommendation (2023). "The authors' code" is
+github.com/AIDefender/TSCAC.
 """
 
 import math
@@ -122,7 +122,7 @@ class TSCAC(OffPolicyAgent):
     r"""Two-stage constrained actor-critic, off policy, for discrete actions.
 
     In the first stage every auxiliary signal i has a critic with a discount of its own and a policy
-    :math:`\pi_i`, which follows (equations 3 and 4, with the ratio of section 4.3)
+    :math:`\pi_i`, which follows
 
     .. math::
         -E_b[\min(\pi_i / \pi_b, c) A_i \log \pi_i(a|s)] - \eta H(\pi_i), \quad
