@@ -80,7 +80,7 @@ CLAIM = Comparison(
     details=details,
     remark="A synthetic feed of our own with 12 videos, and rewards in units of their means, so that the dense reward "
     "does not drown the sparse ones in the sum's critic. Levels (1.2 likes, 1 follow a session) and the "
-    "feed's numbers were changed after trials on tuning seeds in which the linear sum led, and before any condition was "
-    "tried at them. The baselines' updates are those of TSCAC's first stage; all actors and critics get as many.",
+    "feed's numbers were changed after trials on tuning seeds in which the linear sum led, and before any condition "
+    "was tried at them. The baselines' updates are those of TSCAC's first stage; all actors and critics get as many.",
 )
 measure = CLAIM.measure
