@@ -5,6 +5,7 @@ Values are the papers', where they are not the class's own already. What was tun
 """
 
 from ..row import Row, Settings
+from .phone_rows import PHONES
 
 # Four updates of the critics and one of the actor a step, as in SERL's simulated example (RLPD's own runs do 20). The
 # critics are RLPD's; that the temperature begins at 0.01 and stays out of the targets is SERL's.
@@ -38,9 +39,6 @@ _FASTRLAP: Settings = {
         "policy_kwargs": {"n_critics": 10, "critic_layer_norm": True},
     },
 }
-
-_NUMBERS: Settings = {"gui": {"observation": "elements"}}
-"""A phone whose elements are numbers; these agents need it."""
 
 ROWS: tuple[Row, ...] = (
     Row(
@@ -351,72 +349,5 @@ ROWS: tuple[Row, ...] = (
         ("driving", "robotics"),
         "Offline-to-online: soft Q-learning that chooses actions one dimension after the other, from coarse to fine",
     ),
-    Row(
-        "digirl",
-        "tiltyard.agents.control.digirl:DigiRL",
-        ("gui",),
-        "Offline-to-online on phones: imitates good steps of surprising successes, led by two critics",
-        env_kwargs=_NUMBERS,
-    ),
-    Row(
-        "digi-q",
-        "tiltyard.agents.control.digi_q:DigiQ",
-        ("gui",),
-        "Offline-to-online on phones: Q and V learned by TD, and the best of N actions by them imitated",
-        env_kwargs=_NUMBERS,
-    ),
-    Row(
-        "phone-bc",
-        "tiltyard.agents.control.cloning:Cloning",
-        ("gui",),
-        "Behaviour cloning of recorded episodes of a phone",
-        paper="bc",
-        env_kwargs=_NUMBERS,
-    ),
-    Row(
-        "filtered-cloning",
-        "tiltyard.agents.control.cloning:FilteredCloning",
-        ("gui",),
-        "Behaviour cloning of successful episodes of a phone, its own included; the baseline of DigiRL",
-        paper="digirl",
-        env_kwargs=_NUMBERS,
-    ),
-    Row(
-        "phone-awr",
-        "tiltyard.agents.control.cloning:OutcomeAWR",
-        ("gui",),
-        "Imitates steps of a phone's episodes by their outcomes, without a learnt critic",
-        paper="awr",
-        env_kwargs=_NUMBERS,
-    ),
-    Row(
-        "phone-grpo",
-        "tiltyard.agents.control.phone_grpo:PhoneGRPO",
-        ("gui",),
-        "GRPO on phones: several episodes of each problem, compared with each other",
-        paper="grpo",
-        env_kwargs=_NUMBERS,
-        n_envs={"*": 16},
-    ),
-    Row(
-        "ui-r1",
-        "tiltyard.agents.control.ui_r1:UIR1",
-        ("gui",),
-        "GRPO on single recorded steps of a phone, by a rule for type and argument of an action",
-        env_kwargs=_NUMBERS,
-    ),
-    Row(
-        "ui-s1",
-        "tiltyard.agents.control.ui_s1:UIS1",
-        ("gui",),
-        "Semi-online on recorded episodes of a phone: rollouts along them, patched where they err",
-        env_kwargs=_NUMBERS,
-    ),
-    Row(
-        "craft-gui",
-        "tiltyard.agents.control.craft_gui:CraftGUI",
-        ("gui",),
-        "GRPO on recorded steps of a phone, from short solutions to long ones, with a graded reward",
-        env_kwargs=_NUMBERS,
-    ),
+    *PHONES,
 )
