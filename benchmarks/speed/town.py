@@ -31,7 +31,8 @@ from tiltyard.envs.driving.town.state import ABSENT, SUBSTEPS, Batch, allocate, 
 from tiltyard.envs.driving.town.step import begin_worlds, step_worlds
 
 WORLDS = 64
-EGOS, SLOTS = 4096, 16_384  # NumPy and Python cost a step less the more environments share it
+EGOS = {"vector": 16_384, "bev": 4096}  # the more environments share a step, the less NumPy and Python cost each
+SLOTS = 16_384
 Rates = dict[str, float]
 Contender = Callable[[float], Rates]
 
@@ -91,11 +92,11 @@ def environments(threads: int) -> dict[str, Contender]:
     """One ego among 16 scripted vehicles, by vector and by raster, and self-play."""
     found: dict[str, Contender] = {}
     clock = process_time if threads == 1 else perf_counter
-    for observation in ("vector", "bev"):
+    for observation, egos in EGOS.items():
         settings: dict[str, Any] = {"scene": "intersection", "maps": 1, "pedestrians": 0, "threads": threads}
         settings["observation"] = observation
         kilometres = float(library("intersection", "train", 1).places.kilometres[0])
-        ego: Any = DrivingVectorEnv(EGOS, action="discrete", density=16.0 / kilometres, **settings)
+        ego: Any = DrivingVectorEnv(egos, action="discrete", density=16.0 / kilometres, **settings)
         found[f"ego and 16 scripted vehicles, {observation}"] = environment(ego, 1, clock)
     for agents in (32, 64):
         settings = {"agents": agents, "action": "discrete", "maps": 1, "density": 0.0, "pedestrians": 0}
