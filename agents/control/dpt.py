@@ -37,7 +37,7 @@ Append = Literal["step", "episode"]
 
 
 class Deployment(NamedTuple):
-    """What came of acting in B tasks for T steps.
+    """Actions and rewards of a deployment in B tasks for T steps.
 
     Attributes:
         actions: ``[B, T]`` counted from 0.
