@@ -102,7 +102,7 @@ class BulkActing(StepActing):
         else:
             outputs = policy.actor_outputs(seen)
         self._outputs[row] = outputs
-        rollout.actions[row] = policy.distribution.sample(outputs, policy.noise_scale, False)
+        rollout.actions[row] = policy.drawn(outputs, seen)
 
     def finish(self, rollout: Rollout) -> Observations:
         """See :class:`Acting`."""

@@ -43,6 +43,36 @@ class Gaussian:
         return logp, total + size * (0.5 + _HALF_LOG_2PI)
 
 
+class StateDependentGaussian:
+    """Normal distributions whose deviations depend on the state: outputs are means and their logarithms, ``[B, 2 K]``.
+
+    a = mu(s) + theta^T h(s) with theta ~ N(0, sigma^2), so that the deviation is sqrt(h(s)^2 sigma^2 + 1e-6). Drawing
+    needs theta, which the policy keeps for many steps; drawn here, noise is independent at each step.
+
+    Paper: Smooth Exploration for Robotic Reinforcement Learning (2021), eq. 7 to 9, called gSDE; as in SB3 with
+    ``learn_features=False``, h(s) gets no gradient from the deviation.
+    """
+
+    def sample(self, outputs: Tensor, log_std: Tensor | None, deterministic: bool) -> Tensor:
+        """Means ``[B, K]``, with noise or without."""
+        means, scales = outputs.chunk(2, -1)
+        return means if deterministic else means + th.randn_like(means) * scales.exp()
+
+    def log_prob(self, outputs: Tensor, log_std: Tensor | None, actions: Tensor) -> tuple[Tensor, Tensor]:
+        """See :class:`Distribution`."""
+        means, scales = outputs.chunk(2, -1)
+        z = (actions - means) * (-scales).exp()
+        total = scales.sum(-1)
+        size = means.shape[-1]
+        logp = z.square().sum(-1) * -0.5 - (total + size * _HALF_LOG_2PI)
+        return logp, total + size * (0.5 + _HALF_LOG_2PI)
+
+    @staticmethod
+    def log_std(latent: Tensor, deviations: Tensor) -> Tensor:
+        """``[B, K]``, of the hidden layer ``[B, H]`` and sigma ``[H, K]``."""
+        return 0.5 * (latent.detach().square() @ deviations.square() + 1e-6).log()
+
+
 class Categorical:
     """One choice of ``n``."""
 

@@ -39,9 +39,9 @@ class FastPPO(ControlAgent, OnPolicyAlgorithm):
     What differs from SB3's: a native Gymnasium vector is stepped without a dict an environment; a rollout's tensors are
     allocated once; minibatches are views of one shuffled copy an epoch; observations and rewards are normalised by
     running moments that are saved with the agent (SB3 has ``VecNormalize`` for it); the value of an episode's last
-    observation at a truncation is computed once a rollout for all of them; ``use_sde`` and other rollout buffers are
-    left out. Observations are normalised by what was seen before the rollout, and each rollout's rewards by what was
-    seen up to its end.
+    observation at a truncation is computed once a rollout for all of them; other rollout buffers are left out.
+    Observations are normalised by what was seen before the rollout, and each rollout's rewards by what was seen up to
+    its end.
 
     Args:
         policy: "MlpPolicy", "CnnPolicy", "MultiInputPolicy", "ElementsPolicy" or a class of such.
@@ -58,6 +58,9 @@ class FastPPO(ControlAgent, OnPolicyAlgorithm):
         ent_coef: weight of the entropy.
         vf_coef: weight of the value loss.
         max_grad_norm: limit of the gradient's norm.
+        use_sde: whether noise is linear in the actor's last hidden layer (gSDE, 2021), with the same matrix for many
+            steps, so that exploration is smooth; for actions in a Box. Its gradient is by autograd, which is slower.
+        sde_sample_freq: steps after which that matrix is drawn anew; -1 is once a rollout.
         norm_obs: whether observations are normalised.
         norm_reward: whether rewards are divided by the standard deviation of the discounted return.
         clip_obs: limit of normalised observations, either way.
@@ -100,6 +103,8 @@ class FastPPO(ControlAgent, OnPolicyAlgorithm):
         ent_coef: float = 0.0,
         vf_coef: float = 0.5,
         max_grad_norm: float = 0.5,
+        use_sde: bool = False,
+        sde_sample_freq: int = -1,
         norm_obs: bool = True,
         norm_reward: bool = True,
         clip_obs: float = 10.0,
@@ -133,8 +138,8 @@ class FastPPO(ControlAgent, OnPolicyAlgorithm):
             ent_coef,
             vf_coef,
             max_grad_norm,
-            use_sde=False,
-            sde_sample_freq=-1,
+            use_sde=use_sde,
+            sde_sample_freq=sde_sample_freq,
             rollout_buffer_class=Rollout,  # type: ignore[arg-type]
             stats_window_size=stats_window_size,
             tensorboard_log=tensorboard_log,
@@ -219,6 +224,8 @@ class FastPPO(ControlAgent, OnPolicyAlgorithm):
         callback.on_rollout_start()
         nothing: list[dict[str, Any]] = [{} for _ in range(env.num_envs)]
         for n_steps in range(n_rollout_steps):
+            if self.use_sde and (n_steps % self.sde_sample_freq == 0 if self.sde_sample_freq > 0 else n_steps == 0):
+                acting.policy.reset_noise(env.num_envs)
             acting.act(rollout, n_steps)
             actions = rollout.actions[n_steps].numpy()
             step = self._source.step(self._clipped(actions))

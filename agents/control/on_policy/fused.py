@@ -175,6 +175,7 @@ def is_fusable(policy: Any) -> bool:
     """Whether a policy is one that :class:`FusedPolicy` computes: SB3's MLP, tanh or ReLU, of flat observations."""
     return (
         type(policy) is NormalizedPolicy
+        and not policy.use_sde
         and type(policy.features_extractor) is FlattenExtractor
         and policy.share_features_extractor
         and isinstance(policy.observation_space, Box)

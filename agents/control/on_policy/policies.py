@@ -13,7 +13,7 @@ from stable_baselines3.common.type_aliases import PyTorchObs, Schedule
 from torch import Tensor, nn
 
 from ...policy_files import SafePolicy
-from .distributions import distribution_of, masked
+from .distributions import StateDependentGaussian, distribution_of, masked
 from .moments import RunningMoments
 
 MASK = "action_mask"
@@ -28,6 +28,9 @@ class NormalizedPolicy(SafePolicy, ActorCriticPolicy):
     * Of a dictionary observation the part :data:`MASK`, ``[n]`` for ``Discrete(n)`` and ``[sum(nvec)]`` for
       ``MultiDiscrete(nvec)``, forbids actions where it is 0.
     * Actions, log-probabilities and entropies are computed by :mod:`.distributions`.
+
+    With ``use_sde=True`` noise is linear in the actor's last hidden layer, as in SB3: see
+    :class:`~.distributions.StateDependentGaussian`.
 
     Args:
         observation_space: of one environment.
@@ -60,6 +63,9 @@ class NormalizedPolicy(SafePolicy, ActorCriticPolicy):
         self.norm_obs, self.clip_obs = norm_obs, clip_obs
         assert isinstance(self.action_net, nn.Linear)
         self.n_outputs = self.action_net.out_features
+        if self.use_sde:
+            self.distribution, self.n_outputs = StateDependentGaussian(), 2 * self.n_outputs
+            self.reset_noise()
         self.moments = nn.ModuleDict()
         if norm_obs:
             for key, part in _parts(observation_space).items():
@@ -87,20 +93,31 @@ class NormalizedPolicy(SafePolicy, ActorCriticPolicy):
         }
 
     def outputs(self, observations: PyTorchObs) -> tuple[Tensor, Tensor]:
-        """Means or logits ``[B, K]`` and values ``[B]``, of normalised observations."""
+        """What :attr:`distribution` takes ``[B, K]`` and values ``[B]``, of normalised observations."""
         features = self.extract_features(observations)
         if isinstance(features, tuple):
             actor = self.mlp_extractor.forward_actor(features[0])
             critic = self.mlp_extractor.forward_critic(features[1])
         else:
             actor, critic = self.mlp_extractor(features)
-        return self._allowed(self.action_net(actor), observations), self.value_net(critic).squeeze(-1)
+        return self._outputs_of(actor, observations), self.value_net(critic).squeeze(-1)
 
     def actor_outputs(self, observations: PyTorchObs) -> Tensor:
-        """Means or logits ``[B, K]`` alone."""
-        features = self.extract_features(observations)
-        latent = self.mlp_extractor.forward_actor(features[0] if isinstance(features, tuple) else features)
-        return self._allowed(self.action_net(latent), observations)
+        """What :attr:`distribution` takes ``[B, K]`` alone."""
+        return self._outputs_of(self._actor_latent(observations), observations)
+
+    def drawn(self, outputs: Tensor, observations: PyTorchObs, deterministic: bool = False) -> Tensor:
+        """Actions ``[B, ...]``, given :meth:`actor_outputs` of these normalised observations."""
+        if self.use_sde and not deterministic:
+            maker: Any = self.action_dist
+            actions: Tensor = outputs.chunk(2, -1)[0] + maker.get_noise(self._actor_latent(observations))
+            return actions
+        return self.distribution.sample(outputs, self.noise_scale, deterministic)
+
+    @th.no_grad()
+    def reset_noise(self, n_envs: int = 1) -> None:
+        """With ``use_sde`` draws the matrices that make noise, one for each of ``n_envs``; without gradients."""
+        super().reset_noise(n_envs)
 
     def critic_values(self, observations: PyTorchObs) -> Tensor:
         """Values ``[B]`` alone, of normalised observations."""
@@ -111,8 +128,9 @@ class NormalizedPolicy(SafePolicy, ActorCriticPolicy):
 
     def forward(self, obs: PyTorchObs, deterministic: bool = False) -> tuple[Tensor, Tensor, Tensor]:  # type: ignore[override]
         """Actions ``[B, ...]``, values ``[B, 1]`` and log-probabilities ``[B]``."""
-        outputs, values = self.outputs(self.normalized(obs))
-        actions = self.distribution.sample(outputs, self.noise_scale, deterministic)
+        seen = self.normalized(obs)
+        outputs, values = self.outputs(seen)
+        actions = self.drawn(outputs, seen, deterministic)
         logp, _ = self.distribution.log_prob(outputs, self.noise_scale, actions)
         return actions, values.unsqueeze(-1), logp
 
@@ -133,20 +151,35 @@ class NormalizedPolicy(SafePolicy, ActorCriticPolicy):
 
     def _predict(self, observation: PyTorchObs, deterministic: bool = False) -> Tensor:
         with th.no_grad():
-            outputs = self.actor_outputs(self.normalized(observation))
-            return self.distribution.sample(outputs, self.noise_scale, deterministic)
+            seen = self.normalized(observation)
+            return self.drawn(self.actor_outputs(seen), seen, deterministic)
 
     def get_distribution(self, obs: PyTorchObs) -> Any:
         """SB3's distribution of actions, for tools that ask for it."""
-        outputs = self.actor_outputs(self.normalized(obs))
+        seen = self.normalized(obs)
+        outputs = self.actor_outputs(seen)
+        if self.use_sde:
+            means, latent = outputs.chunk(2, -1)[0], self._actor_latent(seen)
+            return self.action_dist.proba_distribution(means, self.log_std, latent)  # type: ignore[call-arg]
         if isinstance(self.action_space, Box):
             return self.action_dist.proba_distribution(outputs, self.log_std)  # type: ignore[call-arg]
         return self.action_dist.proba_distribution(action_logits=outputs)  # type: ignore[call-arg]
 
     @property
     def noise_scale(self) -> Tensor | None:
-        """Log standard deviations of actions in a Box."""
-        return self.log_std if isinstance(self.action_space, Box) else None
+        """Log standard deviations of actions in a Box, unless they depend on the state."""
+        return self.log_std if isinstance(self.action_space, Box) and not self.use_sde else None
+
+    def _actor_latent(self, observations: PyTorchObs) -> Tensor:
+        features = self.extract_features(observations)
+        return self.mlp_extractor.forward_actor(features[0] if isinstance(features, tuple) else features)
+
+    def _outputs_of(self, latent: Tensor, observations: PyTorchObs) -> Tensor:
+        outputs: Tensor = self.action_net(latent)
+        if self.use_sde:
+            maker: Any = self.action_dist
+            return th.cat([outputs, StateDependentGaussian.log_std(latent, maker.get_std(self.log_std))], -1)
+        return self._allowed(outputs, observations)
 
     def _allowed(self, outputs: Tensor, observations: PyTorchObs) -> Tensor:
         if not self.has_mask:
