@@ -12,8 +12,8 @@ it was added when four seeds of the other two had shown that they differ on Hopp
 A run's score is the mean of five checkpoints, after 80%, 85%, 90%, 95% and all of the samples: the normalised return of
 the best actions, each time in 16 held-out episodes.
 
-An agent is called equivalent to SB3's PPO on a task where the 90% Welch interval of the difference of means lies within +-0.05 of
-the normalised score, which is two one-sided t tests at 5% (Schuirmann 1987). A finished run is not done again.
+An agent is called equivalent to SB3's PPO on a task where the 90% Welch interval of the difference of means lies within
++-0.05 of the normalised score: two one-sided t tests at 5% (Schuirmann 1987). A finished run is not done again.
 """
 
 import argparse
