@@ -39,6 +39,9 @@ class ActorCriticPolicy(SafePolicy, BasePolicy):
         value_layer_norm: normalise the hidden layers of critics V(s).
         orthogonal_init: gain of the last layers where all networks begin orthogonally; see :class:`~.updates.Mlp`.
         log_std_offset: of the actor; see :class:`Actor`.
+        log_std_init: with ``use_sde``, the logarithm that the deviations of its noise begin at, -3 if None.
+        use_expln: with ``use_sde``, deviations grow exponentially below 1 and logarithmically above.
+        clip_mean: with ``use_sde``, limit of means before the squashing, 2 if None; 0 is no limit.
         features_extractor_class: of observations.
         features_extractor_kwargs: of the extractor.
         share_features_extractor: critics see through the actor's extractor, which the actor alone trains; likewise
@@ -46,6 +49,9 @@ class ActorCriticPolicy(SafePolicy, BasePolicy):
         normalize_images: divide images by 255.
         optimizer_class: Adam in one pass by default.
         optimizer_kwargs: of the optimiser.
+
+    Raises:
+        ValueError: an unknown actor, or settings of ``use_sde`` without it.
     """
 
     actor: Actor
@@ -72,6 +78,9 @@ class ActorCriticPolicy(SafePolicy, BasePolicy):
         value_layer_norm: bool = False,
         orthogonal_init: float | None = None,
         log_std_offset: float | None = None,
+        log_std_init: float | None = None,
+        use_expln: bool = False,
+        clip_mean: float | None = None,
         features_extractor_class: type[BaseFeaturesExtractor] = FlattenExtractor,
         features_extractor_kwargs: dict[str, Any] | None = None,
         share_features_extractor: bool = False,
@@ -99,6 +108,7 @@ class ActorCriticPolicy(SafePolicy, BasePolicy):
             "net_arch": arch["pi"],
             "layer_norm": actor_layer_norm,
             "log_std_offset": log_std_offset,
+            **_noise_settings(actor, log_std_init=log_std_init, use_expln=use_expln, clip_mean=clip_mean),
         }
         self._actor_kwargs = actors | common
         critics = {"net_arch": arch["qf"], "layer_norm": critic_layer_norm, "head": critic_head, **common}
@@ -161,6 +171,14 @@ class ActorCriticPolicy(SafePolicy, BasePolicy):
         copy.requires_grad_(False)
         copy.set_training_mode(False)
         return copy
+
+
+def _noise_settings(actor: str, **settings: Any) -> dict[str, Any]:
+    """Those of ``use_sde`` that are given."""
+    given = {name: value for name, value in settings.items() if value is not None and value is not False}
+    if given and actor != "state-dependent":
+        raise ValueError(f"{', '.join(given)} of policy_kwargs is for use_sde=True: set that too, or leave it out")
+    return given
 
 
 class ActorCriticCnnPolicy(ActorCriticPolicy):

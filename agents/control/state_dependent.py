@@ -42,6 +42,9 @@ class StateDependent(Actor):
         orthogonal: gain of the last hidden layer where weights begin orthogonally.
         normalize_images: divide images by 255.
         log_std_offset: has no meaning here.
+        log_std_init: logarithm that the deviations begin at.
+        use_expln: deviations are exp(x) below 1 and 1 + log(1 + x) above, so that none grows fast.
+        clip_mean: limit of means before the squashing; 0 is none.
 
     Raises:
         ValueError: no hidden layer, or an offset.
@@ -59,6 +62,9 @@ class StateDependent(Actor):
         orthogonal: float | None = None,
         normalize_images: bool = True,
         log_std_offset: float | None = None,
+        log_std_init: float = LOG_STD_INIT,
+        use_expln: bool = False,
+        clip_mean: float = MEAN_LIMIT,
     ) -> None:
         if not net_arch:
             raise ValueError("use_sde=True makes noise from the last hidden layer: net_arch must have one")
@@ -69,9 +75,11 @@ class StateDependent(Actor):
         shape: dict[str, Any] = {"activation": activation_fn, "layer_norm": layer_norm, "orthogonal": orthogonal}
         self.net = Mlp(1, extractor.features_dim, widths, n_hidden, **shape)
         self.activation = activation_fn()
+        self.use_expln = use_expln
         self.exploration = self._distribution()
-        mean, self.log_std = self.exploration.proba_distribution_net(n_hidden, LOG_STD_INIT)
-        self.mean = nn.Sequential(mean, nn.Hardtanh(-MEAN_LIMIT, MEAN_LIMIT))
+        mean, self.log_std = self.exploration.proba_distribution_net(n_hidden, log_std_init)
+        limit = nn.Hardtanh(-clip_mean, clip_mean) if clip_mean > 0 else nn.Identity()
+        self.mean = nn.Sequential(mean, limit)
 
     def reset_noise(self, batch_size: int = 1) -> None:
         """Draws a matrix of noise for each of ``batch_size`` states, and one more for all other numbers of states."""
@@ -102,7 +110,8 @@ class StateDependent(Actor):
         return self._at(observations).log_prob(actions.clamp(-1 + EPSILON, 1 - EPSILON))
 
     def _distribution(self) -> StateDependentNoiseDistribution:
-        return StateDependentNoiseDistribution(self.n_actions, squash_output=True, learn_features=True)
+        how: dict[str, Any] = {"squash_output": True, "learn_features": True, "use_expln": self.use_expln}
+        return StateDependentNoiseDistribution(self.n_actions, **how)
 
     def __getstate__(self) -> dict[str, Any]:
         """For copies and pickle: without the noise, whose matrices carry gradients."""

@@ -118,7 +118,10 @@ def test_a_copy_of_an_on_policy_agent_learns_as_the_original(tmp_path: Path) -> 
     )
 
 
-@pytest.mark.parametrize(("agent", "settings"), [(SAC, {}), (SAC, {"use_sde": True}), (TD3, {})])
+EXPLORING: dict[str, Any] = {"use_sde": True, "policy_kwargs": {"net_arch": [8], "use_expln": True}}
+
+
+@pytest.mark.parametrize(("agent", "settings"), [(SAC, {}), (SAC, EXPLORING), (TD3, {})])
 def test_policies_and_actors_alone_are_saved_without_code(agent: Any, settings: Any, tmp_path: Path) -> None:
     first = made(agent, **settings).learn(15)
     for part in (first.policy, first.actor, first.critic):
@@ -210,12 +213,19 @@ def test_state_dependent_log_probabilities_by_hand() -> None:
     assert actor.log_prob(x, action).item() == pytest.approx(logp.item(), abs=1e-4)
 
 
-def test_state_dependent_sac_starts_with_sb3s_distribution() -> None:
-    theirs = SACPolicy(made().observation_space, made().action_space, lambda _: 1e-3, net_arch=[8], use_sde=True).actor
-    ours = made(use_sde=True).actor
-    assert ours.log_std.shape == theirs.log_std.shape
+@pytest.mark.parametrize("how", [{}, {"log_std_init": 1.0, "use_expln": True, "clip_mean": 0.0}])
+def test_state_dependent_sac_has_sb3s_distribution(how: dict[str, Any]) -> None:
+    spaces = made().observation_space, made().action_space
+    theirs = SACPolicy(*spaces, lambda _: 1e-3, net_arch=[8], use_sde=True, **how).actor
+    ours = made(use_sde=True, policy_kwargs={"net_arch": [8], **how}).actor
     assert th.equal(ours.log_std, theirs.log_std)
+    assert th.equal(ours.get_std(), theirs.get_std())
     assert ours.exploration.learn_features == theirs.action_dist.learn_features
+    with th.no_grad():  # means far from 0
+        for actor, mean in ((ours, ours.mean[0]), (theirs, theirs.mu[0] if how.get("clip_mean", 2) else theirs.mu)):
+            mean.weight.zero_()
+            mean.bias.fill_(2.5)
+            assert actor(th.zeros(1, 3), deterministic=True).tolist() == pytest.approx(np.tanh([[2.5 if how else 2.0]]))
 
 
 @pytest.mark.parametrize(
@@ -228,6 +238,8 @@ def test_state_dependent_sac_starts_with_sb3s_distribution() -> None:
 def test_state_dependent_noise_says_what_it_needs(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         made(use_sde=True, **settings)
+    with pytest.raises(ValueError, match="log_std_init of policy_kwargs is for use_sde=True"):
+        made(policy_kwargs={"log_std_init": -2})
     with pytest.raises(ValueError, match="use_sde=True is for SAC, not for DSACT"):
         made(DSACT, use_sde=True)
 

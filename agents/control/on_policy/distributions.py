@@ -8,8 +8,10 @@ from typing import Protocol
 
 import torch as th
 from gymnasium.spaces import Box, Discrete, MultiDiscrete, Space
+from stable_baselines3.common.distributions import TanhBijector
 from torch import Tensor
 
+_CORRECTION = TanhBijector(1e-6)
 _HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 FORBIDDEN = -1e8
 """The logit of a masked action: its probability is 0 in single precision."""
@@ -51,21 +53,35 @@ class StateDependentGaussian:
 
     Paper: Smooth Exploration for Robotic Reinforcement Learning (2021), eq. 7 to 9, called gSDE; as in SB3 with
     ``learn_features=False``, h(s) gets no gradient from the deviation.
+
+    Args:
+        squash: whether actions are tanh(a), in [-1, 1]; -log pi(a) then stands for the entropy, which has no formula.
     """
+
+    def __init__(self, squash: bool = False) -> None:
+        self.squash = squash
 
     def sample(self, outputs: Tensor, log_std: Tensor | None, deterministic: bool) -> Tensor:
         """Means ``[B, K]``, with noise or without."""
         means, scales = outputs.chunk(2, -1)
-        return means if deterministic else means + th.randn_like(means) * scales.exp()
+        return self.squashed(means if deterministic else means + th.randn_like(means) * scales.exp())
+
+    def squashed(self, gaussian: Tensor) -> Tensor:
+        """Actions of draws before the squashing, if there is one."""
+        return gaussian.tanh() if self.squash else gaussian
 
     def log_prob(self, outputs: Tensor, log_std: Tensor | None, actions: Tensor) -> tuple[Tensor, Tensor]:
         """See :class:`Distribution`."""
         means, scales = outputs.chunk(2, -1)
-        z = (actions - means) * (-scales).exp()
+        gaussian = TanhBijector.inverse(actions) if self.squash else actions
+        z = (gaussian - means) * (-scales).exp()
         total = scales.sum(-1)
         size = means.shape[-1]
         logp = z.square().sum(-1) * -0.5 - (total + size * _HALF_LOG_2PI)
-        return logp, total + size * (0.5 + _HALF_LOG_2PI)
+        if not self.squash:
+            return logp, total + size * (0.5 + _HALF_LOG_2PI)
+        logp = logp - _CORRECTION.log_prob_correction(gaussian).sum(-1)
+        return logp, -logp
 
     @staticmethod
     def log_std(latent: Tensor, deviations: Tensor) -> Tensor:

@@ -255,6 +255,8 @@ class FastPPO(ControlAgent, OnPolicyAlgorithm):
 
     def _clipped(self, actions: npt.NDArray[Any]) -> npt.NDArray[Any]:
         space = self.action_space
+        if self.policy.squash_output:
+            return self.policy.unscale_action(actions)  # type: ignore[return-value]
         return np.clip(actions, space.low, space.high) if isinstance(space, Box) else actions
 
     def train(self) -> None:

@@ -64,7 +64,8 @@ class NormalizedPolicy(SafePolicy, ActorCriticPolicy):
         assert isinstance(self.action_net, nn.Linear)
         self.n_outputs = self.action_net.out_features
         if self.use_sde:
-            self.distribution, self.n_outputs = StateDependentGaussian(), 2 * self.n_outputs
+            self.distribution = StateDependentGaussian(self.squash_output)
+            self.n_outputs *= 2
             self.reset_noise()
         self.moments = nn.ModuleDict()
         if norm_obs:
@@ -110,8 +111,9 @@ class NormalizedPolicy(SafePolicy, ActorCriticPolicy):
         """Actions ``[B, ...]``, given :meth:`actor_outputs` of these normalised observations."""
         if self.use_sde and not deterministic:
             maker: Any = self.action_dist
-            actions: Tensor = outputs.chunk(2, -1)[0] + maker.get_noise(self._actor_latent(observations))
-            return actions
+            noise: Tensor = maker.get_noise(self._actor_latent(observations))
+            assert isinstance(self.distribution, StateDependentGaussian)
+            return self.distribution.squashed(outputs.chunk(2, -1)[0] + noise)
         return self.distribution.sample(outputs, self.noise_scale, deterministic)
 
     @th.no_grad()

@@ -38,17 +38,19 @@ def test_the_deviation_of_a_worked_state() -> None:
     assert entropy.item() == pytest.approx(0.5 * math.log(73 * 4.09) + math.log(2 * math.pi) + 1, rel=1e-5)
 
 
-def test_log_probabilities_entropies_and_gradients_are_sb3s() -> None:
-    ours = agent_of(norm_obs=False).policy
-    theirs = PPO("MlpPolicy", pendulums(), seed=0, device="cpu", use_sde=True).policy
+@pytest.mark.parametrize("how", [{}, {"squash_output": True}, {"use_expln": True, "full_std": False}])
+def test_log_probabilities_entropies_and_gradients_are_sb3s(how: dict[str, Any]) -> None:
+    ours = agent_of(norm_obs=False, policy_kwargs=how).policy
+    theirs = PPO("MlpPolicy", pendulums(), seed=0, device="cpu", use_sde=True, policy_kwargs=how).policy
     with th.no_grad():
         ours.log_std.uniform_(-1, 1)
     theirs.load_state_dict({name: part for name, part in ours.state_dict().items() if not name.startswith("moments")})
     observations, actions = th.randn(32, 3), th.randn(32, 1)
+    actions = actions.tanh() if "squash_output" in how else actions
     found = []
     for policy in (ours, theirs):
         values, logp, entropy = policy.evaluate_actions(observations, actions)
-        assert entropy is not None
+        entropy = -logp if entropy is None else entropy  # as SB3's update has it
         policy.zero_grad()
         (values.sum() + (logp * th.linspace(-1, 1, 32)).sum() + 0.1 * entropy.sum()).backward()
         grads = {name: part.grad.clone() for name, part in policy.named_parameters() if part.grad is not None}
@@ -81,6 +83,21 @@ def test_noise_is_a_function_of_the_state_until_its_matrix_is_drawn_anew(frequen
     assert sum(not th.equal(one, other) for one, other in zip(seen[:-1], seen[1:], strict=True)) == changes
     assert len(seen) == 8
     assert not th.equal(seen[0][0], seen[0][1])  # each environment has its own
+
+
+def test_squashed_actions_are_stored_in_one_scale_and_reach_the_environment_in_its_own() -> None:
+    agent = agent_of(norm_obs=False, policy_kwargs={"squash_output": True, "log_std_init": 2.0})
+    given: list[Any] = []
+    agent.learn(1)
+    step = agent._source.step  # type: ignore[union-attr]
+    agent._source.step = lambda actions: given.append(actions) or step(actions)  # type: ignore[union-attr, method-assign, func-returns-value]
+    agent.learn(32, reset_num_timesteps=False)
+    stored = agent.rollout_buffer.actions.numpy()
+    assert np.abs(stored).max() <= 1.0
+    assert np.stack(given) == pytest.approx(2.0 * stored)  # Pendulum's torques
+    assert np.abs(np.stack(given)).max() > 1.5
+    outputs = th.tensor([[0.5, -30.0]])
+    assert agent.policy.distribution.sample(outputs, None, False).item() == pytest.approx(math.tanh(0.5))  # type: ignore[operator]
 
 
 def test_ratios_are_one_before_the_first_update() -> None:
