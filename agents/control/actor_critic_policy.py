@@ -131,6 +131,16 @@ class ActorCriticPolicy(SafePolicy, BasePolicy):
         actions: Tensor = self.actor(observation, deterministic)
         return actions
 
+    def reset_noise(self, batch_size: int = 1) -> None:
+        """With ``use_sde`` draws the matrices that make noise anew, one for each of ``batch_size`` states.
+
+        Raises:
+            ValueError: there is no such noise.
+        """
+        if not isinstance(self.actor, StateDependent):
+            raise ValueError("reset_noise() is for policies with use_sde=True: other noise is drawn at each step")
+        self.actor.reset_noise(batch_size)
+
     def set_training_mode(self, mode: bool) -> None:
         """For batch normalisation and dropout; targets stay in evaluation mode."""
         for network in (self.actor, self.critic, self.value):

@@ -92,8 +92,8 @@ class OffPolicyAgent(ControlAgent, OffPolicyAlgorithm):
 
     def _setup_model(self) -> None:
         if isinstance(self.action_noise, int | float):
-            size = get_action_dim(self.action_space)
-            self.action_noise = NormalActionNoise(np.zeros(size), np.full(size, float(self.action_noise)))
+            shape = self.action_space.shape or (get_action_dim(self.action_space),)
+            self.action_noise = NormalActionNoise(np.zeros(shape), np.full(shape, float(self.action_noise)))
         if isinstance(self.train_freq, list):  # as JSON has pairs
             self.train_freq = (self.train_freq[0], self.train_freq[1])
         super()._setup_model()

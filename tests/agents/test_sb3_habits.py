@@ -195,7 +195,7 @@ def test_state_dependent_noise_is_a_function_of_the_state() -> None:
     actor.reset_noise(3)  # for another number of states than five: one matrix for all
     first, again = actor(points), actor(points)
     assert th.equal(first, again)
-    actor.reset_noise(3)
+    agent.policy.reset_noise(3)
     assert not th.equal(first, actor(points))
     assert th.equal(actor(points, deterministic=True), actor(points, deterministic=True))
 
@@ -213,10 +213,36 @@ def test_state_dependent_log_probabilities_by_hand() -> None:
     assert actor.log_prob(x, action).item() == pytest.approx(logp.item(), abs=1e-4)
 
 
+class Grid(gymnasium.Env[np.ndarray, np.ndarray]):
+    """Actions are a matrix, whose sum pays."""
+
+    observation_space = spaces.Box(-1, 1, (3,), np.float32)
+    action_space = spaces.Box(-1, 1, (2, 2), np.float32)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        super().reset(seed=seed)
+        return np.zeros(3, np.float32), {}
+
+    def step(self, action: np.ndarray) -> Any:
+        assert action.shape == (2, 2)
+        return np.zeros(3, np.float32), float(action.sum()), False, False, {}
+
+
+@pytest.mark.parametrize("agent", [SAC, TD3, DSACT])
+def test_actions_may_have_two_dimensions(agent: Any, tmp_path: Path) -> None:
+    how = {"seed": 0, "learning_starts": 10, "policy_kwargs": {"net_arch": [8]}, "device": "cpu"}
+    noise = {"action_noise": 0.1} if agent is TD3 else {}
+    first = agent("MlpPolicy", Grid(), **how, **noise).learn(30)
+    first.save(tmp_path / "agent")
+    found = agent.load(tmp_path / "agent", env=Grid(), device="cpu")
+    assert found.predict(POINTS, deterministic=True)[0].shape == (len(POINTS), 2, 2)
+    found.learn(5, reset_num_timesteps=False)
+
+
 @pytest.mark.parametrize("how", [{}, {"log_std_init": 1.0, "use_expln": True, "clip_mean": 0.0}])
 def test_state_dependent_sac_has_sb3s_distribution(how: dict[str, Any]) -> None:
-    spaces = made().observation_space, made().action_space
-    theirs = SACPolicy(*spaces, lambda _: 1e-3, net_arch=[8], use_sde=True, **how).actor
+    where = made().observation_space, made().action_space
+    theirs = SACPolicy(*where, lambda _: 1e-3, net_arch=[8], use_sde=True, **how).actor
     ours = made(use_sde=True, policy_kwargs={"net_arch": [8], **how}).actor
     assert th.equal(ours.log_std, theirs.log_std)
     assert th.equal(ours.get_std(), theirs.get_std())
@@ -240,6 +266,8 @@ def test_state_dependent_noise_says_what_it_needs(settings: dict[str, Any], mess
         made(use_sde=True, **settings)
     with pytest.raises(ValueError, match="log_std_init of policy_kwargs is for use_sde=True"):
         made(policy_kwargs={"log_std_init": -2})
+    with pytest.raises(ValueError, match=r"reset_noise\(\) is for policies with use_sde=True"):
+        made().policy.reset_noise()
     with pytest.raises(ValueError, match="use_sde=True is for SAC, not for DSACT"):
         made(DSACT, use_sde=True)
 
