@@ -239,7 +239,7 @@ class PlatformerLevels:
             agent.learn(self.steps)
         elif condition.kind == "joint":
             env = Platformers(self.envs, levels)
-            joint = make("fast-ppo", env, learning_rate=rate, **settings).learn(self.steps)
+            joint: Any = make("fast-ppo", env, learning_rate=rate, **settings).learn(self.steps)
             agent.policy.load_state_dict(joint.policy.state_dict())
             agent.reward_scale.load_state_dict(joint.reward_scale.state_dict())
         return agent
