@@ -86,7 +86,7 @@ _OURS: _Table = (
         """td_lambda trace_lambda offline_ratio imitation_ratio warm_start_noise outcome_lambda teacher_accuracy
         stage_one expert_ratio""",
     ),
-    (Range(0.0, 1.0, above=True), "boundary_tau top_p"),
+    (Range(0.0, 1.0, above=True), "boundary_tau top_p meta_step_size"),
     (Range(0.0, 1.0, above=True, below=True), "expectile"),
     (
         _COUNT,
@@ -94,7 +94,7 @@ _OURS: _Table = (
         prompts_per_batch episodes_per_iteration fresh_turns actor_steps max_answer_tokens context_length
         warm_start_batch_size rollouts actor_updates value_updates instruction_updates horizon critic_width
         rollout_updates stages ask_every margin_gone groups_per_task micro_batch_groups
-        critic_updates critic_backups inverse_updates inner_updates implicit_terms
+        critic_updates critic_backups inverse_updates inner_updates implicit_terms meta_batch_size
         n_policies policy_timesteps bandit_rounds episodes_per_task queries_per_task
         population_size chunk_size n_neighbors archived_per_generation n_views descriptor_size
         autoencoder_width""",

@@ -147,6 +147,14 @@ ROWS: tuple[Row, ...] = (
         n_envs={"*": 16},
     ),
     Row(
+        "ramario-reptile",
+        "tiltyard.agents.control.on_policy.ramario_reptile:RAMarioReptile",
+        ("driving", "robotics"),
+        "Reptile over levels, each learnt by PPO: parameters from which few updates suit a new level",
+        env_kwargs={"driving": {"action": "discrete"}},
+        n_envs={"*": 16},
+    ),
+    Row(
         "sac",
         "tiltyard.agents.control.sac:SAC",
         ("driving", "robotics"),
