@@ -19,6 +19,7 @@ REWARDS: tuple[Row, ...] = (
     Row("shaped-driving", "tiltyard.wrappers.rewards.shaped_driving:ShapedDriving", paper="carl"),
     Row("vlm-rl", "tiltyard.wrappers.rewards.vlm_rl:VLMRL"),
     Row("drivevlm-rl", "tiltyard.wrappers.rewards.drivevlm_rl:DriveVLMRL"),
+    Row("perceptualreward", "tiltyard.wrappers.rewards.perceptualreward:PerceptualReward"),
     Row("vlm-rm", "tiltyard.wrappers.rewards.vlm_rm:VLMRM"),
 )
 """Rewards beside or instead of the environment's."""

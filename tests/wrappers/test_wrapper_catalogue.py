@@ -14,6 +14,7 @@ from tiltyard.agents import make
 from tiltyard.benchmarks import docs
 from tiltyard.wrappers.catalogue import PERTURBATIONS, ROWS, load
 from tiltyard.wrappers.rewards.encoders import DualEncoder
+from tiltyard.wrappers.rewards.frame_features import pixels
 
 Env = gymnasium.Env[Any, Any]
 HOPPER = "tiltyard/Hopper-v5"
@@ -32,6 +33,12 @@ def seen_in_words() -> Env:
     return tiltyard.wrappers.VLMRM(env, encoder, "red ball", baseline="ball", alpha=0.5)
 
 
+def seen_to_progress() -> Env:
+    env = gymnasium.make("tiltyard/PointMaze-v0", render_mode="rgb_array", width=32, height=32)
+    shades = np.repeat(np.arange(0, 240, 20, dtype=np.uint8), 32 * 32 * 3).reshape(12, 32, 32, 3)
+    return tiltyard.wrappers.PerceptualReward(env, tiltyard.wrappers.StepRewards([shades], pixels, steps=2))
+
+
 WRAPPED: dict[str, Callable[[], Env]] = {
     "autonomous-practice": lambda: load("autonomous-practice")(gymnasium.make("tiltyard/ObjectRelocation-v0")),
     "lap-practice": lambda: load("lap-practice")(gymnasium.make("tiltyard/RaceTrack-v0")),
@@ -40,6 +47,7 @@ WRAPPED: dict[str, Callable[[], Env]] = {
     "success-classifier": judged,
     "vlm-rl": lambda: load("vlm-rl")(gymnasium.make("tiltyard/RaceTrack-v0")),
     "drivevlm-rl": lambda: load("drivevlm-rl")(gymnasium.make("tiltyard/RaceTrack-v0")),
+    "perceptualreward": seen_to_progress,
     "vlm-rm": seen_in_words,
     "observation-noise": lambda: load("observation-noise")(gymnasium.make(HOPPER), 0.05),
     "action-delay": lambda: load("action-delay")(gymnasium.make(HOPPER), (0, 2)),

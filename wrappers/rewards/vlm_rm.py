@@ -15,12 +15,14 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium.utils import RecordConstructorArgs
-from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
+from gymnasium.vector import VectorEnv
 
 from ..driving import Array, Floats
 from .encoders import Encoder
+from .frame_reward import FrameReward, VectorFrameReward, check_frames, check_rendered
 
-Info = dict[str, Any]
+TERM = "likeness"
+"""The reward's name in infos."""
 
 
 def regularised(pictures: Floats, goal: Floats, baseline: Floats | None = None, alpha: float = 0.0) -> Floats:
@@ -83,12 +85,11 @@ class GoalText:
         Raises:
             ValueError: these are no such frames.
         """
-        if frames.ndim != 4 or frames.shape[-1] != 3 or frames.dtype != np.uint8:
-            raise ValueError(f"frames are uint8 [n, H, W, 3], got {frames.dtype} {list(frames.shape)}")
+        check_frames(frames)
         return self.score_vectors(self.encoder.pictures(frames).cpu().numpy().astype(np.float64))
 
 
-class VLMRM(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
+class VLMRM(FrameReward, RecordConstructorArgs):
     """An environment under VLM-RM's reward, of the frame after each step; its own stays in the info as ``true_reward``.
 
     One departure from the authors' code: it encodes frames by the thousand before they are learnt from, this one at
@@ -117,25 +118,16 @@ class VLMRM(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         RecordConstructorArgs.__init__(
             self, _disable_deepcopy=True, encoder=encoder, goal=goal, baseline=baseline, alpha=alpha
         )
-        super().__init__(env)
-        _check(env.render_mode)
+        check_rendered(env.render_mode)
         self.text = GoalText(encoder, goal, baseline, alpha)
-
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
-        """Steps, renders and scores."""
-        observation, true_reward, terminated, truncated, info = self.env.step(action)
-        reward = float(self.text.score(np.asarray(self.env.render())[None])[0])
-        told = {**info, "true_reward": true_reward, "reward_terms": {"likeness": reward}}
-        return observation, reward, terminated, truncated, told
+        super().__init__(env, self.text.score, TERM)
 
 
-class VectorVLMRM(VectorWrapper[Any, Any, Any]):
+class VectorVLMRM(VectorFrameReward):
     """:class:`VLMRM` of all environments of a vector, whose frames are encoded in one batch.
 
-    In NEXT_STEP mode the step in which an environment resets is paid 0, as it had no action.
-
     Args:
-        env: a vector made with ``render_mode="rgb_array"``, in NEXT_STEP or DISABLED autoreset.
+        env: see :class:`.frame_reward.VectorFrameReward`.
         encoder: see :class:`GoalText`, as are the others.
         goal: likewise.
         baseline: likewise.
@@ -154,33 +146,6 @@ class VectorVLMRM(VectorWrapper[Any, Any, Any]):
         baseline: str | None = None,
         alpha: float = 0.0,
     ) -> None:
-        super().__init__(env)
-        _check(env.render_mode)
-        if env.metadata.get("autoreset_mode") == AutoresetMode.SAME_STEP:
-            raise ValueError(
-                "in SAME_STEP autoreset the last frame of an episode is gone before it can be scored: take NEXT_STEP "
-                "or DISABLED, or wrap each environment in VLMRM"
-            )
+        check_rendered(env.render_mode)
         self.text = GoalText(encoder, goal, baseline, alpha)
-        self._ended = np.zeros(env.num_envs, np.bool_)
-
-    def reset(self, *, seed: Any = None, options: Info | None = None) -> tuple[Any, Info]:
-        """Resets."""
-        self._ended[:] = False
-        return self.env.reset(seed=seed, options=options)
-
-    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, Info]:
-        """Steps, renders and scores."""
-        observations, true, terminated, truncated, info = self.env.step(actions)
-        rewards = self.text.score(np.stack(self.env.render()))  # type: ignore[arg-type]
-        if self.env.metadata.get("autoreset_mode") == AutoresetMode.NEXT_STEP:
-            rewards[self._ended] = 0.0
-        self._ended = np.logical_or(terminated, truncated)
-        whole = np.ones(self.num_envs, np.bool_)
-        told = {**info, "likeness": rewards, "_likeness": whole, "true_reward": true, "_true_reward": whole}
-        return observations, rewards, terminated, truncated, told
-
-
-def _check(render_mode: str | None) -> None:
-    if render_mode != "rgb_array":
-        raise ValueError(f"VLM-RM scores rendered frames: make it with render_mode='rgb_array', not {render_mode!r}")
+        super().__init__(env, self.text.score, TERM)
