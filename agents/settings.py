@@ -84,7 +84,7 @@ _OURS: _Table = (
     (
         _SHARE,
         """td_lambda trace_lambda offline_ratio imitation_ratio warm_start_noise outcome_lambda teacher_accuracy
-        stage_one expert_ratio""",
+        stage_one expert_ratio current_goal_ratio ahead_goal_ratio actor_random_goal_ratio""",
     ),
     (Range(0.0, 1.0, above=True), "boundary_tau top_p meta_step_size"),
     (Range(0.0, 1.0, above=True, below=True), "expectile"),
@@ -95,6 +95,8 @@ _OURS: _Table = (
         warm_start_batch_size rollouts actor_updates value_updates instruction_updates horizon critic_width
         rollout_updates stages ask_every margin_gone groups_per_task micro_batch_groups
         critic_updates critic_backups inverse_updates inner_updates implicit_terms meta_batch_size
+        critic_updates critic_backups inverse_updates inner_updates implicit_terms
+        abstraction_factor subgoal_steps
         n_policies policy_timesteps bandit_rounds episodes_per_task queries_per_task
         population_size chunk_size n_neighbors archived_per_generation n_views descriptor_size
         autoencoder_width""",
@@ -110,7 +112,7 @@ _OURS: _Table = (
         margin_kept guidance_weight noise_min noise_max optimism_coef offline_coef inverse_past
         inverse_learning_rate momentum_power reward_learning_rate gamma_coef epsilon
         adversary_learning_rate bandit_rate bonus_weight bonus_limit value_learning_rate
-        emitter_size""",
+        emitter_size high_beta low_beta""",
     ),
     (
         _POSITIVE,

@@ -40,6 +40,10 @@ _FASTRLAP: Settings = {
     },
 }
 
+# Mazes name goals in their observations when they are asked to.
+_MAZES = ("PointMaze", "PointMazeMedium", "PointMazeLarge", "AntMaze", "AntMazeMedium", "AntMazeLarge")
+_GOALS: Settings = {f"tiltyard/{name}-v0": {"goal_conditioned": True} for name in _MAZES}
+
 ROWS: tuple[Row, ...] = (
     Row(
         "ppo",
@@ -332,6 +336,22 @@ ROWS: tuple[Row, ...] = (
         "tiltyard.agents.control.ss_orl:SSORL",
         ("driving", "robotics"),
         "Offline: TD3+BC on trajectories most of which came without actions, which an inverse model fills in",
+    ),
+    Row(
+        "ota",
+        "tiltyard.agents.control.ota:OTA",
+        ("robotics",),
+        "Offline, for goals: a policy over subgoals whose value is backed up over options, and one that acts",
+        env_kwargs=_GOALS,
+    ),
+    Row(
+        "hiql",
+        "tiltyard.agents.control.ota:OTA",
+        ("robotics",),
+        "Offline, for goals: HIQL, a policy over subgoals and one that acts, with one value of steps",
+        settings={"*": {"abstraction_factor": 1}},
+        paper="ota",
+        env_kwargs=_GOALS,
     ),
     Row(
         "cql",

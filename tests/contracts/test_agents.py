@@ -14,6 +14,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.spaces import Dict
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback, CheckpointCallback
 from stable_baselines3.common.evaluation import evaluate_policy
@@ -23,6 +24,8 @@ import tiltyard.agents
 from tiltyard.agents.catalogue import ROWS, Row, find
 from tiltyard.agents.checkpoint import SafeCheckpoint
 from tiltyard.agents.control.datasets import Transitions
+from tiltyard.agents.control.goal_data import GOALS as GOAL_PARTS
+from tiltyard.agents.control.goal_data import GoalTransitions
 from tiltyard.agents.control.stream_agent import StreamAgent
 from tiltyard.agents.language.trainer import PolicyGradient
 from tiltyard.agents.objectives.catalogue import ROWS as METHODS
@@ -35,6 +38,8 @@ CHEAPEST = {
     "driving": "tiltyard/Highway-v0",
     "robotics": "tiltyard/Hopper-v5",
 }
+GOALS = "tiltyard/PointMaze-v0"
+"""For agents that learn to reach goals, which their rows make name them."""
 SMALL: dict[str, Any] = {
     "n_steps": 8,
     "n_epochs": 1,
@@ -67,12 +72,20 @@ def small(row: Row, domain: str, **settings: Any) -> Any:
         fitting.pop("n_steps", None)  # there it is the length of returns
     if issubclass(row.load(), StreamAgent):
         fitting["n_envs"] = 1  # one stream, one environment
-    return tiltyard.agents.make(row.name, CHEAPEST[domain], **fitting | settings)
+    env_id = GOALS if wants_goals(row) else CHEAPEST[domain]
+    return tiltyard.agents.make(row.name, env_id, **fitting | settings)
+
+
+def wants_goals(row: Row) -> bool:
+    """Whether it learns in goal environments alone."""
+    return getattr(row.load(), "needs_goals", False)
 
 
 def random_data(env: Any, steps: int = 40) -> Transitions:
     """Transitions of a policy that acts at random, as flat arrays."""
     rng = np.random.default_rng(0)
+    if isinstance(env.observation_space, Dict):
+        return random_goal_data(env, rng, steps)
     shape = env.observation_space.shape
     space = env.action_space
     space.seed(0)
@@ -86,6 +99,26 @@ def random_data(env: Any, steps: int = 40) -> Transitions:
         ends=ends,
         episodes=np.arange(steps) // 10,
         episode_returns=np.zeros(steps // 10),
+    )
+
+
+def random_goal_data(env: Any, rng: Any, steps: int) -> GoalTransitions:
+    """The same for a goal environment."""
+    parts = env.observation_space.spaces
+    seen, achieved = (rng.normal(size=(2, steps, *parts[name].shape)).astype(np.float32) for name in GOAL_PARTS[:2])
+    env.action_space.seed(0)
+    ends = np.arange(1, steps + 1) % 10 == 0
+    return GoalTransitions(
+        observations=seen[0],
+        actions=np.stack([env.action_space.sample() for _ in range(steps)]),
+        rewards=rng.normal(size=steps).astype(np.float32),
+        next_observations=seen[1],
+        terminations=ends.astype(np.float32),
+        ends=ends,
+        episodes=np.arange(steps) // 10,
+        episode_returns=np.zeros(steps // 10),
+        achieved=achieved[0],
+        next_achieved=achieved[1],
     )
 
 
@@ -353,7 +386,8 @@ def test_a_reward_of_1e30_stops_training_before_it_is_stored(row: Row) -> None:
     fitting: dict[str, Any] = {key: SMALL[key] for key in ("batch_size", "buffer_size", "seed")}
     if row.name == "hl-gauss":  # of an environment that is not ours nobody knows the range of returns
         fitting["policy_kwargs"] = {"critic_head_kwargs": {"v_min": -20.0, "v_max": 20.0}}
-    agent = tiltyard.agents.make(row.name, Mad(gymnasium.make("Pendulum-v1")), **fitting, learning_starts=100)
+    task = gymnasium.make(GOALS, goal_conditioned=True) if wants_goals(row) else gymnasium.make("Pendulum-v1")
+    agent = tiltyard.agents.make(row.name, Mad(task), **fitting, learning_starts=100)
     if getattr(agent, "needs_data", False):
         agent.learn_offline(random_data(agent.env), 0)
     with pytest.raises(ValueError, match="reward of 1e\\+30.*scale"):
