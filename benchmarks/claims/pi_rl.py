@@ -1,10 +1,11 @@
 """Does PPO over denoising steps make a flow policy better that was cloned from few and poor demonstrations?
 
-A policy that passes a post left or right is cloned from six noisy demonstrations, then fine-tuned by a reward for the
-goal alone, in either variant of pi_RL. Each is compared with the policy that it began as, in the same run.
+A policy that passes a post left or right is cloned from six noisy demonstrations, then fine-tuned by either variant.
 """
 
 from typing import Any
+
+import numpy as np
 
 from ..testbeds.detour import Learner, Tuned, WeakDemonstrations
 from .claim import Comparison, Found, Premise, Tuning
@@ -40,18 +41,16 @@ def parts(found: Found[Learner, Tuned]) -> dict[str, Any]:
 
 def details(found: Found[Learner, Tuned]) -> dict[str, Any]:
     """Success before, on the way and after, and what was tried."""
-    means = [float(outcome.each(before).mean()) for outcome in found.outcomes.values()]
-    moments = range(1, found.testbed.moments + 1)
+    courses = {name: np.array([run.successes for run in outcome.runs]) for name, outcome in found.outcomes.items()}
+    means, last = [float(of[:, 0].mean()) for of in courses.values()], found.testbed.moments
     return {
         "seeds": found.seeds,
-        "environment steps of fine-tuning": found.testbed.steps,
-        "demonstrations": found.testbed.demonstrations,
+        "environment steps, demonstrations": [found.testbed.steps, found.testbed.demonstrations],
         "learning rates": rates_told(found),
         CLONED: [min(means), max(means)],
-        "success of the cloned policy": summary(found.each(before)),
         **{
-            f"success after {i} of {len(moments)}": summary(found.each(lambda run, i=i: float(run.successes[i])))
-            for i in moments
+            f"success after {i} of {last} parts": summary({name: of[:, i] for name, of in courses.items()})
+            for i in range(last + 1)
         },
     }
 

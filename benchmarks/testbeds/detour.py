@@ -14,7 +14,7 @@ from gymnasium.vector import AutoresetMode
 from ...agents.control.datasets import Transitions
 from ...envs.actions import bounded, numbers
 from ...envs.core import BatchedEnv, BatchedVectorEnv, Bools, Info, Ints
-from ...envs.seeding import problem_rng
+from ...envs.seeding import Split, problem_rng
 from ..evaluation import evaluation_seeds
 from ..statistics import Floats
 
@@ -37,7 +37,7 @@ class Detour(BatchedEnv):
 
     env_state: ClassVar[tuple[str, ...]] = ("place", "goal", "side", "steps")
 
-    def __init__(self, num_envs: int, *, limit: int = 20, split: str = "train") -> None:
+    def __init__(self, num_envs: int, *, limit: int = 20, split: Split = "train") -> None:
         super().__init__(num_envs)
         self.limit, self.split = limit, split
         self.observation_space = Box(-np.inf, np.inf, (4,), np.float32)
@@ -141,7 +141,7 @@ class WeakDemonstrations:
     demonstrations: int = 6
     noise: float = 0.5
     updates: int = 400
-    steps: int = 49_152
+    steps: int = 32_768
     moments: int = 2
     episodes: int = 200
     n_envs: int = 64
@@ -157,7 +157,7 @@ class WeakDemonstrations:
         ("policy_kwargs", {"net_arch": [64, 64]}),
     )
 
-    def envs(self, count: int, split: str, mode: AutoresetMode = AutoresetMode.SAME_STEP) -> DetourVectorEnv:
+    def envs(self, count: int, split: Split, mode: AutoresetMode = AutoresetMode.SAME_STEP) -> DetourVectorEnv:
         """Points around posts."""
         return DetourVectorEnv(count, autoreset_mode=mode, limit=self.limit, split=split)
 
@@ -220,5 +220,5 @@ def joined(parts: list[Any]) -> Transitions:
     ends = np.zeros(len(rewards), np.bool_)
     ends[np.cumsum(lengths) - 1] = True
     episodes = np.repeat(np.arange(len(lengths)), lengths)
-    returns = np.bincount(episodes, rewards)
+    returns: Floats = np.bincount(episodes, rewards).astype(np.float64)
     return Transitions(observations, actions, rewards, following, terminations, ends, episodes, returns)

@@ -30,7 +30,7 @@ def test_parts_are_gains_over_the_cloned_policy() -> None:
     assert beside.highest == pytest.approx(0.4, abs=0.002)
     assert not beside.decides
     told = details(found)
-    assert told["success after 1 of 2"]["Flow-SDE"]["estimate"] == pytest.approx(0.6)
+    assert told["success after 1 of 2 parts"]["Flow-SDE"]["estimate"] == pytest.approx(0.6)
     assert told[CLONED] == pytest.approx([0.4, 0.4])
     assert set(found.rates.values()) == {0.001}
     assert not CLAIM.premise.missing(told)
