@@ -55,7 +55,7 @@ def test_demonstrations_are_whole_episodes_and_poor() -> None:
 
 
 def test_a_run_is_decided_by_its_seed() -> None:
-    bed = replace(BED, updates=20, steps=1024, n_envs=32, moments=1, episodes=40)
+    bed = replace(BED, updates=300, steps=1024, n_envs=32, moments=1, episodes=40)
     one, again, other = (bed.run(Learner(variant="flow-sde"), 0.001, seed) for seed in (1000, 1000, 1001))
     assert one.successes.tolist() == again.successes.tolist()
     assert one.successes.tolist() != other.successes.tolist()
