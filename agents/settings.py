@@ -99,7 +99,7 @@ _OURS: _Table = (
         abstraction_factor subgoal_steps
         n_policies policy_timesteps bandit_rounds episodes_per_task queries_per_task
         population_size chunk_size n_neighbors archived_per_generation n_views descriptor_size
-        autoencoder_width""",
+        autoencoder_width denoise_steps""",
     ),
     (Range(2), "bins"),
     (Range(0, 1024), "rollout_workers"),
@@ -113,11 +113,12 @@ _OURS: _Table = (
         inverse_learning_rate momentum_power reward_learning_rate gamma_coef epsilon
         adversary_learning_rate bandit_rate bonus_weight bonus_limit value_learning_rate
         emitter_size high_beta low_beta""",
+        emitter_size clone_learning_rate""",
     ),
     (
         _POSITIVE,
         """implicit_step multiplier action_std boundary huber reward_bound reward_scale sampler_temperature
-        guidance_temperature cell_width mutation_std genome_limit""",
+        guidance_temperature cell_width mutation_std genome_limit noise_level""",
     ),
     (_LIMIT, "weight_limit max_clip guidance_limit clip_obs clip_reward"),
     (Range(0, infinite=True), "patch_limit"),

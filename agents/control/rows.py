@@ -93,6 +93,13 @@ ROWS: tuple[Row, ...] = (
         "PPO with a dataset beside: its critic learns from returns and from TD targets, its actor at both's states",
     ),
     Row(
+        "pi-rl",
+        "tiltyard.agents.control.on_policy.pi_rl:PiRL",
+        ("driving", "robotics"),
+        "PPO that fine-tunes a cloned flow-matching policy by the log-probabilities of its denoising steps",
+        n_envs={"*": 32},
+    ),
+    Row(
         "gbrl",
         "tiltyard.agents.control.on_policy.gbrl:GBRL",
         ("driving", "robotics"),
