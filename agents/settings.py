@@ -95,7 +95,6 @@ _OURS: _Table = (
         warm_start_batch_size rollouts actor_updates value_updates instruction_updates horizon critic_width
         rollout_updates stages ask_every margin_gone groups_per_task micro_batch_groups
         critic_updates critic_backups inverse_updates inner_updates implicit_terms meta_batch_size
-        critic_updates critic_backups inverse_updates inner_updates implicit_terms
         abstraction_factor subgoal_steps
         n_policies policy_timesteps bandit_rounds episodes_per_task queries_per_task
         population_size chunk_size n_neighbors archived_per_generation n_views descriptor_size
@@ -112,8 +111,7 @@ _OURS: _Table = (
         margin_kept guidance_weight noise_min noise_max optimism_coef offline_coef inverse_past
         inverse_learning_rate momentum_power reward_learning_rate gamma_coef epsilon
         adversary_learning_rate bandit_rate bonus_weight bonus_limit value_learning_rate
-        emitter_size high_beta low_beta""",
-        emitter_size clone_learning_rate""",
+        emitter_size high_beta low_beta clone_learning_rate""",
     ),
     (
         _POSITIVE,

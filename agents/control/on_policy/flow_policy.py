@@ -110,7 +110,7 @@ class FlowPolicy(NormalizedPolicy):
         self.update_moments(observations)
         self.fixed.fill_(True)
 
-    def drawn(self, observations: Tensor) -> tuple[Tensor, Tensor]:
+    def drawn_chains(self, observations: Tensor) -> tuple[Tensor, Tensor]:
         """Chains ``[B, K + 1, D]`` at normalised observations, to learn from, and their noisy steps ``[B]``."""
         start = th.randn(len(observations), self.chain_size, device=observations.device)
         return self.chain.sample(self._features(observations), start)
@@ -141,7 +141,7 @@ class FlowPolicy(NormalizedPolicy):
         if deterministic:
             raise ValueError("a chain that is drawn without noise has no log-probability: use predict to act")
         seen: Any = self.normalized(obs)
-        chains, noisy = self.drawn(seen)
+        chains, noisy = self.drawn_chains(seen)
         logp, _ = self.chain_logp(seen, chains, noisy)
         return self.in_units(chains[:, -1])[:, 0], self.critic_values(seen).unsqueeze(-1), logp
 
@@ -230,7 +230,7 @@ class FlowActing(BulkActing):
             new |= rollout.terminated[row - 1] | rollout.truncated[row - 1] | ~rollout.valid[row - 1]
         if new.any():
             raw: Any = on_device(part_of(part_of(rollout.observations, row), new), policy.device)
-            chains, noisy = policy.drawn(policy.normalized(raw))  # type: ignore[arg-type]
+            chains, noisy = policy.drawn_chains(policy.normalized(raw))  # type: ignore[arg-type]
             here = new.to(policy.device)
             self.chains[row, here], self.noisy[row, here] = chains, noisy
             self._pending[new] = policy.in_units(chains[:, -1]).cpu()
