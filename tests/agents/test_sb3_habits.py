@@ -228,11 +228,19 @@ class Grid(gymnasium.Env[np.ndarray, np.ndarray]):
         return np.zeros(3, np.float32), float(action.sum()), False, False, {}
 
 
-@pytest.mark.parametrize("agent", [SAC, TD3, DSACT])
-def test_actions_may_have_two_dimensions(agent: Any, tmp_path: Path) -> None:
-    how = {"seed": 0, "learning_starts": 10, "policy_kwargs": {"net_arch": [8]}, "device": "cpu"}
-    noise = {"action_noise": 0.1} if agent is TD3 else {}
-    first = agent("MlpPolicy", Grid(), **how, **noise).learn(30)
+@pytest.mark.parametrize(
+    ("agent", "own"),
+    [
+        (SAC, {"learning_starts": 10}),
+        (TD3, {"learning_starts": 10, "action_noise": 0.1}),
+        (DSACT, {"learning_starts": 10}),
+        (FastPPO, {"n_steps": 8}),
+        (FastPPO, {"n_steps": 8, "use_sde": True, "policy_kwargs": {"net_arch": [8], "squash_output": True}}),
+    ],
+)
+def test_actions_may_have_two_dimensions(agent: Any, own: dict[str, Any], tmp_path: Path) -> None:
+    how = {"seed": 0, "policy_kwargs": {"net_arch": [8]}, "device": "cpu"}
+    first = agent("MlpPolicy", Grid(), **how | own).learn(30)
     first.save(tmp_path / "agent")
     found = agent.load(tmp_path / "agent", env=Grid(), device="cpu")
     assert found.predict(POINTS, deterministic=True)[0].shape == (len(POINTS), 2, 2)

@@ -61,7 +61,8 @@ class StepActing:
         """See :class:`Acting`."""
         seen: Any = on_device(part_of(rollout.observations, row), self.policy.device)
         actions, values, logp = self.policy(seen)
-        rollout.actions[row], rollout.values[row], rollout.logp[row] = actions, values.squeeze(-1), logp
+        rollout.actions[row] = actions.view_as(rollout.actions[row])
+        rollout.values[row], rollout.logp[row] = values.squeeze(-1), logp
 
     def finish(self, rollout: Rollout) -> Observations:
         """See :class:`Acting`."""

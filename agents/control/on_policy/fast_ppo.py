@@ -255,9 +255,13 @@ class FastPPO(ControlAgent, OnPolicyAlgorithm):
 
     def _clipped(self, actions: npt.NDArray[Any]) -> npt.NDArray[Any]:
         space = self.action_space
+        if not isinstance(space, Box):
+            return actions
+        actions = actions.reshape(-1, *space.shape)
         if self.policy.squash_output:
             return self.policy.unscale_action(actions)  # type: ignore[return-value]
-        return np.clip(actions, space.low, space.high) if isinstance(space, Box) else actions
+        clipped: npt.NDArray[Any] = np.clip(actions, space.low, space.high)
+        return clipped
 
     def train(self) -> None:
         """Learns from the last rollout; with ``overlap`` begins to, after the update before has ended."""

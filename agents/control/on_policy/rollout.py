@@ -85,7 +85,7 @@ class Rollout:
 
     Attributes:
         observations: ``[T + 1, N, ...]``, the last one what the next rollout begins from.
-        actions: ``[T, N, ...]``, before they are clipped to the space.
+        actions: ``[T, N, ...]``, before they are clipped to the space; those in a Box are flat.
         rewards: ``[T, N]``.
         values: ``[T + 1, N]``, of the observations.
         logp: ``[T, N]``, of the actions.
@@ -124,8 +124,11 @@ class Rollout:
         size = (self.n_steps, n_envs)
         self.n_envs, self._allocated = n_envs, True
         self.observations = empty_like_space(self.observation_space, self.n_steps + 1, n_envs)
-        discrete = not isinstance(self.action_space, Box)
-        self.actions = th.zeros((*size, *(self.action_space.shape or ())), dtype=th.int64 if discrete else th.float32)
+        shape = self.action_space.shape or ()
+        if isinstance(self.action_space, Box):
+            self.actions = th.zeros(*size, int(np.prod(shape)))
+        else:
+            self.actions = th.zeros((*size, *shape), dtype=th.int64)
         self.rewards, self.logp = th.zeros(size), th.zeros(size)
         self.values = th.zeros(self.n_steps + 1, n_envs)
         self.terminated, self.truncated, self.valid = (th.zeros(size, dtype=th.bool) for _ in range(3))
