@@ -13,6 +13,7 @@ DOCUMENT = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
 VARIANTS = {
     "stream-q": "stream_x",
     "drpo-decoupled": "disco",
+    "hiql": "ota",
     "recoil": "recoil",
     "filtered-cloning": "cloning",
     "serl": "sac",
