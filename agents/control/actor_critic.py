@@ -19,7 +19,7 @@ from .base import OffPolicyAgent
 from .compiled import Compiled
 from .datasets import Transitions
 from .networks import Critics, Network
-from .offline import learn_updates, taken_in
+from .offline import check_updates, learn_updates, taken_in
 from .overlap import Overlapped
 from .replay import (
     DATASET,
@@ -320,8 +320,7 @@ class ActorCritic(OffPolicyAgent):
             FileNotFoundError: no such dataset.
             TypeError, ValueError: it does not fit this agent, or holds what cannot be learnt from; nothing has changed.
         """
-        if isinstance(gradient_steps, bool) or not isinstance(gradient_steps, int) or gradient_steps < 0:
-            raise ValueError(f"gradient_steps must be an integer of at least 0, got {gradient_steps!r}")
+        check_updates(gradient_steps)
         self.demonstrations = self._demonstrations(dataset)
         if gradient_steps:
             name = tb_log_name or type(self).__name__

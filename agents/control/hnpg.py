@@ -13,7 +13,7 @@ from stable_baselines3.common.type_aliases import GymEnv, MaybeCallback, Schedul
 from torch import Tensor
 
 from .datasets import Transitions
-from .offline import learn_updates, taken_in
+from .offline import check_updates, learn_updates, taken_in
 from .on_policy.fast_ppo import FastPPO
 from .on_policy.moments import EPSILON
 from .on_policy.rollout import Samples, flat
@@ -305,8 +305,7 @@ class HNPG(FastPPO):
         progress_bar: bool = False,
     ) -> Self:
         """Takes a dataset in, and learns from it alone; see :meth:`~.actor_critic.ActorCritic.learn_offline`."""
-        if isinstance(gradient_steps, bool) or not isinstance(gradient_steps, int) or gradient_steps < 0:
-            raise ValueError(f"gradient_steps must be an integer of at least 0, got {gradient_steps!r}")
+        check_updates(gradient_steps)
         agent: Any = self
         self.demonstrations = taken_in(agent, dataset)
         if gradient_steps:

@@ -1,11 +1,13 @@
 """Learning from a dataset without an environment's step: what ``ActorCritic.learn_offline`` does."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch as th
 from gymnasium.spaces import Box
 from stable_baselines3.common.type_aliases import MaybeCallback
+from stable_baselines3.common.utils import configure_logger
+from torch import Tensor
 
 from .datasets import Transitions
 from .replay import Columns, Demonstrations, fits
@@ -14,6 +16,26 @@ if TYPE_CHECKING:
     from minari import MinariDataset
 
     from .actor_critic import ActorCritic
+
+
+def check_updates(gradient_steps: int) -> None:
+    """Raises ``ValueError`` unless ``gradient_steps`` is a whole number of updates."""
+    if isinstance(gradient_steps, bool) or not isinstance(gradient_steps, int) or gradient_steps < 0:
+        raise ValueError(f"gradient_steps must be an integer of at least 0, got {gradient_steps!r}")
+
+
+def logged_updates(agent: Any, gradient_steps: int, batch_size: int) -> None:
+    """``train`` of agents that have ``sample(batch_size)`` and ``update(batch)``: so many updates, the last logged."""
+    if not hasattr(agent, "_logger"):  # as learn() does; here train() may come first
+        agent._logger = configure_logger(agent.verbose, agent.tensorboard_log)
+    agent._update_learning_rate(agent.policy.optimizers)
+    metrics: dict[str, Tensor] = {}
+    for _ in range(gradient_steps):
+        metrics = agent.update(agent.sample(batch_size).to(agent.device))
+        agent._n_updates += 1
+    agent.logger.record("train/n_updates", agent._n_updates, exclude="tensorboard")
+    for name, value in metrics.items():
+        agent.logger.record(f"train/{name}", value.item())
 
 
 def learn_updates(

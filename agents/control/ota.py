@@ -16,13 +16,12 @@ import torch as th
 from gymnasium.spaces import Box
 from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.type_aliases import MaybeCallback, Schedule
-from stable_baselines3.common.utils import configure_logger
 from torch import Tensor
 
 from .base import OffPolicyAgent
 from .goal_data import GoalBatch, GoalTransitions, Hindsight, RecordedWalks, WalkReplay, check_goals
 from .iql import advantage_weight
-from .offline import learn_updates
+from .offline import check_updates, learn_updates, logged_updates
 from .ota_policy import OTAPolicy, Values
 from .settings import takes
 from .updates import polyak
@@ -223,16 +222,7 @@ class OTA(OffPolicyAgent):
         """
         if self.demonstrations is None and not self._stored:
             raise ValueError("OTA has no episodes to learn from: call learn_offline(dataset, n)")
-        if not hasattr(self, "_logger"):  # as learn() does; here train() may come first
-            self._logger = configure_logger(self.verbose, self.tensorboard_log)
-        self._update_learning_rate(self.policy.optimizers)
-        metrics: Metrics = {}
-        for _ in range(gradient_steps):
-            metrics = self.update(self.sample(batch_size).to(self.device))
-            self._n_updates += 1
-        self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
-        for name, value in metrics.items():
-            self.logger.record(f"train/{name}", value.item())
+        logged_updates(self, gradient_steps, batch_size)
 
     def update(self, batch: GoalBatch) -> Metrics:
         """One update of values and policies; see the class."""
@@ -330,8 +320,7 @@ class OTA(OffPolicyAgent):
             FileNotFoundError: no such dataset.
             TypeError, ValueError: it does not fit this agent, or holds what cannot be learnt from; nothing has changed.
         """
-        if isinstance(gradient_steps, bool) or not isinstance(gradient_steps, int) or gradient_steps < 0:
-            raise ValueError(f"gradient_steps must be an integer of at least 0, got {gradient_steps!r}")
+        check_updates(gradient_steps)
         spaces = self.observation_space, self.action_space
         if isinstance(dataset, GoalTransitions):
             dataset.check(*spaces)

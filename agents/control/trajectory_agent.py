@@ -22,6 +22,7 @@ from ...envs.gui import elements
 from .base import ControlAgent
 from .elements_policy import ElementsPolicy
 from .evaluator import Evaluator, made
+from .offline import check_updates
 from .trajectories import Pool, Running, Trajectory, read
 
 Self = TypeVar("Self", bound="TrajectoryAgent")
@@ -205,7 +206,7 @@ class TrajectoryAgent(ControlAgent, BaseAlgorithm):
             FileNotFoundError: no such dataset.
             ValueError: it does not fit this agent, or there is nothing in it; nothing has changed.
         """
-        _check_updates(gradient_steps)
+        check_updates(gradient_steps)
         found = self.read(dataset)
         self._ready(tb_log_name)
         self.keep(found)
@@ -221,7 +222,7 @@ class TrajectoryAgent(ControlAgent, BaseAlgorithm):
         Raises:
             FileNotFoundError, ValueError: as :meth:`learn_offline`.
         """
-        _check_updates(gradient_steps)
+        check_updates(gradient_steps)
         pool = Pool(self.read(dataset))
         self._ready("clone")
         self._log({"clone_loss": self.imitate(pool, np.arange(len(pool)), gradient_steps)})
@@ -370,8 +371,3 @@ class TrajectoryAgent(ControlAgent, BaseAlgorithm):
         if self.ep_success_buffer:
             self.logger.record("rollout/success_rate", safe_mean(self.ep_success_buffer))
         self.logger.dump(step=self.num_timesteps)
-
-
-def _check_updates(gradient_steps: Any) -> None:
-    if isinstance(gradient_steps, bool) or not isinstance(gradient_steps, int) or gradient_steps < 0:
-        raise ValueError(f"gradient_steps must be an integer of at least 0, got {gradient_steps!r}")

@@ -16,11 +16,10 @@ import torch as th
 from gymnasium.spaces import Discrete
 from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.type_aliases import MaybeCallback, Schedule
-from stable_baselines3.common.utils import configure_logger
 from torch import Tensor
 
 from .base import OffPolicyAgent
-from .offline import learn_updates
+from .offline import check_updates, learn_updates, logged_updates
 from .settings import takes
 from .tscac_losses import imitation_weights, stage_one_loss, stage_two_loss, taken
 from .tscac_policy import TSCACPolicy
@@ -210,16 +209,7 @@ class TSCAC(OffPolicyAgent):
         """
         if self.demonstrations is None and not self._stored:
             raise ValueError("TSCAC has no transitions to learn from: call learn_offline(dataset, n) or learn(n)")
-        if not hasattr(self, "_logger"):  # as learn() does; here train() may come first
-            self._logger = configure_logger(self.verbose, self.tensorboard_log)
-        self._update_learning_rate(self.policy.optimizers)
-        metrics: Metrics = {}
-        for _ in range(gradient_steps):
-            metrics = self.update(self.sample(batch_size).to(self.device))
-            self._n_updates += 1
-        self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
-        for name, value in metrics.items():
-            self.logger.record(f"train/{name}", value.item())
+        logged_updates(self, gradient_steps, batch_size)
 
     def update(self, batch: VectorBatch) -> Metrics:
         """One update of the present stage; see the class."""
@@ -333,8 +323,7 @@ class TSCAC(OffPolicyAgent):
             FileNotFoundError: no such dataset.
             TypeError, ValueError: it does not fit this agent, or holds what cannot be learnt from; nothing has changed.
         """
-        if isinstance(gradient_steps, bool) or not isinstance(gradient_steps, int) or gradient_steps < 0:
-            raise ValueError(f"gradient_steps must be an integer of at least 0, got {gradient_steps!r}")
+        check_updates(gradient_steps)
         spaces = self.observation_space, self.action_space
         if isinstance(dataset, VectorTransitions):
             dataset.check(*spaces)

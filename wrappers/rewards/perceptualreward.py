@@ -12,7 +12,7 @@ are kept, and a frame's score is its mean log-density under their Gaussians, wit
 
 Equation 2 is printed without the sign and the squared deviation of the log-density that the text names. Steps are
 combined as :math:`R(a) = \sum_{g \ge 2} 2^{g-1} R_g(a)`: later ones yield more, and the first is where demonstrations
-begin (appendix A.1).
+begin. These weights are from memory of appendix A.1, which was not at hand.
 
 Departures: any function gives the features, where the paper has those of an Inception network trained on ImageNet. The
 splits are found by dynamic programming, which has the same minimum. With ``by_length`` segments count by their frames,

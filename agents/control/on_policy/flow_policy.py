@@ -151,7 +151,7 @@ class FlowPolicy(NormalizedPolicy):
         Raises:
             TypeError: always.
         """
-        raise TypeError("a flow policy has no distribution of single actions: use drawn and chain_logp")
+        raise TypeError("a flow policy has no distribution of single actions: use drawn_chains and chain_logp")
 
     def actor_outputs(self, observations: PyTorchObs) -> Tensor:
         """None; see :meth:`outputs`."""

@@ -14,7 +14,7 @@ from stable_baselines3.common.utils import FloatSchedule
 from torch import Tensor
 
 from ..datasets import Transitions
-from ..offline import learn_updates, taken_in
+from ..offline import check_updates, learn_updates, taken_in
 from ..replay import Columns, Demonstrations, FloatArray
 from ..updates import minimise
 from .acting import Acting
@@ -164,10 +164,7 @@ class PiRL(FastPPO):
 
     def _setup_model(self) -> None:
         if issubclass(self.policy_class, FlowPolicy):
-            names = (
-                *("variant", "denoise_steps", "chunk_size", "noise_level", "noise_min", "noise_max"),
-                "clone_learning_rate",
-            )
+            names = "variant denoise_steps chunk_size noise_level noise_min noise_max clone_learning_rate".split()
             self.policy_kwargs = {name: getattr(self, name) for name in names} | self.policy_kwargs
         super()._setup_model()
         self.value_learning_rate = FloatSchedule(self.value_learning_rate)
@@ -250,8 +247,7 @@ class PiRL(FastPPO):
         progress_bar: bool = False,
     ) -> Self:
         """Clones a dataset; see :meth:`~.actor_critic.ActorCritic.learn_offline`. The first one's moments stay."""
-        if isinstance(gradient_steps, bool) or not isinstance(gradient_steps, int) or gradient_steps < 0:
-            raise ValueError(f"gradient_steps must be an integer of at least 0, got {gradient_steps!r}")
+        check_updates(gradient_steps)
         agent: Any = self
         self.demonstrations = taken_in(agent, dataset)
         self.policy.fix_moments(self.demonstrations.rows[:, : self.observation_space.shape[0]])  # type: ignore[index]
