@@ -7,9 +7,10 @@ import math
 from typing import Protocol
 
 import torch as th
-from gymnasium.spaces import Box, Discrete, MultiDiscrete, Space
+from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete, Space
 from stable_baselines3.common.distributions import TanhBijector
 from torch import Tensor
+from torch.nn.functional import softplus
 
 _CORRECTION = TanhBijector(1e-6)
 _HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
@@ -127,11 +128,24 @@ class MultiCategorical:
         return th.stack(logp).sum(0), th.stack(entropy).sum(0)
 
 
+class Bernoulli:
+    """Several independent choices of yes (1) or no (0), given the logits of yes."""
+
+    def sample(self, outputs: Tensor, log_std: Tensor | None, deterministic: bool) -> Tensor:
+        """Choices ``[B, K]``; the likelier ones without noise, and 0 at a logit of 0."""
+        return (outputs > 0).to(outputs) if deterministic else th.bernoulli(outputs.sigmoid())
+
+    def log_prob(self, outputs: Tensor, log_std: Tensor | None, actions: Tensor) -> tuple[Tensor, Tensor]:
+        """See :class:`Distribution`."""
+        normaliser = softplus(outputs)
+        return (outputs * actions - normaliser).sum(-1), (normaliser - outputs * outputs.sigmoid()).sum(-1)
+
+
 def distribution_of(space: Space) -> Distribution:  # type: ignore[type-arg]
     """The distribution of actions in a space.
 
     Raises:
-        TypeError: a space that is neither Box, Discrete nor MultiDiscrete.
+        TypeError: a space that is neither Box, Discrete, nor flat MultiDiscrete or MultiBinary.
     """
     if isinstance(space, Box):
         return Gaussian()
@@ -139,7 +153,9 @@ def distribution_of(space: Space) -> Distribution:  # type: ignore[type-arg]
         return Categorical()
     if isinstance(space, MultiDiscrete) and space.nvec.ndim == 1:
         return MultiCategorical(tuple(int(size) for size in space.nvec))
-    raise TypeError(f"actions are in Box, Discrete or flat MultiDiscrete spaces, not in {space}")
+    if isinstance(space, MultiBinary) and len(space.shape) == 1:
+        return Bernoulli()
+    raise TypeError(f"actions are in Box, Discrete or flat MultiDiscrete or MultiBinary spaces, not in {space}")
 
 
 def masked(outputs: Tensor, mask: Tensor) -> Tensor:

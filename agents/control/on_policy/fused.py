@@ -9,11 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 import torch as th
-from gymnasium.spaces import Box, Discrete, MultiDiscrete
+from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete
 from stable_baselines3.common.torch_layers import FlattenExtractor, MlpExtractor
 from torch import Tensor, nn
 
-from .distributions import Categorical, Gaussian, MultiCategorical
+from .distributions import Bernoulli, Categorical, Gaussian, MultiCategorical
 from .policies import NormalizedPolicy
 from .rollout import Samples
 from .update import Losses, Settings, advantages_in
@@ -130,6 +130,7 @@ def outputs_gradient(
 
     Normal: d logp / d mean = z / sigma, d logp / d log sigma = z^2 - 1, d H / d log sigma = 1.
     Categorical: d logp / d logits = [chosen] - p, d H / d logits = -p (log p + H).
+    Bernoulli: d logp / d logit = a - p, d H / d logit = -logit p (1 - p).
     """
     if isinstance(distribution, Gaussian):
         assert log_std is not None
@@ -143,6 +144,13 @@ def outputs_gradient(
             return weighted.mul_(inverse), of_std
 
         return logp, entropy, of_normal
+    if isinstance(distribution, Bernoulli):
+        p = outputs.sigmoid()
+
+        def of_yes_or_no(weights: Tensor, of_entropy: float) -> tuple[Tensor, Tensor | None]:
+            return (actions - p) * weights.unsqueeze(1) - outputs * p * (1 - p) * of_entropy, None
+
+        return *distribution.log_prob(outputs, log_std, actions), of_yes_or_no
     if isinstance(distribution, MultiCategorical):
         parts = zip(th.split(outputs, list(distribution.sizes), 1), actions.unbind(1), strict=True)
         logps, entropies, backs = zip(*(_of_choice(*part) for part in parts), strict=True)
@@ -179,7 +187,7 @@ def is_fusable(policy: Any) -> bool:
         and type(policy.features_extractor) is FlattenExtractor
         and policy.share_features_extractor
         and isinstance(policy.observation_space, Box)
-        and isinstance(policy.action_space, Box | Discrete | MultiDiscrete)
+        and isinstance(policy.action_space, Box | Discrete | MultiDiscrete | MultiBinary)
         and type(policy.mlp_extractor) is MlpExtractor
         and policy.activation_fn in _FORWARD
         and policy.device.type == "cpu"

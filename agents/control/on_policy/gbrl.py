@@ -58,7 +58,7 @@ class TreePolicy(NormalizedPolicy):
 
     Args:
         observation_space: of one environment, without images.
-        action_space: of one environment; Box, Discrete or MultiDiscrete.
+        action_space: of one environment; Box, Discrete, MultiDiscrete or MultiBinary.
         lr_schedule: of the agent, which sets the trees' rates itself.
         max_depth: questions of a tree.
         n_bins: candidates of a feature at each question.

@@ -34,7 +34,7 @@ class NormalizedPolicy(SafePolicy, ActorCriticPolicy):
 
     Args:
         observation_space: of one environment.
-        action_space: of one environment; Box, Discrete or MultiDiscrete.
+        action_space: of one environment; Box, Discrete, MultiDiscrete or MultiBinary.
         lr_schedule: of the learning rate.
         norm_obs: whether to normalise observations.
         clip_obs: limit of normalised observations, either way.

@@ -29,7 +29,7 @@ class MemoryPolicy(NormalizedPolicy):
 
     Args:
         observation_space: of one environment.
-        action_space: of one environment; Box, Discrete or MultiDiscrete.
+        action_space: of one environment; Box, Discrete, MultiDiscrete or MultiBinary.
         lr_schedule: of the learning rate.
         **kwargs: of :class:`~.policies.NormalizedPolicy`.
 
@@ -167,7 +167,7 @@ class RecurrentPolicy(MemoryPolicy):
 
     Args:
         observation_space: of one environment.
-        action_space: of one environment; Box, Discrete or MultiDiscrete.
+        action_space: of one environment; Box, Discrete, MultiDiscrete or MultiBinary.
         lr_schedule: of the learning rate.
         lstm_hidden_size: width of the LSTM.
         n_lstm_layers: how many LSTMs lie on each other.

@@ -19,7 +19,7 @@ class S5Policy(MemoryPolicy):
 
     Args:
         observation_space: of one environment.
-        action_space: of one environment; Box, Discrete or MultiDiscrete.
+        action_space: of one environment; Box, Discrete, MultiDiscrete or MultiBinary.
         lr_schedule: of the learning rate.
         s5_width: of the layers' inputs and outputs; features are brought to it by a linear layer and a leaky ReLU.
         s5_states: of each layer, even; one of each conjugate pair is kept.

@@ -5,7 +5,7 @@ import gymnasium
 import numpy as np
 import pytest
 import torch as th
-from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete
+from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
@@ -135,6 +135,34 @@ def test_it_learns_to_balance_a_pole() -> None:
     env = gymnasium.make_vec("CartPole-v1", 16, "vector_entry_point")
     agent = FastPPO("MlpPolicy", env, n_steps=64, batch_size=256, n_epochs=8, learning_rate=2e-3, seed=0).learn(25_000)
     assert np.mean([info["r"] for info in agent.ep_info_buffer or ()]) > 100
+
+
+class Bits(gymnasium.Env[Any, Any]):
+    """Wants the bits that it shows."""
+
+    observation_space, action_space = MultiBinary(4), MultiBinary(4)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.wanted = self.np_random.integers(0, 2, 4).astype(np.int8)
+        return self.wanted, {}
+
+    def step(self, action: Any) -> Any:
+        assert self.action_space.contains(np.asarray(action, np.int8))
+        reward = float(np.mean(self.wanted == action))
+        return self.reset()[0], reward, False, False, {}
+
+
+def test_it_learns_to_answer_with_bits(tmp_path: Path) -> None:
+    env = SyncVectorEnv([Bits] * 16, autoreset_mode=AutoresetMode.SAME_STEP)
+    agent = FastPPO("MlpPolicy", env, n_steps=16, batch_size=64, n_epochs=8, learning_rate=1e-2, gamma=0.0, seed=0)
+    shown = np.array([[a, b, c, d] for a in (0, 1) for b in (0, 1) for c in (0, 1) for d in (0, 1)], np.int8)
+    assert (agent.predict(shown, deterministic=True)[0] == shown).mean() < 0.8
+    agent.learn(10_000)
+    assert (agent.predict(shown, deterministic=True)[0] == shown).mean() > 0.95
+    agent.save(tmp_path / "bits")
+    again = FastPPO.load(tmp_path / "bits")
+    np.testing.assert_array_equal(again.predict(shown, deterministic=True)[0], shown)
 
 
 class Forbidding(gymnasium.Env[Any, Any]):

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 import stable_baselines3 as sb3
 import torch as th
-from gymnasium.spaces import Box, Discrete, MultiDiscrete, Space
+from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete, Space
 from stable_baselines3.common.logger import configure
 from stable_baselines3.common.type_aliases import RolloutBufferSamples
 
 from tiltyard.agents.checkpoint import _Spaces
+from tiltyard.agents.control.on_policy.distributions import distribution_of
 from tiltyard.agents.control.on_policy.fused import FusedPolicy, is_fusable
 from tiltyard.agents.control.on_policy.policies import NormalizedPolicy
 from tiltyard.agents.control.on_policy.rollout import Samples
@@ -34,6 +35,7 @@ SPACES: dict[str, Space[Any]] = {
     "box": Box(-1, 1, (3,), np.float32),
     "discrete": Discrete(4),
     "multi": MultiDiscrete([3, 2, 4]),
+    "binary": MultiBinary(3),
 }
 
 
@@ -42,7 +44,7 @@ def samples_of(space: Space[Any]) -> Samples:
     generator = th.Generator().manual_seed(1)
     space.seed(0)
     actions = th.tensor(np.stack([space.sample() for _ in range(SIZE)]))
-    scale = -3.0 if isinstance(space, Box) else -1.5 * max(1, len(space.shape or ()) * 2)
+    scale = {Discrete: -1.5, MultiBinary: -2.0}.get(type(space), -3.0)
     noise = [th.randn(SIZE, generator=generator) for _ in range(4)]
     observations = th.randn(SIZE, 5, generator=generator)
     return Samples(observations, actions, scale + 0.3 * noise[0], noise[1], noise[2], noise[1] + noise[2] + noise[3])
@@ -80,7 +82,7 @@ def theirs(space: Space[Any], policy: NormalizedPolicy, samples: Samples, settin
     agent.policy.load_state_dict(policy.state_dict())
     batch = RolloutBufferSamples(
         samples.observations,  # type: ignore[arg-type]
-        samples.actions,
+        samples.actions.float(),
         samples.values_old,
         samples.logp_old,
         samples.advantages,
@@ -114,6 +116,20 @@ def test_gradients_are_sb3s_to_1e_6_with_autograd_and_without(kind: str, clip_ra
         assert 0.1 < losses.clip_fraction < 0.99
         for mine, other in zip(grads(policy), expected, strict=True):
             th.testing.assert_close(mine, other, rtol=1e-4, atol=1e-6)
+
+
+def test_bits_by_hand() -> None:
+    """p = (3/4, 1/2): log p(1, 0) = log 3/8, H = -3/4 log 3/4 - 1/4 log 1/4 + log 2."""
+    bernoulli, logits = distribution_of(MultiBinary(2)), th.tensor([[3.0, 1.0]]).log()
+    logp, entropy = bernoulli.log_prob(logits, None, th.tensor([[1, 0]]))
+    assert float(logp) == pytest.approx(np.log(3 / 8))
+    assert float(entropy) == pytest.approx(-0.75 * np.log(0.75) - 0.25 * np.log(0.25) + np.log(2))
+    assert bernoulli.sample(logits, None, True).tolist() == [[1, 0]]
+    th.manual_seed(0)
+    drawn = bernoulli.sample(logits.expand(4_000, 2), None, False)
+    assert drawn.mean(0).tolist() == pytest.approx([0.75, 0.5], abs=0.03)
+    with pytest.raises(TypeError, match="flat MultiDiscrete or MultiBinary"):
+        distribution_of(MultiBinary([2, 2]))
 
 
 def test_relu_networks_are_fused_too_and_others_are_not() -> None:
