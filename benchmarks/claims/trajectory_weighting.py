@@ -80,6 +80,6 @@ CLAIM = Comparison(
     parts=parts,
     details=details,
     remark="Where all trajectories are good, and there is nothing to prefer, advantage weighting gains a little too: "
-    "about a twentieth of the lead.",
+    "about a hundredth of the lead.",
 )
 measure = CLAIM.measure
