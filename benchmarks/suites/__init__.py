@@ -89,6 +89,8 @@ RELEASED = {
     "driving-v2": "c260e97228b89179",
     "text-v2-pool": "1f87365cde317ab5",
     "text-v2-length": "bb76773018a18967",
+    "text-v2-stale": "8234c4c83910a23b",
+    "text-v2-noisy": "584c3d10bbd498c0",
 }
 """Suites that results were published for, and what they are: :attr:`Suite.digest`. Another content is another name."""
 
