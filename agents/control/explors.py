@@ -87,7 +87,7 @@ class ExploRS(FastPPO):
         device: of the networks.
     """
 
-    acts_in = (Discrete,)  # type: ignore[assignment]
+    acts_in = (Discrete,)
 
     def __init__(
         self,

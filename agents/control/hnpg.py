@@ -96,7 +96,7 @@ class HNPG(FastPPO):
         device: of the networks.
     """
 
-    acts_in = (Box,)  # type: ignore[assignment]
+    acts_in = (Box,)
     needs_data: ClassVar[bool] = False
 
     def __init__(

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 import torch as th
-from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete
+from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete, Space
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 from stable_baselines3.common.policies import ActorCriticPolicy, BasePolicy
@@ -77,7 +77,7 @@ class FastPPO(ControlAgent, OnPolicyAlgorithm):
         device: of the networks.
     """
 
-    acts_in = (Box, Discrete, MultiDiscrete, MultiBinary)
+    acts_in: ClassVar[tuple[type[Space[Any]], ...]] = (Box, Discrete, MultiDiscrete, MultiBinary)
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {
         "MlpPolicy": NormalizedPolicy,
         "CnnPolicy": NormalizedCnnPolicy,

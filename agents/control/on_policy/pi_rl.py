@@ -84,7 +84,7 @@ class PiRL(FastPPO):
         ValueError: an unknown variant, or limits of noise that are none.
     """
 
-    acts_in = (Box,)  # type: ignore[assignment]
+    acts_in = (Box,)
     needs_data: ClassVar[bool] = False
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {"MlpPolicy": FlowPolicy}
     policy: FlowPolicy
