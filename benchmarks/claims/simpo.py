@@ -66,7 +66,6 @@ CLAIM = Comparison(
     premise=Premise("The judge's favour makes completions grow", (FAVOURS,)),
     parts=parts,
     details=details,
-    remark="In the first measurement DPO had the largest learning rate and the least beta that were tried: it may be "
-    "better still.",
+    remark="DPO's beta is the least that was tried, so that it may be better still.",
 )
 measure = CLAIM.measure

@@ -8,7 +8,7 @@ download stable_baselines3==VERSION --no-deps --no-binary :all:`` has them); non
 tests are copied to a temporary folder and run there, a file a process, against the installed library, in which ``PPO``,
 ``SAC`` and the others are replaced before the tests import them: by the agents of the same names here, and A2C and
 DDPG, which have no agents of their own, by what ``stable_baselines3:A2C`` is as an agent, SB3's class with our
-checkpoints. A test of TensorBoard is skipped where that is not installed.
+checkpoints. Install TensorBoard first: without it tests of its file are skipped, and one of the logger's fails.
 
 Outcomes go to ``docs/results/sb3-tests/results.json`` as one column ("before", "after", ...), and the page beside it is
 written from all columns. Tests that cannot pass with checkpoints that run no code stand in :data:`REFUSED`, each with
@@ -31,7 +31,10 @@ from tiltyard.benchmarks.pages import render
 from tiltyard.benchmarks.provenance import commit, hardware, versions
 
 FOLDER = Path("docs/results/sb3-tests")
-FILES = ("save_load", "her", "train_eval_mode", "cnn", "tensorboard", "run", "dict_env")
+FILES = (
+    *("save_load", "her", "train_eval_mode", "cnn", "tensorboard", "run", "dict_env", "sde", "spaces", "callbacks"),
+    *("custom_policy", "deterministic", "gae", "identity", "logger", "n_step_replay", "predict", "vec_normalize"),
+)
 AGENTS = {
     "PPO": "ppo",
     "A2C": "stable_baselines3:A2C",

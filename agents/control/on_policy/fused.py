@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch as th
-from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete
+from gymnasium.spaces import Box
 from stable_baselines3.common.torch_layers import FlattenExtractor, MlpExtractor
 from torch import Tensor, nn
 
@@ -187,7 +187,6 @@ def is_fusable(policy: Any) -> bool:
         and type(policy.features_extractor) is FlattenExtractor
         and policy.share_features_extractor
         and isinstance(policy.observation_space, Box)
-        and isinstance(policy.action_space, Box | Discrete | MultiDiscrete | MultiBinary)
         and type(policy.mlp_extractor) is MlpExtractor
         and policy.activation_fn in _FORWARD
         and policy.device.type == "cpu"
