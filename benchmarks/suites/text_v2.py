@@ -159,11 +159,11 @@ TEXT_TURNS = _regime(
     "Games of several turns, each of which costs something, in states that games of a group share",
     "TwentyQuestions",
     (
-        _entry("grpo", 6_400, 36, **_GAME),
-        _entry("gigpo", 6_400, 36, **_GAME),
-        _entry("reinforce", 6_400, 36, **_GAME),
-        _entry("ppo", 6_400, 45, **_GAME),
-        _entry("filtered-bc", 6_400, 33, **_GAME),
+        _entry("grpo", 6_400, 36, 1e-3, **_GAME),
+        _entry("gigpo", 6_400, 36, 1e-3, **_GAME),
+        _entry("reinforce", 6_400, 36, 3e-4, **_GAME),
+        _entry("ppo", 6_400, 45, 3e-4, **_GAME),
+        _entry("filtered-bc", 6_400, 33, 1e-3, **_GAME),
     ),
     "A turn costs 0.1 in training (`turn-cost`) and a game that is won pays 1; evaluations are by the game alone. A "
     "state is the set of names that can still be meant. PURE is left out: the worst step of a game is a turn's cost, "
