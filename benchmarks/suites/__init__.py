@@ -91,6 +91,8 @@ RELEASED = {
     "text-v2-length": "bb76773018a18967",
     "text-v2-stale": "8234c4c83910a23b",
     "text-v2-noisy": "584c3d10bbd498c0",
+    "text-v2-hard": "97614427ae97b2f2",
+    "text-v2-turns": "f5f7fa4c2cf87828",
 }
 """Suites that results were published for, and what they are: :attr:`Suite.digest`. Another content is another name."""
 
