@@ -106,13 +106,15 @@ def scoped(settings: Settings, env_id: str) -> dict[str, Any]:
 
 
 def merged(wide: Mapping[str, Any], narrow: Mapping[str, Any]) -> dict[str, Any]:
-    """Keywords, the narrower winning; dicts (``policy_kwargs``) are merged in turn.
+    """Keywords, the narrower winning; dicts (``policy_kwargs``) are merged in turn, and copied at every level.
 
     >>> merged({"gamma": 0.9, "policy_kwargs": {"n_critics": 10}}, {"policy_kwargs": {"net_arch": [64]}})
     {'gamma': 0.9, 'policy_kwargs': {'n_critics': 10, 'net_arch': [64]}}
     """
-    found = dict(wide)
+    found = {name: merged(value, {}) if isinstance(value, dict) else value for name, value in wide.items()}
     for name, value in narrow.items():
         old = found.get(name)
-        found[name] = merged(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
+        if isinstance(value, dict):
+            value = merged(old if isinstance(old, Mapping) else {}, value)
+        found[name] = value
     return found

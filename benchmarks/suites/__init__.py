@@ -6,7 +6,7 @@ What they are made of is in :mod:`.suite`, :mod:`.files` reads them from TOML; e
 from ... import unknown
 from ...plugins import rows as plugin_rows
 from .control import CONTROL, SAC_PEER
-from .control_v2 import CONTROL_V2
+from .control_v2 import CONTROL_V2, CONTROL_V2_CHEETAH
 from .dialogues import ARCHER_SETTINGS, DIALOGUES
 from .driving import DRIVING
 from .driving_v2 import DRIVING_V2
@@ -23,6 +23,7 @@ __all__ = [
     "ARCHER_SETTINGS",
     "CONTROL",
     "CONTROL_V2",
+    "CONTROL_V2_CHEETAH",
     "DIALOGUES",
     "DRIVING",
     "DRIVING_V2",
@@ -55,6 +56,7 @@ SUITES: tuple[Suite, ...] = (
     SMOKE,
     CONTROL,
     CONTROL_V2,
+    CONTROL_V2_CHEETAH,
     SAC_PEER,
     MANIPULATION,
     GUI,

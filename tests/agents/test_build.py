@@ -1,3 +1,4 @@
+from copy import deepcopy
 from typing import Any
 
 import gymnasium
@@ -109,3 +110,13 @@ def test_no_environment_of_one_seed_sees_the_problems_of_another_seed() -> None:
     assert len(np.unique(np.concatenate(firsts), axis=0)) == 9
     alone, _ = gymnasium.make("tiltyard/Hopper-v5").reset(seed=2 * 3 + 1)
     np.testing.assert_array_equal(firsts[2][1], alone)
+
+
+@pytest.mark.parametrize("agent", ["sb3-sac", "sac"])
+def test_settings_given_are_not_written_into(agent: str) -> None:
+    """Stable-Baselines3's SAC writes ``use_sde`` into ``policy_kwargs``; the next agent would be given it too."""
+    given: dict[str, Any] = {"policy_kwargs": {"net_arch": [8], "optimizer_kwargs": {"eps": 1e-7}}}
+    before = deepcopy(given)
+    made = make(agent, "tiltyard/Hopper-v5", seed=0, **given)
+    made.policy_kwargs["optimizer_kwargs"]["eps"] = 1.0
+    assert given == before

@@ -28,6 +28,17 @@ def test_all_that_replay_have_the_same_networks_batches_and_updates_a_step() -> 
     assert SUITE.score == "last-five"
 
 
+def test_halfcheetah_alone_is_the_same_race_with_fewer_agents() -> None:
+    small = find("control-v2-halfcheetah")
+    (task,) = small.tasks
+    whole = next(one for one in SUITE.tasks if one.env_id == task.env_id)
+    assert {entry.agent for entry in task.entries} == {"sac", "td3", "dsac-t", "stream-x", "fast-ppo"}
+    assert set(task.entries) <= set(whole.entries)
+    assert replace(task, entries=whole.entries) == whole
+    assert (small.seeds, small.score) == (SUITE.seeds, SUITE.score)
+    assert [comparison.reference for comparison in small.comparisons] == ["sac"]
+
+
 def test_one_update_a_step_is_done_by_one_environment_and_by_64() -> None:
     from tiltyard.agents import make
 
