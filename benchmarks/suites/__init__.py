@@ -12,7 +12,7 @@ from .driving import DRIVING
 from .driving_v2 import DRIVING_V2
 from .files import read_suite
 from .gui import GUI, GUI_ABLATIONS, GUI_TUNED
-from .manipulation import MANIPULATION
+from .manipulation import MANIPULATION, PEG
 from .smoke import SMOKE
 from .suite import Comparison, Entry, Recipe, Suite, Task
 from .text import TEXT
@@ -31,6 +31,7 @@ __all__ = [
     "GUI_ABLATIONS",
     "GUI_TUNED",
     "MANIPULATION",
+    "PEG",
     "RELEASED",
     "SAC_PEER",
     "SMOKE",
@@ -59,6 +60,7 @@ SUITES: tuple[Suite, ...] = (
     CONTROL_V2_CHEETAH,
     SAC_PEER,
     MANIPULATION,
+    PEG,
     GUI,
     GUI_ABLATIONS,
     GUI_TUNED,
