@@ -21,6 +21,7 @@ from .datasets import Transitions
 from .networks import Critics, Network
 from .offline import check_updates, learn_updates, taken_in
 from .overlap import Overlapped
+from .precision import warn_if_slow
 from .replay import (
     DATASET,
     OWN,
@@ -154,6 +155,7 @@ class ActorCritic(OffPolicyAgent):
             self.replay_buffer_class = DictReplay
         super()._setup_model()
         self.policy.set_precision(self.matmul_precision)
+        warn_if_slow(self.matmul_precision, self.device)
         self.actor, self.critic, self.critic_target = self.policy.actor, self.policy.critic, self.policy.critic_target
         self.actor_target = self.policy.actor_target
         self._pair_targets()
