@@ -13,6 +13,6 @@ def warn_if_slow(precision: str, device: th.device) -> None:
     """
     if precision == "bf16" and device.type == "cpu" and th.backends.cpu.get_cpu_capability() == "AVX2":
         warnings.warn(
-            'this processor has no bf16 products and emulates them, far slower than fp32: leave matmul_precision="fp32"',
+            'this processor emulates bf16 products, which is far slower than fp32: leave matmul_precision="fp32"',
             stacklevel=2,
         )

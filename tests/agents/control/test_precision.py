@@ -31,5 +31,5 @@ def test_emulated_half_precision_is_warned_of(
 
 def test_an_agent_warns_when_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(th.backends.cpu, "get_cpu_capability", lambda: "AVX2")
-    with pytest.warns(UserWarning, match="has no bf16 products"):
+    with pytest.warns(UserWarning, match="emulates bf16 products"):
         SAC("MlpPolicy", "Pendulum-v1", matmul_precision="bf16")
