@@ -33,9 +33,10 @@ from .evaluation import TUNING_FROM, is_tuning
 from .folders import Busy, claimed
 from .race import command_of, finish
 from .runs import FinishedRun, Run
+from .scores import normalised_score
 from .search_methods import Bracket, Method, brackets
 from .suites import Suite, find
-from .tuning import SEEDS, Choice, conditions, key_of, name_of, plan, score_of, value_of
+from .tuning import SEEDS, Choice, conditions, key_of, name_of, plan, value_of
 
 DATABASE = "optuna.db"
 LOCK = "optuna.partial"
@@ -222,7 +223,7 @@ def _raced(
         for i, those in alive.items():
             one = searches[i]
             scores = {
-                number: tuple(score_of(done[run.name], run_all.suite.score) for run in runs[i, number])
+                number: tuple(normalised_score(done[run.name], run_all.suite.score) for run in runs[i, number])
                 for number in those
             }
             one.runs += [done[run.name] for number in those for run in runs[i, number]]
@@ -263,7 +264,7 @@ def _tested(one: _Search, others: Sequence[Run], test_seeds: Sequence[int], run_
             (value_of(settings, one.params(number)), share, scores)
             for number, (share, scores) in sorted(one.stopped.items())
         ),
-        tests=tuple(score_of(done[each.name], run_all.suite.score) for each in tests),
+        tests=tuple(normalised_score(done[each.name], run_all.suite.score) for each in tests),
         space={name: (one.space[name].low, one.space[name].high, one.space[name].log) for name in settings},
     )
 

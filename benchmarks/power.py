@@ -6,7 +6,7 @@ what it has among all others. Four runs a side are the fewest that get a verdict
 power is then that of pairs that have nothing in common, and what they do have in common makes it larger.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import comb
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from .permutation import LEAST, LEAST_PAIRS, permutation_ps, sign_flip_ps
 from .runs import FinishedRun, Run
+from .scores import Score, normalised_score
 from .suites import Suite
 from .verdicts import ALPHA, POWER
 
@@ -141,20 +142,38 @@ def _condition(run: Run, *, across: bool) -> str:
     return f"{run.agent} {sorted(params.items(), key=str)}"
 
 
-def spread_of(runs: Sequence[FinishedRun]) -> Spread:
+def spread_of(runs: Sequence[FinishedRun], score: Score = "final", *, paired: bool = False) -> Spread:
     """From earlier runs: what several seeds of the same agent on the same task scattered by.
+
+    Args:
+        runs: earlier ones.
+        score: what of a run counts.
+        paired: leave out what all agents of a task have in common on a seed, where each ran the same seeds: with s_ac
+            the score of agent a on seed c, the deviation is that of s_ac - s_a. - s_.c + s_.. over (A - 1)(C - 1).
 
     Raises:
         ValueError: no agent has two runs on one task.
     """
-    groups: dict[str, list[float]] = {}
+    tasks: dict[str, dict[str, dict[int, float]]] = {}
     for run in runs:
-        groups.setdefault(replace(run.run, seed=0).name, []).append(run.normalised)
-    several = [scores for scores in groups.values() if len(scores) > 1]
-    freedom = sum(len(scores) - 1 for scores in several)
+        conditions = tasks.setdefault(run.run.task, {})
+        conditions.setdefault(replace(run.run, seed=0).name, {})[run.run.seed] = normalised_score(run, score)
+    several = [[seeds for seeds in found.values() if len(seeds) > 1] for found in tasks.values()]
+    in_pairs = paired and all(len(found) > 1 and len({frozenset(seeds) for seeds in found}) == 1 for found in several)
+    parts = [_scatter(found, in_pairs) for found in several]
+    total, freedom = sum(squares for squares, _ in parts), sum(free for _, free in parts)
     if not freedom:
         raise ValueError("these runs say nothing of the spread: no agent has two of them on one task; give --sd")
-    total = sum(float(np.var(scores, ddof=1)) * (len(scores) - 1) for scores in several)
-    return Spread(
-        float(np.sqrt(total / freedom)), f"{sum(map(len, several))} earlier runs of {len(several)} conditions"
-    )
+    counted = f"{sum(len(seeds) for found in several for seeds in found)} earlier runs"
+    told = f"{counted} of {sum(map(len, several))} conditions" + ", paired by seed" * in_pairs
+    return Spread(float(np.sqrt(total / freedom)), told)
+
+
+def _scatter(conditions: Sequence[Mapping[int, float]], paired: bool) -> tuple[float, int]:
+    """The sum of squares about a task's means, and its degrees of freedom."""
+    if paired:
+        table = np.array([[scores[seed] for seed in sorted(scores)] for scores in conditions])  # [agents, seeds]
+        left = table - table.mean(1, keepdims=True) - table.mean(0) + table.mean()
+        return float((left**2).sum()), (len(table) - 1) * (table.shape[1] - 1)
+    each = [np.array(list(scores.values())) for scores in conditions]
+    return sum(float(((one - one.mean()) ** 2).sum()) for one in each), sum(len(one) - 1 for one in each)

@@ -1,6 +1,6 @@
 """``tiltyard power``: a dataclass as in :mod:`.cli`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ from . import commands
 
 if TYPE_CHECKING:
     from .power import Spread
+    from .suites import Suite
 
 
 @dataclass
@@ -22,8 +23,8 @@ class Power:
     """difference of two agents' mean normalised scores that is to be found, such as 0.1"""
     sd: float | None = None
     """standard deviation of normalised scores between seeds; by default that of the finished runs in --runs"""
-    runs: Path = Path("runs")
-    """folder of earlier runs, of this suite or one like it"""
+    runs: Path | None = None
+    """folder of earlier runs, of this suite or one like it; by default the published ones of this suite, or runs"""
     agents: str | None = None
     """comma-separated names of the suite's agents or methods that will be raced; all of them by default"""
     seeds: str | None = None
@@ -37,11 +38,11 @@ class Power:
         suite = find(self.suite)
         seeds = len(commands.parse_seeds(self.seeds) or suite.seeds)
         tests = page_tests(suite, commands.parse_names(self.agents))
-        spread = self._spread()
+        spread = self._spread(suite)
         effect = self._effect() / spread.deviation
         print(f"{suite.name}: {seeds} seeds, {tests} tests on its page, sd {spread.deviation:.3g} ({spread.source})")
         print(f"effect {self.effect:g} is {effect:.2f} standard deviations")
-        if paired := suite.paired:
+        if (paired := suite.paired) and "paired" not in spread.source:
             print("paired by seed, as if the runs of a seed had nothing in common: what they have makes it more likely")
         print("seeds  found alone  found first among all")
         for count in sorted({seeds, 5, 10, 20}):
@@ -60,12 +61,31 @@ class Power:
             raise ValueError(f"--effect must be above 0, got {self.effect:g}")
         return self.effect
 
-    def _spread(self) -> "Spread":
+    def _spread(self, suite: "Suite") -> "Spread":
         from .loading import load_runs
         from .power import Spread, spread_of
 
         if self.sd is None:
-            return spread_of(load_runs(self.runs))
+            folder = self._folder(suite)
+            spread = spread_of(load_runs(folder), suite.score, paired=suite.paired)
+            return replace(spread, source=f"{spread.source} in {folder}")
         if not self.sd > 0:
             raise ValueError(f"--sd must be above 0, got {self.sd:g}")
         return Spread(self.sd, "as stated")
+
+    def _folder(self, suite: "Suite") -> Path:
+        """Of earlier runs.
+
+        Raises:
+            ValueError: there is none.
+        """
+        from .index import RESULTS
+
+        if self.runs is not None:
+            return self.runs
+        for folder in (RESULTS / suite.name / "runs", Path("runs")):
+            if folder.is_dir():
+                return folder
+        raise ValueError(
+            f"how far apart seeds of {suite.name} end is not known: give --sd, or --runs with a folder of earlier runs"
+        )

@@ -4,6 +4,7 @@ from typing import Literal
 
 import numpy as np
 
+from ..envs.catalogue import find
 from .runs import FinishedRun
 
 Score = Literal["final", "area", "last-five"]
@@ -14,6 +15,11 @@ def raw_score(run: FinishedRun, score: Score) -> float:
     if score == "last-five":
         return last_five(run)
     return area(run) if score == "area" else sum(run.scores) / len(run.scores)
+
+
+def normalised_score(run: FinishedRun, score: Score) -> float:
+    """The run's score where 0 is a random policy and 1 the expert, as its suite's report has it."""
+    return run.normalised if score == "final" else find(run.run.env_id).normalise(raw_score(run, score))
 
 
 def last_five(run: FinishedRun) -> float:

@@ -13,12 +13,11 @@ import numpy as np
 
 from .. import unknown
 from ..agents.spaces import Dimension
-from ..envs.catalogue import find as find_env
 from .evaluation import TUNING_FROM, is_tuning
 from .race import command_of, finish
 from .records import number, part, read_record, seconds_of, words
 from .runs import FinishedRun, Run
-from .scores import Score, raw_score
+from .scores import Score, normalised_score
 from .statistics import MIN_RUNS, Interval
 from .suites import Suite, find
 from .verdicts import Sample
@@ -209,11 +208,6 @@ def conditions(planned: Sequence[Run], seeds: Sequence[int], settings: Sequence[
     return first
 
 
-def score_of(run: FinishedRun, score: Score) -> float:
-    """What a run scores in tuning, normalised: as the suite's report has it."""
-    return run.normalised if score == "final" else find_env(run.run.env_id).normalise(raw_score(run, score))
-
-
 def value_of(settings: Sequence[str], params: Mapping[str, Any]) -> Any:
     """The value of a setting, or the :class:`Point` of several; None where params do not say all of them."""
     if len(settings) == 1:
@@ -244,7 +238,10 @@ def _choice(
     run: Run, name: str, setting: str, values: Sequence[Any], done: Sequence[FinishedRun], score: Score
 ) -> Choice:
     mine = [one for one in done if key_of(one.run, [setting]) == key_of(run, [setting])]
-    tried = {value: tuple(score_of(one, score) for one in mine if one.run.params[setting] == value) for value in values}
+    tried = {
+        value: tuple(normalised_score(one, score) for one in mine if one.run.params[setting] == value)
+        for value in values
+    }
     steps, seconds = sum(one.run.budget for one in mine), sum(one.wall_seconds for one in mine)
     rest = {name: value for name, value in run.params.items() if name != setting}
     return Choice(run.task, name, setting, tried, run.params.get(setting), steps, seconds, rest)

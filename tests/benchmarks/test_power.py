@@ -11,6 +11,7 @@ from tiltyard.benchmarks.permutation import exact_p, permutation_ps
 from tiltyard.benchmarks.power import detectable, needed, page_tests, power, smallest_p, spread_of
 from tiltyard.benchmarks.runs import FinishedRun, Run
 from tiltyard.benchmarks.suites import Comparison, Entry, Suite, Task
+from tiltyard.envs.catalogue import find
 
 HOPPER, WALKER = "tiltyard/Hopper-v5", "tiltyard/Walker2d-v5"
 
@@ -75,8 +76,9 @@ def test_tests_on_a_page_are_counted() -> None:
     assert page_tests(suite(), ["sac", "td3"]) == 2
 
 
-def finished(agent: str, seed: int, score: float) -> FinishedRun:
-    return FinishedRun(Run(HOPPER, agent, seed, 100), (score,), (), score, (), {}, 1.0, "", "", Path())
+def finished(agent: str, seed: int, score: float, *returns: float) -> FinishedRun:
+    curve = tuple((step, value, 0.0) for step, value in enumerate(returns))
+    return FinishedRun(Run(HOPPER, agent, seed, 100), (score,), (), score, curve, {}, 1.0, "", "", Path())
 
 
 def test_the_spread_is_pooled_over_conditions() -> None:
@@ -86,6 +88,26 @@ def test_the_spread_is_pooled_over_conditions() -> None:
     assert found.source == "4 earlier runs of 2 conditions"
     with pytest.raises(ValueError, match="give --sd"):
         spread_of(runs[1:3])
+
+
+def test_what_pairs_have_in_common_is_left_out_of_the_spread() -> None:
+    """Row means 0.5 and 1.6, column means 0.5 and 1.6, mean 1.05: every cell is off by 0.05, with one degree."""
+    runs = [finished("sac", 0, 0.0), finished("sac", 1, 1.0), finished("td3", 0, 1.0), finished("td3", 1, 2.2)]
+    found = spread_of(runs, paired=True)
+    assert found.deviation == pytest.approx(0.1)
+    assert found.source == "4 earlier runs of 2 conditions, paired by seed"
+    several = [*runs, finished("td3", 2, 2.2)]  # which sac has not run
+    assert spread_of(several, paired=True) == spread_of(several)
+
+
+def test_the_spread_is_of_the_score_that_counts() -> None:
+    low, high = find("tiltyard/Hopper-v5").random_score, find("tiltyard/Hopper-v5").expert_score
+    assert low is not None
+    assert high is not None
+    runs = [finished("sac", seed, 0.0, low, low + seed * (high - low)) for seed in (0, 1)]
+    assert spread_of(runs, "area").deviation == pytest.approx(np.sqrt(0.125))  # areas are 0 and a half
+    with pytest.raises(ValueError, match="give --sd"):
+        spread_of(runs[:1], "area")
 
 
 def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -106,4 +128,17 @@ def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
 def test_the_spread_of_earlier_runs_is_read(capsys: pytest.CaptureFixture[str]) -> None:
     raw = Path(__file__).parents[2] / "docs" / "results" / "smoke" / "runs"
     assert main(["power", "smoke", "--effect", "0.1", "--runs", str(raw)]) == 0
-    assert "for 0.1 that takes" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "for 0.1 that takes" in told
+    assert main(["power", "smoke", "--effect", "0.1"]) == 0  # the published ones
+    assert capsys.readouterr().out == told
+    assert main(["power", "text-v2-stale", "--effect", "0.02"]) == 0
+    assert "72 earlier runs of 6 conditions, paired by seed in" in capsys.readouterr().out
+
+
+def test_a_suite_without_runs_asks_for_a_deviation(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["power", "control-v2", "--effect", "0.1"]) == 2
+    assert "how far apart seeds of control-v2 end is not known: give --sd" in capsys.readouterr().err
