@@ -1,5 +1,8 @@
 """Numbers by hand, equality with rliable, bad input refused by name, and (slow) the coverage of the intervals."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import scipy.stats
@@ -8,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from rliable import library, metrics
 
+from tiltyard import benchmarks
 from tiltyard.benchmarks import statistics as S
 
 POINT = [
@@ -286,3 +290,14 @@ def test_iqm_interval_covers_the_truth_with_ten_runs_and_less_with_three() -> No
     ten, three = coverage(10), coverage(3)
     assert 0.90 <= ten <= 0.97
     assert three < ten - 0.03
+
+
+def test_statistics_are_an_attribute_of_benchmarks_before_they_are_imported() -> None:
+    asked = (
+        "import sys; from tiltyard import benchmarks; assert 'tiltyard.benchmarks.statistics' not in sys.modules; "
+        "print(benchmarks.statistics.iqm([[1.0], [3.0]]))"
+    )
+    told = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    assert float(told.stdout) == 2.0
+    with pytest.raises(AttributeError, match="unknown attribute of tiltyard.benchmarks 'statistic'; did you mean"):
+        benchmarks.statistic  # noqa: B018
