@@ -5,6 +5,7 @@ updates, solves of 20 test problems: from 20 demonstrations 2 by cloning, 1 by I
 cloning with wider networks and none by IQL.
 """
 
+from dataclasses import replace
 from typing import Any
 
 from .suite import Comparison, Entry, Recipe, Suite, Task
@@ -72,8 +73,8 @@ _REAL_ROBOTS = (
 
 _ONE_TASK = (
     "One task of manipulation-v1, whose raw data are lost, raced again with six seeds and a learning rate of each "
-    "condition's own. Everything else is as SERL's row has it for all, which nothing was tuned for: SAC and cloning "
-    "have the networks of SERL, and SAC its temperature and half of its batch. "
+    "condition's own, of five by two tuning seeds. Everything else is as in manipulation-v1, untuned: SAC and cloning "
+    "have SERL's networks. There all had SERL's rate, with which cloning solved 93% and SAC with demonstrations 60%. "
 )
 
 _NO_GAIN = (
@@ -117,10 +118,23 @@ MANIPULATION = Suite(
     ),
 )
 
+# Of five rates from 1e-4 to 1e-2 the best by `tiltyard tune`; SERL does as well with each, SAC without data with none.
+_RATES = {"serl": 1e-3, "sac": 1e-3, "sac with demonstrations": 3e-3, "bc": 3e-4}
+
+
+def _tuned(task: Task) -> Task:
+    """The task with each condition's own learning rate."""
+    entries = []
+    for entry in task.entries:
+        rate = _RATES[f"{entry.agent} with demonstrations" if entry.agent == "sac" and task.dataset else entry.agent]
+        entries.append(replace(entry, params={**entry.params, "learning_rate": rate}))
+    return replace(task, entries=tuple(entries))
+
+
 PEG = Suite(
     "peg-insertion-v1",
     "A peg inserted by an arm from 20 demonstrations: RLPD (SERL), SAC, cloning, and SAC without them",
-    tasks=tuple(task for task in MANIPULATION.tasks if task.env_id == _PEG),
+    tasks=tuple(_tuned(task) for task in MANIPULATION.tasks if task.env_id == _PEG),
     seeds=tuple(range(6)),
     datasets={_dataset("PegInsertion"): MANIPULATION.datasets[_dataset("PegInsertion")]},
     comparisons=(Comparison("Peg insertion", (_PEG,), _SERL, across=True, remark=_ONE_TASK + _REAL_ROBOTS),),
