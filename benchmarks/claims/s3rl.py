@@ -1,14 +1,14 @@
 """Does an agent of SAC learn faster when its early episodes begin where a teacher has been?
 
-HalfCheetah, which cannot fall, so that truncation has something to cut (a beginner on Hopper falls before a hundred
-steps). The teacher is the task's scripted expert: ten of its episodes, a snapshot every ten steps; its steps are not
-counted, as in the paper, where trajectories are there before. Conditions differ in the wrapper of their training
-environment alone: none; the paper's, for the first tenth of all steps (as its 100,000 of a million), six clusters, a
-hundred steps; the same, but episodes from a snapshot go on to their own end; the same with truncation, but with starts
-drawn from all snapshots alike.
+A pendulum that hangs at first: what is above is seen only by whoever has learnt to get there, and no fall ends an
+episode, so that truncation has something to cut. The teacher is the scripted swing-up: ten of its episodes, a snapshot
+every ten steps; its steps are not counted, as in the paper, where trajectories are there before. Conditions differ in
+the wrapper of their training environment alone: none; the paper's, for the first tenth of all steps (as its 100,000 of
+a million), six clusters, cut after a tenth of an episode (as its 100 of 1000 steps); the same, but episodes from a
+snapshot go on to their own end; the same with truncation, but with starts drawn from all snapshots alike.
 
 The score is the area under the learning curve: the mean over eight evenly spaced moments of the normalised return of
-the deterministic policy in the bare environment, on test problems, which always begin natively.
+the deterministic policy in the bare environment. SAC's settings are the same for all and untuned.
 """
 
 from dataclasses import asdict
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..testbeds.control import Agent, Trained, mean_score
-from ..testbeds.snapshot_starts import CHEETAH, snapshots, started
+from ..testbeds.snapshot_starts import HANGING, snapshots, started
 from .claim import Comparison, Found, Premise
 from .effects import interval, leads, mean_curves, summary
 
@@ -25,8 +25,8 @@ TEACHER = "mean return of the teacher"
 
 
 def rises(curve: list[float]) -> bool:
-    """Whether the last evaluation is better than the first."""
-    return curve[-1] > curve[0]
+    """Whether the last evaluation is better than the first by a tenth of the teacher's lead over random torques."""
+    return curve[-1] > curve[0] + 0.1
 
 
 def details(found: Found[Agent, Trained[float]]) -> dict[str, Any]:
@@ -47,19 +47,20 @@ CLAIM = Comparison(
     handle="s3rl",
     sentence="Integrating S3RL with SAC improves sample efficiency and average return (Zhao et al. 2024, abstract)",
     effect="area under the normalised learning curve of SAC with S3RL minus that of SAC alone",
-    testbed=CHEETAH,
+    testbed=HANGING,
     conditions={
-        "alone": Agent("sac", wrap=lambda env: env),
+        "alone": Agent("sac"),
         "S3RL": started(),
         "no truncation": started(truncate_steps=None),
         "random states": started(clusters=1),
     },
     ours="S3RL",
     baselines=("alone",),
-    seeds=5,
+    seeds=8,
     premise=Premise("SAC alone learns: in the end it earns more than in the beginning", ("mean curve", "alone"), rises),
-    parts=lambda found: leads(found, mean_score),
+    parts=lambda found: leads(found, mean_score, top=np.inf),
     details=details,
-    remark="Nothing is learnt in 8,000 steps of HalfCheetah, with or without S3RL.",
+    remark="On HalfCheetah, before, nothing was learnt in 8,000 steps. Tried here on tuning seed 1000: SAC alone (area "
+    "0.37, end 1.0) and S3RL (0.27, 0.73).",
 )
 measure = CLAIM.measure

@@ -6,31 +6,18 @@ critics of Q(s, a), which is what its actor is trained on, and its discounted re
 itself; time limits are lifted, since critics look past them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
-import gymnasium
 import numpy as np
 import numpy.typing as npt
 import torch as th
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 
 from ..statistics import Floats
-from .control import Control, OnEach, Phase, Trained
-
-SHARED: dict[str, Any] = {
-    "learning_rate": 1e-3,
-    "learning_starts": 500,
-    "batch_size": 128,
-    "gamma": 0.95,
-    "tau": 0.01,
-    "buffer_size": 10_000,
-    "n_envs": 4,
-    "gradient_steps": -1,
-}
-NET_ARCH = [64, 64]
+from .control import Env
 
 
 @dataclass(frozen=True)
@@ -40,17 +27,14 @@ class Bias:
     Attributes:
         estimate: mean of min Q.
         truth: mean discounted soft return.
-        scale: mean absolute discounted soft return.
     """
 
     estimate: float
     truth: float
-    scale: float
 
-    @property
-    def percent(self) -> float:
-        """Over-estimation in percent of the scale; negative below the truth."""
-        return 100 * (self.estimate - self.truth) / self.scale
+    def percent(self, scale: float) -> float:
+        """Over-estimation in percent of ``scale``, a value of the task's; negative below the truth."""
+        return 100 * (self.estimate - self.truth) / scale
 
 
 def soft_returns(
@@ -94,7 +78,7 @@ def bias(agent: OffPolicyAlgorithm, env: VectorEnv[Any, Any, Any], *, horizon: i
     whole = soft_returns(np.array(rewards), np.array(log_probs), np.array(ended), agent.gamma, alpha)
     returns = whole[: horizon - tail]
     estimates = np.asarray(values, float)[: horizon - tail]
-    return Bias(float(estimates.mean()), float(returns.mean()), float(np.abs(returns).mean()))
+    return Bias(float(estimates.mean()), float(returns.mean()))
 
 
 @dataclass(frozen=True)
@@ -102,52 +86,20 @@ class Judge:
     """Scores an agent by its :class:`Bias` on a task.
 
     Attributes:
-        task: an id.
-        num_envs: sub-environments.
+        make: an environment, without time limit.
+        num_envs: of them.
         horizon: steps of each.
         tail: the last of them, which are not judged.
     """
 
-    task: str
-    num_envs: int = 16
-    horizon: int = 400
-    tail: int = 150
+    make: Callable[[], Env]
+    num_envs: int = 32
+    horizon: int = 160
+    tail: int = 60
 
     def __call__(self, agent: Any, seed: int) -> Bias:
         """See the class."""
-        endless: dict[str, Any] = {"max_episode_steps": self.horizon + 1}
-        if self.task.startswith("tiltyard/"):
-            env = gymnasium.make_vec(self.task, self.num_envs, "vector_entry_point", split="test", **endless)
-        else:
-            same_step = {"autoreset_mode": AutoresetMode.SAME_STEP}
-            env = gymnasium.make_vec(self.task, self.num_envs, "sync", vector_kwargs=same_step, **endless)
+        env = SyncVectorEnv([self.make] * self.num_envs, autoreset_mode=AutoresetMode.SAME_STEP)
         found = bias(agent, env, horizon=self.horizon, tail=self.tail, seed=100_000 + 1000 * seed)
         env.close()
         return found
-
-
-Run = Mapping[str, Trained[Bias]]
-
-
-def percents(run: Run) -> list[float]:
-    """Over-estimation in percent, mean over the moments, for each task."""
-    return [float(np.mean([one.percent for one in of.scores])) for of in run.values()]
-
-
-def returns(run: Run) -> list[float]:
-    """The mean return that was counted at the end, for each task."""
-    return [of.scores[-1].truth for of in run.values()]
-
-
-def _on(task: str) -> Control:
-    return Control(
-        env=task,
-        settings={**SHARED, "policy_kwargs": {"net_arch": NET_ARCH, "activation_fn": th.nn.ReLU}},
-        phases=(Phase("steps", 4000), Phase("steps", 1000), Phase("steps", 1000)),
-        score=Judge(task),
-        small={"score": Judge(task, 2, 12, 4)},
-    )
-
-
-OVER_ESTIMATION = OnEach({task: _on(task) for task in ("Pendulum-v1", "tiltyard/Hopper-v5")})
-"""Biases at three moments of the last half of training."""

@@ -2,7 +2,7 @@
 
 An agent learns by a schedule of phases, from data or in its environment, and is scored after each. Data, environments
 and scores are the claims' own: :mod:`.bandit`, :mod:`.pendulum`,
-:mod:`.pendulum_gap`, :mod:`.peg`, :mod:`.mixed_experts`, :mod:`.bias`.
+:mod:`.pendulum_gap`, :mod:`.peg`, :mod:`.mixed_experts`, :mod:`.noisy_rewards`.
 """
 
 from collections.abc import Callable, Mapping
@@ -130,26 +130,6 @@ def last_score(run: Trained[float]) -> float:
 def mean_score(run: Trained[float]) -> float:
     """Over all phases: for phases of equal length, the area under the curve."""
     return float(np.mean(run.scores))
-
-
-@dataclass(frozen=True)
-class OnEach:
-    """Several tasks, one after the other, each a testbed of its own."""
-
-    tasks: Mapping[str, Control]
-
-    @property
-    def moments(self) -> list[int]:
-        """Those of the first task, which are the others' too."""
-        return next(iter(self.tasks.values())).moments
-
-    def run(self, condition: Agent, rate: float, seed: int) -> dict[str, "Trained[Any]"]:
-        """A run on each task."""
-        return {task: bed.run(condition, rate, seed) for task, bed in self.tasks.items()}
-
-    def smallest(self) -> Self:
-        """All tasks, small."""
-        return replace(self, tasks={task: bed.smallest() for task, bed in self.tasks.items()})
 
 
 def normalised_return(task: str, episodes: int) -> Callable[[Any, int], float]:

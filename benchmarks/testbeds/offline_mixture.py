@@ -1,11 +1,11 @@
-"""Offline mixture: agents learn from a scripted expert whose actions are mixed with noise, more in some episodes.
+"""Offline mixture: imitation of one expert trajectory, with other data beside it that are mixed or random.
 
-Episodes of the data are played side by side, each with a share of random actions of its own, from little to nothing
-but noise; an agent that has learnt from them plays test episodes. Scores are 0 for a random policy and 1 for the
-expert. For imitation there are one expert trajectory and other data beside it, mixed or random.
+Episodes of the mixed data are a scripted expert's, played side by side, each with a share of random actions of its own,
+from little to nothing but noise; an agent that has learnt plays test episodes. Scores are 0 for a random policy and 1
+for the expert.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Self
@@ -13,15 +13,11 @@ from typing import Any, Self
 import gymnasium
 import numpy as np
 import numpy.typing as npt
-import torch as th
 
 from ...agents import make
 from ...agents.control.datasets import Transitions
-from ...agents.control.f_dvl_recoil import chi_square_loss, total_variation_loss
-from ..statistics import Floats
 
 TEST_ENVS = 8
-TASKS = ("tiltyard/HalfCheetah-v5", "tiltyard/Walker2d-v5")
 SETTINGS: dict[str, Any] = {
     "learning_rate": 1e-3,
     "batch_size": 128,
@@ -32,46 +28,12 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True)
-class Swept:
-    """A condition of this testbed: an agent at several settings.
-
-    Attributes:
-        agent: for :func:`tiltyard.agents.make`.
-        settings: that differ from the testbed's.
-        name: of the setting that takes several values.
-        values: that it takes.
-    """
-
-    agent: str
-    settings: Mapping[str, Any]
-    name: str
-    values: tuple[float, ...]
-
-    def by_value(self, tasks: Iterable[str], scores: Floats) -> dict[str, dict[str, float]]:
-        """Means over seeds of scores ``[seeds, tasks, values]``, by value and task."""
-        means = scores.mean(axis=0).round(3)
-        return {
-            f"{value:g}": dict(zip(tasks, means[:, i].tolist(), strict=True)) for i, value in enumerate(self.values)
-        }
-
-
-def f_dvl(divergence: str, *values: float) -> Swept:
-    """f-DVL's learner with one loss, at several lambdas; at several temperatures with ``"kl"``, which is XQL's."""
-    return Swept("f-dvl-recoil", {"divergence": divergence, "reward_scale": "auto"}, "temperature", values)
-
-
-def best_value(scores: Floats) -> Floats:
-    """Of scores ``[seeds, tasks, values]`` those ``[seeds, tasks]`` at the value of the highest mean."""
-    return np.asarray(scores[:, :, int(scores.mean(axis=(0, 1)).argmax())])
-
-
 @dataclass(frozen=True, kw_only=True)
 class OfflineMixture:
     """The testbed.
 
     Attributes:
-        tasks: ids; imitation is on the first.
+        task: an id.
         settings: of all agents.
         updates: of each agent.
         num_envs: episodes of data, played side by side.
@@ -79,22 +41,12 @@ class OfflineMixture:
         noise: the least share of random actions in an episode, and the largest; evenly spaced in between.
     """
 
-    tasks: tuple[str, ...] = TASKS
+    task: str = "tiltyard/HalfCheetah-v5"
     settings: Mapping[str, Any] = field(default_factory=SETTINGS.copy)
     updates: int = 1500
     num_envs: int = 32
     steps: int = 250
     noise: tuple[float, float] = (0.15, 1.0)
-
-    def run(self, condition: Swept, rate: float, seed: int) -> list[list[float]]:
-        """Normalised returns ``[tasks, values]``; agents bring their own learning rates."""
-        settings = [{**condition.settings, condition.name: value} for value in condition.values]
-        tasks = [self.mixture(task, seed) for task in self.tasks]
-        return [[self.score(condition.agent, task, task.mixed, **one) for one in settings] for task in tasks]
-
-    def mixture(self, task: str, seed: int) -> "Mixture":
-        """Data and tests of a task and seed."""
-        return mixture(task, seed, self.num_envs, self.steps, self.noise)
 
     def score(
         self, name: str, task: "Mixture", data: Transitions, *, other: Transitions | None = None, **settings: Any
@@ -106,7 +58,7 @@ class OfflineMixture:
 
     def imitation(self, seed: int) -> dict[str, float]:
         """ReCOIL and behaviour cloning with one expert trajectory, and other data that are mixed or random."""
-        task = self.mixture(self.tasks[0], seed)
+        task = mixture(self.task, seed, self.num_envs, self.steps, self.noise)
         found = {"BC, expert alone": self.score("bc", task, task.expert)}
         for kind, other in {"mixed": task.mixed, "random": task.random}.items():
             found[f"BC, expert and {kind}"] = self.score("bc", task, joined(task.expert, other))
@@ -183,7 +135,7 @@ class Mixture:
         return (float(returns.mean()) - self._worst) / (self._best - self._worst)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=4)
 def mixture(task: str, seed: int, num_envs: int, steps: int, noise: tuple[float, float]) -> Mixture:
     """The same for all conditions."""
     return Mixture(task, seed, num_envs, steps, noise)
@@ -212,17 +164,3 @@ def joined(one: Transitions, other: Transitions) -> Transitions:
     parts = {name: np.concatenate([getattr(one, name), getattr(other, name)]) for name in vars(one)}
     parts["episodes"] = np.concatenate([one.episodes, other.episodes + len(one.episode_returns)])
     return replace(one, **parts)
-
-
-def slopes(outliers: tuple[float, ...] = (1.0, 10.0, 30.0)) -> dict[str, list[float]]:
-    """How strongly an error Q - V = x pulls V up with each loss, at lambda 0.7 or temperature 2 without limits."""
-    found = {}
-    for name, loss in {
-        "chi-square": lambda x: chi_square_loss(x, 0.7),
-        "total-variation": lambda x: total_variation_loss(x, 0.7),
-        "kl, as the paper defines it": lambda x: (x / 2).exp() - x / 2 - 1,
-    }.items():
-        error = th.tensor(outliers, dtype=th.float64, requires_grad=True)
-        (slope,) = th.autograd.grad(loss(error).sum(), error)  # type: ignore[no-untyped-call]
-        found[name] = [round(value, 3) for value in slope.tolist()]
-    return found

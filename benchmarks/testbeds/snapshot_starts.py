@@ -1,52 +1,52 @@
-"""Snapshot starts: SAC on HalfCheetah, whose early training episodes may begin where the scripted expert has been.
+"""Snapshot starts: SAC on a hanging pendulum, whose early training episodes may begin where a teacher has been.
 
-The teacher is that expert: ten of its episodes, a snapshot every ten steps. Scores are of the bare environment, on test
-problems, which always begin natively.
+The teacher is the scripted swing-up: ten of its episodes, a snapshot every ten steps. Scores are of the bare
+environment, whose episodes always begin hanging.
 """
 
 from functools import lru_cache
 from typing import Any
 
-import gymnasium
-
 from ...wrappers.curricula.s3rl import S3RL
 from ...wrappers.curricula.snapshots import Snapshots, teacher_snapshots
-from .control import Agent, Control, Env, evenly, first_reward, normalised_return
+from .control import Agent, Control, Env, evenly
+from .hanging_pendulum import STEPS as EPISODE
+from .hanging_pendulum import SwungUp, limited
 
-TASK, STEPS, TEACHER_EPISODES = "tiltyard/HalfCheetah-v5", 8_000, 10
+STEPS, TEACHER_EPISODES = 4_000, 10
 SETTINGS: dict[str, Any] = {
     "learning_rate": 1e-3,
-    "learning_starts": 500,
+    "learning_starts": 100,
     "batch_size": 128,
-    "buffer_size": 8_000,
+    "buffer_size": STEPS,
     "gradient_steps": 1,
-    "policy_kwargs": {"net_arch": [128, 128]},
+    "policy_kwargs": {"net_arch": [64, 64]},
 }
 
 
 @lru_cache
 def snapshots(episodes: int = TEACHER_EPISODES) -> Snapshots:
     """States of the teacher's episodes."""
-    env = gymnasium.make(TASK)
-    found = teacher_snapshots(env, episodes=episodes)
-    env.close()
-    return found
+    return teacher_snapshots(limited(), episodes=episodes)
 
 
-def started(**how: Any) -> Agent:
-    """SAC whose training episodes begin at the teacher's states for the first tenth of all steps; see ``S3RL``."""
+def started(*, truncate_steps: int | None = EPISODE // 10, **how: Any) -> Agent:
+    """SAC whose training episodes begin at the teacher's states for the first tenth of all steps; see ``S3RL``.
+
+    They are cut after a tenth of an episode, as the paper's are after 100 steps of 1000.
+    """
 
     def wrap(env: Env) -> Env:
-        return S3RL(env, snapshots(), snapshot_steps=STEPS // 10, **how)
+        return S3RL(env, snapshots(), snapshot_steps=STEPS // 10, truncate_steps=truncate_steps, **how)
 
     return Agent("sac", wrap=wrap)
 
 
-CHEETAH = Control(
-    env=TASK,
+HANGING = Control(
+    env=limited,
     settings=SETTINGS,
     phases=evenly(STEPS, 8),
-    score=normalised_return(TASK, 5),
-    small={"score": first_reward(TASK)},
+    score=SwungUp(),
+    small={"score": SwungUp(2, 3)},
 )
 """Scores at eight evenly spaced moments."""
