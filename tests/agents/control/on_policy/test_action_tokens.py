@@ -86,6 +86,14 @@ def test_predict_goes_through_its_chunk() -> None:
     assert nothing is None
 
 
+def test_predict_draws_or_takes_the_likeliest() -> None:
+    one, seen = policy(), np.zeros((50, 3), np.float32)
+    greedy, _ = one.predict(seen, deterministic=True)
+    assert (greedy == greedy[0]).all()
+    np.testing.assert_array_equal(greedy[0], one(th.zeros(1, 3), deterministic=True)[0].numpy())
+    assert len(np.unique(one.predict(seen)[0][:, 0])) > 2
+
+
 def test_moments_are_those_of_the_first_dataset() -> None:
     one = policy()
     seen = th.tensor([[0.0, 0.0, 0.0], [2.0, 4.0, 0.0]])

@@ -141,12 +141,13 @@ def test_the_loss_by_hand() -> None:
 def test_tokens_after_an_episodes_end_change_nothing() -> None:
     agent = SimpleVLARL("MlpPolicy", tosses(4), dynamic_sampling=False, **TINY)
     episodes = sampled(agent)
-    other = episodes.take(slice(None))
+    other = episodes.take(th.arange(len(episodes)))  # a copy
     other.tokens[~episodes.used] = 3 - other.tokens[~episodes.used]
+    assert not other.tokens.equal(episodes.tokens)
     losses = []
     for one in (episodes, other):
-        before = one.policy_out(agent.policy).logp.detach() - 0.1
         now = one.policy_out(agent.policy)
+        before = th.full_like(now.logp, -1.0)
         per_token, _ = agent.objective.loss(one.rollouts(before), th.ones(len(one)), now)
         weights = agent.objective.aggregate(one.rollouts().mask)
         losses.append(float((per_token * weights).sum().detach()))
