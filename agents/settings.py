@@ -98,7 +98,7 @@ _OURS: _Table = (
         abstraction_factor subgoal_steps
         n_policies policy_timesteps bandit_rounds episodes_per_task queries_per_task
         population_size chunk_size n_neighbors archived_per_generation n_views descriptor_size
-        autoencoder_width denoise_steps""",
+        autoencoder_width denoise_steps n_groups oversample_limit""",
     ),
     (Range(2), "bins"),
     (Range(0, 1024), "rollout_workers"),

@@ -100,6 +100,13 @@ ROWS: tuple[Row, ...] = (
         n_envs={"*": 32},
     ),
     Row(
+        "simplevla-rl",
+        "tiltyard.agents.control.on_policy.simplevla_rl:SimpleVLARL",
+        ("driving", "robotics"),
+        "GRPO on the success of whole episodes, over the action tokens of a policy cloned from few demonstrations",
+        n_envs={"*": 64},
+    ),
+    Row(
         "gbrl",
         "tiltyard.agents.control.on_policy.gbrl:GBRL",
         ("driving", "robotics"),

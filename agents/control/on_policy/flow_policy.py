@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from .... import unknown
 from .acting import BulkActing, on_device
+from .chunks import check_flat_spaces, in_units, through_chunks
 from .flow import FlowNetwork, NoiseChain, SDEChain, follow_ode
 from .policies import NormalizedPolicy
 from .rollout import Observations, Rollout, Samples, flat, part_of
@@ -76,7 +77,7 @@ class FlowPolicy(NormalizedPolicy):
             raise ValueError(unknown("variant", variant, VARIANTS))
         if not 0 < noise_min < noise_max:
             raise ValueError(f"noise_min must be above 0 and below noise_max, got {noise_min} and {noise_max}")
-        _check_spaces(observation_space, action_space)
+        check_flat_spaces(observation_space, action_space, "flow policy")
         kwargs.setdefault("activation_fn", nn.SiLU)
         arch = kwargs.pop("net_arch", None) or {"pi": [128, 128], "vf": [64, 64]}
         arch = arch if isinstance(arch, dict) else {"pi": arch, "vf": arch}
@@ -128,10 +129,7 @@ class FlowPolicy(NormalizedPolicy):
 
     def in_units(self, states: Tensor) -> Tensor:
         """The last states ``[B, D]`` of chains, in which -1 and 1 are the bounds, as chunks ``[B, H, ...]``."""
-        space = self.action_space
-        assert isinstance(space, Box)
-        low, high = (th.as_tensor(part, dtype=th.float32, device=states.device) for part in (space.low, space.high))
-        return low + (states.view(len(states), self.chunk_size, *low.shape) + 1) / 2 * (high - low)
+        return in_units(self.action_space, states)
 
     def forward(self, obs: PyTorchObs, deterministic: bool = False) -> tuple[Tensor, Tensor, Tensor]:  # type: ignore[override]
         """First actions ``[B, ...]`` of chunks drawn to learn from, values ``[B, 1]``, log-probabilities ``[B]``.
@@ -178,29 +176,15 @@ class FlowPolicy(NormalizedPolicy):
         self.set_training_mode(False)
         seen, is_batch = self.obs_to_tensor(observation)
         chunks = self.chunks(self.normalized(seen), deterministic).cpu().numpy()  # type: ignore[arg-type]
-        n = len(chunks)
-        left = np.full(n, self.chunk_size)
-        if state is not None:
-            if len(state) != 2 or state[0].shape != chunks.shape or state[1].shape != (n,):
-                raise ValueError(f"a state for {n} observations is arrays {list(chunks.shape)} and [{n}], of predict")
-            goes_on = (state[1] > 0) & ~np.asarray(np.zeros(n) if episode_start is None else episode_start, np.bool_)
-            chunks[goes_on], left[goes_on] = state[0][goes_on], state[1][goes_on]
-        chosen = chunks[np.arange(n), self.chunk_size - left]
+        chosen, state = through_chunks(chunks, state, episode_start)
         assert isinstance(self.action_space, Box)
         chosen = np.clip(chosen, self.action_space.low, self.action_space.high)
-        return (chosen if is_batch else chosen.squeeze(axis=0)), (chunks, left - 1)
+        return (chosen if is_batch else chosen.squeeze(axis=0)), state
 
     def _features(self, observations: Any) -> Tensor:
         found = self.extract_features(observations)
         assert isinstance(found, Tensor)
         return found
-
-
-def _check_spaces(observations: Space[Any], actions: Space[Any]) -> None:
-    if not isinstance(observations, Box) or len(observations.shape) != 1:
-        raise TypeError(f"a flow policy needs flat Box observations, not {observations}")
-    if not isinstance(actions, Box) or not (np.isfinite(actions.low).all() and np.isfinite(actions.high).all()):
-        raise TypeError(f"a flow policy needs Box actions with finite bounds, not {actions}")
 
 
 class FlowActing(BulkActing):

@@ -4,43 +4,25 @@ Paper: Chen et al., pi_RL: Online RL Fine-tuning for Flow-based Vision-Language-
 Flow-Noise and Flow-SDE. "The authors' code" is RLinf (github.com/RLinf/RLinf), ``openpi_action_model.py``.
 """
 
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import torch as th
 from gymnasium.spaces import Box
 from stable_baselines3.common.policies import ActorCriticPolicy, BasePolicy
-from stable_baselines3.common.type_aliases import GymEnv, MaybeCallback, Schedule
+from stable_baselines3.common.type_aliases import GymEnv, Schedule
 from stable_baselines3.common.utils import FloatSchedule
 from torch import Tensor
 
-from ..datasets import Transitions
-from ..offline import check_updates, learn_updates, taken_in
-from ..replay import Columns, Demonstrations, FloatArray
-from ..updates import minimise
 from .acting import Acting
+from .chunks import ChunkCloning
 from .fast_ppo import FastPPO
 from .flow import chunk_advantages, flow_matching_loss
 from .flow_policy import ChainSamples, FlowActing, FlowPolicy
 from .rollout import part_of
 from .update import Gradients, Losses, Settings, losses_of
 
-Self = TypeVar("Self", bound="PiRL")
 
-
-def chunk_indices(ends: FloatArray | Any, size: int) -> Tensor:
-    """Rows ``[N, size]`` of the steps that follow each of N; at an episode's end its last step is repeated.
-
-    Args:
-        ends: ``[N]``, whether a step is its episode's last.
-        size: of a chunk.
-    """
-    rows = th.arange(len(ends))
-    lasts = th.as_tensor(ends, dtype=th.bool).nonzero().squeeze(1)
-    last = lasts[th.searchsorted(lasts, rows)]
-    return th.minimum(rows.unsqueeze(1) + th.arange(size), last.unsqueeze(1))
-
-
-class PiRL(FastPPO):
+class PiRL(ChunkCloning, FastPPO):
     r"""PPO on a flow-matching policy, by the log-probability of the chain of denoising steps behind each action.
 
     The actor is :math:`v(s, a_t, t)`, whose K Euler steps lead from noise at t = 0 to a chunk of H actions at t = 1.
@@ -85,7 +67,6 @@ class PiRL(FastPPO):
     """
 
     acts_in = (Box,)
-    needs_data: ClassVar[bool] = False
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {"MlpPolicy": FlowPolicy}
     policy: FlowPolicy
     _acting: FlowActing
@@ -131,7 +112,7 @@ class PiRL(FastPPO):
         self.value_learning_rate, self.clone_learning_rate = value_learning_rate, clone_learning_rate
         self.variant, self.denoise_steps, self.chunk_size = variant, denoise_steps, chunk_size
         self.noise_level, self.noise_min, self.noise_max = noise_level, noise_min, noise_max
-        self.demonstrations: Demonstrations | None = None
+        self.demonstrations = None
         self._chunks = th.zeros(0, chunk_size, dtype=th.int64)
         super().__init__(
             policy,
@@ -217,54 +198,13 @@ class PiRL(FastPPO):
         if gradient_steps is None:
             super().train()
             return
-        if self.demonstrations is None:
-            raise ValueError("PiRL has no demonstrations to clone: call learn_offline(dataset, gradient_steps)")
-        policy: Any = self.policy
-        policy.set_training_mode(True)
-        for _ in range(gradient_steps):
-            observations, chunks = self.demonstrated(batch_size or self.batch_size)
-            features = policy._features(policy.normalized(observations))
-            loss = minimise(policy.clone_optimizer, flow_matching_loss(policy.action_net, features, chunks))
-            self.logger.record("train/clone_loss", float(loss))
-            self._n_updates += 1
+        self.clone(gradient_steps, batch_size or self.batch_size)
 
-    def demonstrated(self, n: int) -> tuple[Tensor, Tensor]:
-        """``n`` observations ``[n, S]`` of the dataset with the chunks ``[n, D]`` that follow, bounds at -1 and 1."""
-        assert self.demonstrations is not None
-        rows, found = self.demonstrations.rows, self.demonstrations.draw(n)
-        columns = Columns(self.observation_space.shape[0], self.action_space.shape[0])  # type: ignore[index]
-        actions = rows[self._chunks[found]][..., columns.action].flatten(1)
-        return rows[found, columns.observation].to(self.device), actions.to(self.device)
-
-    def learn_offline(
-        self: Self,
-        dataset: Any,
-        gradient_steps: int,
-        *,
-        callback: MaybeCallback = None,
-        log_interval: int = 1000,
-        tb_log_name: str | None = None,
-        progress_bar: bool = False,
-    ) -> Self:
-        """Clones a dataset; see :meth:`~.actor_critic.ActorCritic.learn_offline`. The first one's moments stay."""
-        check_updates(gradient_steps)
-        agent: Any = self
-        self.demonstrations = taken_in(agent, dataset)
-        self.policy.fix_moments(self.demonstrations.rows[:, : self.observation_space.shape[0]])  # type: ignore[index]
-        if gradient_steps:
-            learn_updates(agent, gradient_steps, callback, log_interval, tb_log_name or "PiRL", progress_bar)
-        return self
-
-    def sampling_weights(self, transitions: Transitions) -> None:
-        """None: a dataset's transitions are drawn equally often."""
-
-    def reference_returns(self, transitions: Transitions) -> FloatArray:
-        """Discounted returns ``[N]`` of a dataset."""
-        return transitions.returns(self.gamma)
-
-    def on_dataset(self, transitions: Transitions) -> None:
-        """Notes which steps follow each other."""
-        self._chunks = chunk_indices(transitions.ends, self.chunk_size)
+    def clone_loss(self, observations: Tensor, chunks: Tensor) -> Tensor:
+        """Flow matching's."""
+        policy = self.policy
+        features = policy._features(policy.normalized(observations))  # type: ignore[arg-type]
+        return flow_matching_loss(policy.action_net, features, chunks)  # type: ignore[arg-type]
 
     def _get_torch_save_params(self) -> tuple[list[str], list[str]]:
         names, variables = super()._get_torch_save_params()

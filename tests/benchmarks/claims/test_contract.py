@@ -21,6 +21,7 @@ LONGER = {  # claims above LINES, with the reason
     "pure": "four reward models are compared, and one learning rate for all",
     "rl-vs-distillation": "four parts on quarters of the problems",
     "s5-rl": "two games, and speed, which is measured and judged in another way",
+    "simplevla-rl": "five conditions, three of which are parts, and one is judged at equal steps too",
     "stax": "three measures, each against its own baselines",
     "trajectory-weighting": "the negative control is a part of its own, with another dataset",
     "tscac": "every condition is a family of policies, which are told beside what they reach together",

@@ -17,7 +17,6 @@ from tiltyard.agents.control.on_policy.flow import (
     sde_drift,
     sde_sigma,
 )
-from tiltyard.agents.control.on_policy.pi_rl import chunk_indices
 from tiltyard.agents.control.on_policy.rollout import advantages_of
 
 MEAN, STD = 0.8, 0.3  # of the normal data whose velocity is known
@@ -198,8 +197,3 @@ def test_advantages_of_chunks_of_one_are_those_of_steps() -> None:
     dones = th.rand(9, 4) < 0.3
     found = chunk_advantages(rewards, values, following, dones, th.ones_like(dones), 0.9, 0.8)
     th.testing.assert_close(found, advantages_of(rewards, values, following, dones, 0.9, 0.8))
-
-
-def test_chunks_of_a_dataset_end_with_its_episodes() -> None:
-    rows = chunk_indices(th.tensor([0, 0, 1, 0, 1]).bool(), 3)
-    assert rows.tolist() == [[0, 1, 2], [1, 2, 2], [2, 2, 2], [3, 4, 4], [4, 4, 4]]
