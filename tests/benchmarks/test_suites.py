@@ -205,6 +205,21 @@ def test_text_v2_races_few_conditions_of_one_task_alike_but_for_the_method(name)
     assert suite.label(run) in labels
 
 
+def test_a_suite_that_repeats_another_differs_from_it_in_the_base_and_the_rates_alone():
+    second, first = find("text-v2-stale-base-2"), find("text-v2-stale")
+    assert second.repeats == first.name
+    assert (second.seeds, second.score, second.paired) == (first.seeds, first.score, first.paired)
+    (mine,), (theirs,) = second.tasks, first.tasks
+    assert replace(mine, entries=()) == replace(theirs, entries=())
+    base = find_agent("grpo").settings_for(mine.env_id)["policy"]
+    for entry, other in zip(mine.entries, theirs.entries, strict=True):
+        assert entry.params["policy"] in PRETRAINED
+        assert entry.params["policy"] != base == other.params.get("policy", base)
+        assert {k: v for k, v in but_for_rate(entry).items() if k != "policy"} == but_for_rate(other)
+        assert (entry.agent, entry.budget, entry.label) == (other.agent, other.budget, other.label)
+    assert replace(second, repeats="").digest != second.digest
+
+
 def but_for_rate(entry: Entry) -> dict:
     return {name: value for name, value in entry.params.items() if name != "learning_rate"}
 
