@@ -177,7 +177,15 @@ def test_archers_settings_are_changed_one_at_a_time():
     assert len({entry.budget for entry in task.entries}) == 1
 
 
-REGIMES = ("text-v2-stale", "text-v2-hard", "text-v2-pool", "text-v2-noisy", "text-v2-length", "text-v2-turns")
+REGIMES = (
+    "text-v2-stale",
+    "text-v2-stale-base-2",
+    "text-v2-hard",
+    "text-v2-pool",
+    "text-v2-noisy",
+    "text-v2-length",
+    "text-v2-turns",
+)
 GATE = Path(__file__).parents[2] / "docs" / "results" / "gradient-gate"
 
 
@@ -266,6 +274,7 @@ def test_what_takes_nearly_the_step_of_a_condition_of_text_v2_is_named_as_equal_
     ("name", "what", "low", "high"),
     [
         ("text-v2-stale", "ratios beyond the clip", 0.02, 1.0),
+        ("text-v2-stale-base-2", "ratios beyond the clip", 0.02, 1.0),
         ("text-v2-hard", "uniform groups", 0.7, 1.0),
         ("text-v2-pool", "problems met before", 0.9, 1.0),
         ("text-v2-noisy", "rewards against the success", 0.15, 0.25),
