@@ -93,8 +93,8 @@ def section(reference: str, races: Sequence[Raced]) -> Section | None:
         return None
     scores = {name: np.array([[race.scores[name][seed] for seed in seeds] for race in races]) for name in agents}
     apart = {name: scores[name] - scores[reference] for name in agents if name != reference}
-    spread = [_spread(f"score of {name}", Bases(values)) for name, values in scores.items()]
-    spread += [_spread(f"{name} minus {reference}", Bases(values)) for name, values in apart.items()]
+    spread = [_spread(f"score of {name}", Bases(values), ".3f") for name, values in scores.items()]
+    spread += [_spread(f"{name} minus {reference}", Bases(values), "+.3f") for name, values in apart.items()]
     return Section(races, len(seeds), _alone(races, apart), _nested(reference, races, list(apart)), spread)
 
 
@@ -140,7 +140,7 @@ def _over(interval: Interval, p: float) -> list[str]:
     return [f"{interval:+.3f}", f"{p:.3f}" if p >= 0.001 else "below 0.001", verdict]
 
 
-def _spread(what: str, found: Bases) -> list[str]:
+def _spread(what: str, found: Bases, spec: str) -> list[str]:
     p = found.p
     said = "-" if np.isnan(p) else f"{p:.3f}" if p >= 0.001 else "below 0.001"
-    return [plain(what), f"{found.between:.4f}", f"{found.within:.4f}", said, f"{found.of_others:+.3f}"]
+    return [plain(what), f"{found.between:.4f}", f"{found.within:.4f}", said, format(found.of_others, spec)]
