@@ -126,11 +126,31 @@ def nested_difference(
     """
     chosen = list(range(a.scores.shape[1]) if tasks is None else tasks)
     apart = a.outcomes(rng, draws, chosen) - b.outcomes(rng, draws, chosen)
-    found = _interval(float(a.scores[:, chosen].mean() - b.scores[:, chosen].mean()), apart, level)
+    return _judged(float(a.scores[:, chosen].mean() - b.scores[:, chosen].mean()), apart, level)
+
+
+def nested_mean_difference(
+    pairs: Sequence[tuple[Tuned, Tuned]], *, rng: np.random.Generator, draws: int = DRAWS, level: float = 0.95
+) -> tuple[Interval, float]:
+    """:func:`nested_difference` of two conditions, averaged over several places where both were tuned and raced.
+
+    Args:
+        pairs: one a place, such as a base checkpoint; places are drawn independently, and weigh the same.
+        rng: decides the draws.
+        draws: how many.
+        level: of the interval.
+    """
+    apart = np.mean([a.outcomes(rng, draws) - b.outcomes(rng, draws) for a, b in pairs], axis=0)
+    return _judged(float(np.mean([a.scores.mean() - b.scores.mean() for a, b in pairs])), apart, level)
+
+
+def _judged(estimate: float, apart: Floats, level: float) -> tuple[Interval, float]:
+    """The interval of so many differences ``[draws]``, and the two-sided p-value of none."""
+    found = _interval(estimate, apart, level)
     if np.isnan(found.low):
         return found, 1.0
     fewer = min(int((apart <= 0).sum()), int((apart >= 0).sum()))
-    return found, min(1.0, 2 * (fewer + 1) / (draws + 1))
+    return found, min(1.0, 2 * (fewer + 1) / (len(apart) + 1))
 
 
 def _interval(estimate: float, outcomes: Floats, level: float) -> Interval:

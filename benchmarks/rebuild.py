@@ -12,11 +12,13 @@ from tempfile import TemporaryDirectory
 from rich.console import Console
 
 from .leaderboard import print_leaderboard
+from .leaderboard.bases import Beside
 from .leaderboard.board import Axis
 from .leaderboard.report import write_report
 from .leaderboard.scales import ScaleName
+from .leaderboard_commands import reported
 from .runs import FinishedRun
-from .suites import Suite
+from .suites import Suite, find
 from .tuning import TRIALS, Tuning, merged, read_tuning
 
 START, END = "<!-- tiltyard:board -->", "<!-- /tiltyard:board -->"
@@ -51,8 +53,8 @@ def rebuilt(
     if suite.comparisons:
         with TemporaryDirectory() as made:
             command = f"tiltyard race {suite.name} --out runs/{suite.name}"
-            trials = trials_of(suite, folder, tuning)
-            write_report(suite, runs, made, command=command, tuning=trials, axis=axis, scale=scale)
+            trials, beside = trials_of(suite, folder, tuning), beside_of(suite, folder)
+            write_report(suite, runs, made, command=command, tuning=trials, axis=axis, scale=scale, beside=beside)
             return {path.name: path.read_bytes() for path in sorted(Path(made).iterdir())}
     text = (folder / PAGE).read_text(encoding="utf-8") if (folder / PAGE).is_file() else ""
     before, opened, rest = text.partition(START)
@@ -72,6 +74,15 @@ def trials_of(suite: Suite, folder: Path, asked: Path | None) -> Tuning | None:
     beside = folder.absolute().parent
     found = [*beside.glob(f"{suite.name}-tuning/{TRIALS}"), *sorted(beside.glob(f"{suite.name}-tuning-*/{TRIALS}"))]
     return merged([read_tuning(path.parent) for path in found]) if found else None
+
+
+def beside_of(suite: Suite, folder: Path) -> Beside | None:
+    """The race that the suite repeats, whose page and runs are beside ``folder``; None where they are not there."""
+    page = folder.absolute().parent / (suite.repeats or suite.name)
+    if not suite.repeats or not (page / "runs").is_dir():
+        return None
+    other = find(suite.repeats)
+    return Beside(other, reported(page / "runs", other), trials_of(other, page, None))
 
 
 def tables(runs: Sequence[FinishedRun], scale: ScaleName = "expert") -> str:

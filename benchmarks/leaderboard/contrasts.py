@@ -88,12 +88,16 @@ def contrast(
     if agent == reference:
         return None
     if paired:
-        ours, others = (_by_seed(board, name, tasks) for name in (agent, reference))
-        shared = sorted(ours.keys() & others.keys())
-        found = tuple(float(np.mean(ours[seed])) - float(np.mean(others[seed])) for seed in shared)
+        ours, others = (seed_means(board, name, tasks) for name in (agent, reference))
+        found = tuple(ours[seed] - others[seed] for seed in sorted(ours.keys() & others.keys()))
         return Paired(found, board.level) if found else None
     mine, theirs = (_scores(board, name, tasks) for name in (agent, reference))
     return None if mine is None or theirs is None else Contrast(mine, theirs, board.level)
+
+
+def seed_means(board: Board, name: str, tasks: Sequence[str]) -> dict[int, float]:
+    """The mean normalised score over ``tasks`` by seed, of the seeds that an agent ran on all of them, ascending."""
+    return {seed: float(np.mean(scores)) for seed, scores in _by_seed(board, name, tasks).items()}
 
 
 def _by_seed(board: Board, name: str, tasks: Sequence[str]) -> dict[int, list[float]]:

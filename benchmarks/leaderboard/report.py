@@ -19,12 +19,16 @@ from ..runs import FinishedRun
 from ..suites import Comparison, Suite
 from ..tuning import Tuning
 from .admission import changed_tree
+from .bases import Beside, Raced, base_of
+from .bases import section as bases_section
 from .board import Axis, Board, Result, Section, leaderboard
 from .completions import completions
-from .contrasts import Contrast, Paired, contrast
+from .contrasts import Contrast, Paired, contrast, seed_means
 from .figures import draw_curves, draw_ranking, episodes_at
 from .groups import place, short
 from .scales import ScaleName, scaled
+from .tuned import Section as Tunings
+from .tuned import conditions
 from .tuned import section as tuned_section
 
 ALPHA = 0.05
@@ -43,6 +47,7 @@ def write_report(
     tuning: Tuning | None = None,
     axis: Axis = "samples",
     scale: ScaleName = "expert",
+    beside: Beside | None = None,
 ) -> Path:
     """Writes ``README.md`` and a figure a comparison into ``out``; returns the page's path.
 
@@ -54,29 +59,43 @@ def write_report(
         tuning: the trials that settings of the suite were chosen by; what they cost and add to the noise is told.
         axis: that learning curves are drawn along.
         scale: that scores are normalised by.
+        beside: the race of the same conditions from another base, if the suite repeats one.
 
     Raises:
         ValueError: a suite without comparisons, or no run of any.
     """
     folder = Path(out)
+    mine = _shown(suite, runs, tuning, scale)
+    folder.mkdir(parents=True, exist_ok=True)
+    parts = [_compared(one, mine.family, folder, axis) for one in mine.found]
+    bases = None if beside is None else _bases(_shown(beside.suite, beside.runs, beside.tuning, scale), mine)
+    head = _head(suite, mine.runs, mine.board, command)
+    notes = [*mine.left, *head["notes"]]
+    if suite.repeats and bases is None:
+        notes.append(f"no differences from both bases: the runs of {suite.repeats} are not beside this page")
+    told = {**head, "notes": notes, "parts": parts, "tuned": mine.tuned, "bases": bases}
+    text = render("race.md.jinja", **told, compared=len(mine.family.p), alpha=ALPHA)
+    page = folder / "README.md"
+    page.write_text(text, encoding="utf-8")
+    return page
+
+
+def _shown(suite: Suite, runs: Iterable[FinishedRun], tuning: Tuning | None, scale: ScaleName) -> "_Shown":
     runs = [run for run in runs if any(_compares(comparison, run) for comparison in suite.comparisons)]
     if not runs:
         raise ValueError(f"suite {suite.name} has nothing to report: it has no comparison with a finished run")
     runs, by, left = scaled(runs, scale, suite.score)
-    folder.mkdir(parents=True, exist_ok=True)
     board = leaderboard(runs, rng=np.random.default_rng(0), scale=by)
-    found = [_found(comparison, runs, board, suite) for comparison in suite.comparisons]
-    shown = [one for one in found if one is not None]
-    family = _Family(shown)
-    parts = [_compared(one, family, folder, axis) for one in shown]
-    boards = [(one.comparison, one.board) for one in shown]
+    every = [_found(comparison, runs, board, suite) for comparison in suite.comparisons]
+    found = [one for one in every if one is not None]
+    boards = [(one.comparison, one.board) for one in found]
     tuned = None if tuning is None else tuned_section(tuning, boards, paired=suite.paired)
-    head = _head(suite, runs, board, command)
-    told = {**head, "notes": (*left, *head["notes"]), "parts": parts, "tuned": tuned}
-    text = render("race.md.jinja", **told, compared=len(family.p), alpha=ALPHA)
-    page = folder / "README.md"
-    page.write_text(text, encoding="utf-8")
-    return page
+    return _Shown(suite, runs, tuple(left), board, found, _Family(found), tuned)
+
+
+def _bases(other: "_Shown", mine: "_Shown") -> Any:
+    """The section on several bases, of the first comparison of both; None where they share too little."""
+    return bases_section(mine.found[0].comparison.reference, [other.raced(), mine.raced()])
 
 
 def _head(suite: Suite, runs: Sequence[FinishedRun], board: Board, command: str) -> dict[str, Any]:
@@ -171,6 +190,44 @@ class _Found:
     def contrast(self, agent: str, tasks: Sequence[str]) -> Contrast | Paired | None:
         """An agent beside the reference; None for the reference itself, or where one did not run them all."""
         return contrast(self.board, agent, self.comparison.reference, tasks, paired=self.paired)
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """What a page is made of: the runs that it shows, what was left out, boards, verdicts and tuning."""
+
+    suite: Suite
+    runs: list[FinishedRun]
+    left: tuple[str, ...]
+    board: Board
+    found: list[_Found]
+    family: "_Family"
+    tuned: Tunings | None
+
+    def raced(self) -> Raced:
+        """The first comparison as a race from one base."""
+        one = self.found[0]
+        agents = [standing.agent for standing in one.section.standings]
+        tuned = (
+            {}
+            if self.tuned is None
+            else {
+                name: sampled
+                for name, sampled in (
+                    (each.name, each.sampled())
+                    for each in conditions(self.tuned.tuning, one.board, one.comparison.across)
+                )
+                if sampled is not None
+            }
+        )
+        return Raced(
+            suite=self.suite.name,
+            base=base_of(one.board.results[0].runs[0]),
+            scores={name: seed_means(one.board, name, one.section.tasks) for name in agents},
+            verdicts={name: self.family.verdict(one, name, one.section.tasks)[-1] for name in agents},
+            effects={} if self.tuned is None else self.tuned.verdicts,
+            tuned=tuned,
+        )
 
 
 class _Family:

@@ -113,6 +113,11 @@ class Section:
         """Whether all conditions had as many trials."""
         return len({row[5] for row in self.budget}) == 1
 
+    @property
+    def verdicts(self) -> dict[str, tuple[str, str]]:
+        """By agent, over most tasks: the difference with tuning, and its verdict."""
+        return {row[0]: (row[4], row[-1]) for row in reversed(self.effects)}
+
 
 def conditions(tuning: Tuning, board: Board, across: bool) -> list[Condition]:
     """The conditions on a board that ``tuning`` is of, by name; one that stands for several settings is left out.

@@ -16,7 +16,7 @@ from .manipulation import MANIPULATION, PEG
 from .smoke import SMOKE
 from .suite import Comparison, Entry, Recipe, Suite, Task
 from .text import TEXT
-from .text_v2 import TEXT_HARD, TEXT_LENGTH, TEXT_NOISY, TEXT_POOL, TEXT_STALE, TEXT_TURNS
+from .text_v2 import TEXT_HARD, TEXT_LENGTH, TEXT_NOISY, TEXT_POOL, TEXT_STALE, TEXT_STALE_SECOND, TEXT_TURNS
 from .trained import TRAINED
 
 __all__ = [
@@ -42,6 +42,7 @@ __all__ = [
     "TEXT_NOISY",
     "TEXT_POOL",
     "TEXT_STALE",
+    "TEXT_STALE_SECOND",
     "TEXT_TURNS",
     "TRAINED",
     "Comparison",
@@ -68,6 +69,7 @@ SUITES: tuple[Suite, ...] = (
     DRIVING_V2,
     TEXT,
     TEXT_STALE,
+    TEXT_STALE_SECOND,
     TEXT_HARD,
     TEXT_POOL,
     TEXT_NOISY,

@@ -123,6 +123,9 @@ class Suite:
     """What a run scores, in tuning and in the report: its last evaluation, its last five or its curve's area."""
     paired: bool = False
     """Whether the report compares runs of the same seed with each other."""
+    repeats: str = ""
+    """Name of a paired suite with the same conditions, task and seeds, that began from another base checkpoint; the
+    report sets the differences from both bases side by side."""
 
     def __post_init__(self) -> None:
         """Refuses a score that there is not.
@@ -187,6 +190,8 @@ class Suite:
         ]
         if (self.score, self.paired) != ("final", False):  # so that suites from before these were have their digests
             content.append([self.score, self.paired])
+        if self.repeats:
+            content.append(self.repeats)
         return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
     @property

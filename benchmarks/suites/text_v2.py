@@ -2,11 +2,12 @@
 
 Each regime is a suite of its own, of at most six conditions of which no two take nearly the same step there
 (docs/results/gradient-gate): old completions, groups that mostly agree, problems that come back, rewards that err,
-completions of many lengths, games of several turns.
+completions of many lengths, games of several turns. Old completions are raced again from a second base checkpoint.
 Learning rates are each condition's own: the best of four by ``tiltyard tune``, on three seeds that no race reports.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from .suite import Comparison, Entry, Suite, Task
@@ -38,6 +39,14 @@ def _regime(
     return Suite(name, summary, (task,), tuple(range(12)), comparisons=(compared,), score="area", paired=True)
 
 
+def _from(base: str, entries: tuple[Entry, ...], rates: Mapping[str, float]) -> tuple[Entry, ...]:
+    """The same conditions from another base checkpoint, each with its own learning rate."""
+    return tuple(
+        replace(one, params={**one.params, "learning_rate": rates.get(one.label, _UNTUNED), "policy": base})
+        for one in entries
+    )
+
+
 def _entry(method: str, answers: int, seconds: float, rate: float = _UNTUNED, label: str = "", **params: Any) -> Entry:
     return Entry(method, answers, seconds, {"batch_size": 64, "learning_rate": rate, **params}, label or method)
 
@@ -60,6 +69,23 @@ TEXT_STALE = _regime(
     {"grpo": "dr-grpo, dapo", "rloo": "kimi-k1-5", "cispo": "sapo"},
     eval_episodes=1_024,
     eval_points=5,
+)
+_SECOND_RATES: dict[str, float] = {}
+TEXT_STALE_SECOND = replace(
+    _regime(
+        "text-v2-stale-base-2",
+        "Old completions once more, from a second base checkpoint: another seed, and half the demonstrations",
+        "ChainSum",
+        _from("chain-sum-base-2", TEXT_STALE.tasks[0].entries, _SECOND_RATES),
+        "The conditions, budgets and problems of [text-v2-stale](../text-v2-stale/README.md), from `chain-sum-base-2`: "
+        "weights, problems and noise of pretraining have seed 1 in place of 0, and it took 1,000 steps in place of "
+        "2,000, so that the two bases differ in ability as well. Learning rates were tuned anew. At 0.00025, 6% of the "
+        "ratios leave 0.8 to 1.2 here.",
+        {"grpo": "dr-grpo, dapo", "cispo": "sapo"},
+        eval_episodes=1_024,
+        eval_points=5,
+    ),
+    repeats=TEXT_STALE.name,
 )
 
 _VERIFIER: dict[str, Any] = {"rewards": "outcome"}

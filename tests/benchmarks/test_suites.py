@@ -177,7 +177,15 @@ def test_archers_settings_are_changed_one_at_a_time():
     assert len({entry.budget for entry in task.entries}) == 1
 
 
-REGIMES = ("text-v2-stale", "text-v2-hard", "text-v2-pool", "text-v2-noisy", "text-v2-length", "text-v2-turns")
+REGIMES = (
+    "text-v2-stale",
+    "text-v2-stale-base-2",
+    "text-v2-hard",
+    "text-v2-pool",
+    "text-v2-noisy",
+    "text-v2-length",
+    "text-v2-turns",
+)
 GATE = Path(__file__).parents[2] / "docs" / "results" / "gradient-gate"
 
 
@@ -203,6 +211,21 @@ def test_text_v2_races_few_conditions_of_one_task_alike_but_for_the_method(name)
     assert all(task.entries[0].budget % answers == 0 for answers in iteration)
     run = suite.runs(seeds=[0])[0]
     assert suite.label(run) in labels
+
+
+def test_a_suite_that_repeats_another_differs_from_it_in_the_base_and_the_rates_alone():
+    second, first = find("text-v2-stale-base-2"), find("text-v2-stale")
+    assert second.repeats == first.name
+    assert (second.seeds, second.score, second.paired) == (first.seeds, first.score, first.paired)
+    (mine,), (theirs,) = second.tasks, first.tasks
+    assert replace(mine, entries=()) == replace(theirs, entries=())
+    base = find_agent("grpo").settings_for(mine.env_id)["policy"]
+    for entry, other in zip(mine.entries, theirs.entries, strict=True):
+        assert entry.params["policy"] in PRETRAINED
+        assert entry.params["policy"] != base == other.params.get("policy", base)
+        assert {k: v for k, v in but_for_rate(entry).items() if k != "policy"} == but_for_rate(other)
+        assert (entry.agent, entry.budget, entry.label) == (other.agent, other.budget, other.label)
+    assert replace(second, repeats="").digest != second.digest
 
 
 def but_for_rate(entry: Entry) -> dict:
@@ -251,6 +274,7 @@ def test_what_takes_nearly_the_step_of_a_condition_of_text_v2_is_named_as_equal_
     ("name", "what", "low", "high"),
     [
         ("text-v2-stale", "ratios beyond the clip", 0.02, 1.0),
+        ("text-v2-stale-base-2", "ratios beyond the clip", 0.02, 1.0),
         ("text-v2-hard", "uniform groups", 0.7, 1.0),
         ("text-v2-pool", "problems met before", 0.9, 1.0),
         ("text-v2-noisy", "rewards against the success", 0.15, 0.25),

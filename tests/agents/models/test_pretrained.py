@@ -135,8 +135,15 @@ def test_weights_that_are_no_numbers_are_not_written(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_countdown_s_base_is_the_one_that_results_rest_on():
-    assert digest("countdown-warm") == "029239a5f0e9a82588f970a89f1e8984b30777fb15acd761e4a2778e022f2895"
+@pytest.mark.parametrize(
+    ("name", "weights"),
+    [
+        ("countdown-warm", "029239a5f0e9a82588f970a89f1e8984b30777fb15acd761e4a2778e022f2895"),
+        ("chain-sum-base-2", "37c4d4ee4b6f2e7bbc6ff9d9049ca4adb8b0750c27b3e92febd2318021670521"),
+    ],
+)
+def test_a_base_is_the_one_that_results_rest_on(name, weights):
+    assert digest(name) == weights
 
 
 @pytest.mark.parametrize("name", PRETRAINED)
