@@ -172,6 +172,20 @@ ROWS: tuple[Row, ...] = (
         "Soft actor-critic with fast updates",
     ),
     Row(
+        "vagram",
+        "tiltyard.agents.control.vagram:VaGraM",
+        ("driving", "robotics"),
+        "SAC on short rollouts of learnt dynamics models that are exact where the value function is sensitive",
+    ),
+    Row(
+        "mbpo",
+        "tiltyard.agents.control.vagram:VaGraM",
+        ("driving", "robotics"),
+        "SAC on short rollouts of learnt probabilistic dynamics models: MBPO, the baseline of vagram",
+        settings={"*": {"model_loss": "mle"}},
+        paper="vagram",
+    ),
+    Row(
         "td3",
         "tiltyard.agents.control.td3:TD3",
         ("driving", "robotics"),
