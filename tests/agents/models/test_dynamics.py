@@ -5,7 +5,7 @@ import pytest
 import torch as th
 from torch.distributions import Normal
 
-from tiltyard.agents.models.dynamics import DynamicsEnsemble, Fitted, Predicted, Steps, gaussian_nll
+from tiltyard.agents.models.dynamics import DynamicsEnsemble, Fitted, Predicted, Steps, _Best, gaussian_nll
 
 
 def line(n: int = 400, *, noise: float = 0.0) -> Steps:
@@ -108,15 +108,36 @@ def test_what_has_no_weight_is_not_learnt() -> None:
     assert errors[1] > 0.5
 
 
-def test_members_learn_from_bootstrap_samples_of_their_own() -> None:
-    steps = line(60)
+@pytest.mark.parametrize("bootstrap", [True, False])
+def test_members_learn_from_bootstrap_samples_of_their_own(bootstrap: bool) -> None:
+    met: list[set[float]] = [set(), set()]
+
+    class Watched(DynamicsEnsemble):
+        def _loss(self, rows: th.Tensor) -> th.Tensor:
+            for member, seen in enumerate(met):
+                seen.update(rows[member, :, 0].tolist())
+            return super()._loss(rows)
+
     th.manual_seed(0)
-    ensemble = DynamicsEnsemble(2, 1, n_members=2, n_elites=1, net_arch=[4])
-    with th.no_grad():
-        for param in ensemble.parameters():
-            param[1] = param[0]
-    ensemble.fit(steps, th.optim.Adam(ensemble.parameters(), 0.01), updates=1, patience=None)
-    assert not ensemble.weights[0][0].equal(ensemble.weights[0][1])
+    ensemble = Watched(2, 1, n_members=2, n_elites=1, net_arch=[4])
+    ensemble.fit(line(50), th.optim.Adam(ensemble.parameters()), updates=10, patience=None, bootstrap=bootstrap)
+    if bootstrap:  # of 40 steps a member has 63%, and not those of the other
+        assert all(15 < len(seen) < 33 for seen in met)
+        assert met[0] != met[1]
+    else:
+        assert [len(seen) for seen in met] == [40, 40]
+
+
+def test_each_member_is_kept_at_its_own_best() -> None:
+    param = th.nn.Parameter(th.tensor([[1.0], [1.0]]))
+    best = _Best([param], th.tensor([1.0, 1.0]))
+    for values, errors in (([2.0, 2.0], [0.5, 2.0]), ([3.0, 3.0], [0.499, 0.8]), ([4.0, 4.0], [9.0, 9.0])):
+        with th.no_grad():
+            param[:, 0] = th.tensor(values)
+        best.look(th.tensor(errors))
+    assert best.waited == 1
+    assert best.restore().tolist() == pytest.approx([0.5, 0.8])
+    assert param.tolist() == [[2.0], [3.0]]  # 0.499 is less than a hundredth better than 0.5
 
 
 def test_the_fit_ends_without_improvement_and_each_member_is_as_at_its_best() -> None:
