@@ -80,7 +80,7 @@ class VaGraMSettings(SACSettings):
 def value_gradients(actor: Any, critics: Sequence[Critics], observations: Tensor) -> Tensor:
     r""":math:`\partial Q_j(s, \pi(s)) / \partial s` of every critic j, with the action held, ``[V, N, D]``."""
     found = []
-    for seen in observations.split(CHUNK):
+    for seen in th.split(observations, CHUNK):  # type: ignore[no-untyped-call]
         seen = seen.detach().clone().requires_grad_()
         with th.no_grad():
             actions = actor(seen, deterministic=True)
@@ -194,9 +194,13 @@ class VaGraM(ActorCritic):
             raise TypeError("vagram learns from its own replay buffer, without VecNormalize: leave these out")
         tables = [buffer.stored()] if self.demonstrations is None else [self.demonstrations.rows, buffer.stored()]
         rows, columns = th.cat(tables).to(self.device, self.critic.like.dtype), self._columns()
-        parts = (columns.observation, columns.action, columns.reward, columns.next_observation)
-        ended = rows[:, columns.done] * (1 - rows[:, columns.timeout])
-        return Steps(*(rows[:, part] for part in parts), ended)
+        return Steps(
+            rows[:, columns.observation],
+            rows[:, columns.action],
+            rows[:, columns.reward],
+            rows[:, columns.next_observation],
+            rows[:, columns.done] * (1 - rows[:, columns.timeout]),
+        )
 
     def fit_model(self) -> float:
         """Fits the model to all real transitions and rolls it out; the error of its elites on steps kept aside."""
