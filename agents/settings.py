@@ -84,7 +84,8 @@ _OURS: _Table = (
     (
         _SHARE,
         """td_lambda trace_lambda offline_ratio imitation_ratio warm_start_noise outcome_lambda teacher_accuracy
-        stage_one expert_ratio current_goal_ratio ahead_goal_ratio actor_random_goal_ratio""",
+        stage_one expert_ratio current_goal_ratio ahead_goal_ratio actor_random_goal_ratio real_ratio
+        gradient_quantile""",
     ),
     (Range(0.0, 1.0, above=True), "boundary_tau top_p meta_step_size"),
     (Range(0.0, 1.0, above=True, below=True), "expectile"),
@@ -98,7 +99,8 @@ _OURS: _Table = (
         abstraction_factor subgoal_steps
         n_policies policy_timesteps bandit_rounds episodes_per_task queries_per_task
         population_size chunk_size n_neighbors archived_per_generation n_views descriptor_size
-        autoencoder_width denoise_steps n_groups oversample_limit""",
+        autoencoder_width denoise_steps n_groups oversample_limit n_models n_elites model_batch_size
+        model_train_freq model_updates model_patience rollouts_per_step rollout_length kept_fits""",
     ),
     (Range(2), "bins"),
     (Range(0, 1024), "rollout_workers"),
@@ -111,7 +113,7 @@ _OURS: _Table = (
         margin_kept guidance_weight noise_min noise_max optimism_coef offline_coef inverse_past
         inverse_learning_rate momentum_power reward_learning_rate gamma_coef epsilon
         adversary_learning_rate bandit_rate bonus_weight bonus_limit value_learning_rate
-        emitter_size high_beta low_beta clone_learning_rate""",
+        emitter_size high_beta low_beta clone_learning_rate model_learning_rate model_weight_decay mse_steps""",
     ),
     (
         _POSITIVE,

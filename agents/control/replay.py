@@ -12,8 +12,8 @@ from stable_baselines3.common.vec_env import VecNormalize
 from torch import Tensor
 
 FloatArray = npt.NDArray[np.float32]
-OWN, DATASET, EXPERT = 0, 1, 2
-"""Where a transition of a batch was drawn from: the agent's own experience, a dataset, or what it is to imitate."""
+OWN, DATASET, EXPERT, MODEL = 0, 1, 2, 3
+"""Where a transition of a batch was drawn from: one's own experience, a dataset, what to imitate, a learnt model."""
 
 
 class Batch(NamedTuple):
@@ -25,7 +25,7 @@ class Batch(NamedTuple):
     next_observations: Any  # [B, ...]
     discounts: Tensor  # [B]: gamma (or gamma^n), 0 where the episode terminated
     returns: Tensor | None = None  # [B] discounted rewards from here to the end of the episode, of demonstrations
-    source: Tensor | None = None  # [B] OWN, DATASET or EXPERT, of batches that an agent has drawn
+    source: Tensor | None = None  # [B] OWN, DATASET, EXPERT or MODEL, of batches that an agent has drawn
 
     def is_from(self, source: int) -> Tensor:
         """Which transitions were drawn from ``source``, ``[B]``; none of a batch that does not say."""
@@ -127,6 +127,10 @@ class RowReplay(ReplayBuffer):
     def transitions(self) -> int:
         """How many are stored."""
         return self.size() * self.n_envs
+
+    def stored(self) -> Tensor:
+        """All rows that are stored, ``[transitions, width]``, on the CPU; a view."""
+        return self._rows[: self.transitions]
 
     def add(self, *args: Any, **kwargs: Any) -> None:
         """As in SB3."""

@@ -5,6 +5,7 @@ Values are the papers', where they are not the class's own already. What was tun
 """
 
 from ..row import Row, Settings
+from .model_based_rows import MODEL_BASED
 from .phone_rows import PHONES
 
 # Four updates of the critics and one of the actor a step, as in SERL's simulated example (RLPD's own runs do 20). The
@@ -391,5 +392,6 @@ ROWS: tuple[Row, ...] = (
         ("driving", "robotics"),
         "Offline-to-online: soft Q-learning that chooses actions one dimension after the other, from coarse to fine",
     ),
+    *MODEL_BASED,
     *PHONES,
 )

@@ -82,6 +82,25 @@ def critic_gradients(
     return regression(critic, batch.observations, batch.actions, batch.rewards + batch.discounts * value), here
 
 
+def soft_update(agent: ActorCritic, asked: SACSettings, batch: Batch, temperature: Temperature) -> Metrics:
+    """One update of the critics, and every ``policy_delay``-th time of actor and temperature; see :class:`SAC`."""
+    actor, critic = agent.actor, agent.critic
+    with_actor = (agent._n_updates + 1) % asked.policy_delay == 0
+    alpha = temperature.value
+    noise = th.cat([actor.noise(len(batch.rewards)) for _ in range(1 + with_actor)])
+    members = drawn_members(asked.critic_subset, critic)
+    entropy = alpha if asked.backup_entropy else None
+    step, acted = agent.compute(critic_gradients, actor, critic, agent.critic_target, batch, noise, entropy, members)
+    metrics = {"critic_loss": critic.descend(*step[:2]), "q": step.seen}
+    agent.update_targets()
+    if with_actor:
+        objective = asked.actor_objective
+        step = agent.compute(soft_improvement, actor, critic, batch.observations, acted, alpha, objective)
+        metrics |= {"actor_loss": actor.descend(*step[:2]), "ent_coef": alpha}
+        temperature.update(step.seen)
+    return metrics
+
+
 class SAC(ActorCritic):
     r"""Soft actor-critic.
 
@@ -126,23 +145,11 @@ class SAC(ActorCritic):
     @explicit
     def update(self, batch: Batch) -> Metrics:
         """See the class."""
-        asked, actor, critic = self.settings, self.actor, self.critic
-        with_actor = (self._n_updates + 1) % asked.policy_delay == 0
+        asked = self.settings
         if asked.use_sde:
+            with_actor = (self._n_updates + 1) % asked.policy_delay == 0
             return state_dependent.update(self, batch, self._temperature, with_actor=with_actor)
-        alpha = self._temperature.value
-        noise = th.cat([actor.noise(len(batch.rewards)) for _ in range(1 + with_actor)])
-        members = drawn_members(asked.critic_subset, critic)
-        entropy = alpha if asked.backup_entropy else None
-        step, acted = self.compute(critic_gradients, actor, critic, self.critic_target, batch, noise, entropy, members)
-        metrics = {"critic_loss": critic.descend(*step[:2]), "q": step.seen}
-        self.update_targets()
-        if with_actor:
-            objective = asked.actor_objective
-            step = self.compute(soft_improvement, actor, critic, batch.observations, acted, alpha, objective)
-            metrics |= {"actor_loss": actor.descend(*step[:2]), "ent_coef": alpha}
-            self._temperature.update(step.seen)
-        return metrics
+        return soft_update(self, asked, batch, self._temperature)
 
     def _optimizers(self) -> list[th.optim.Optimizer]:
         return super()._optimizers() + ([] if self.ent_coef_optimizer is None else [self.ent_coef_optimizer])

@@ -53,6 +53,9 @@ SMALL: dict[str, Any] = {
     "max_answer_tokens": 8,
     "actor_updates": 1,
     "rollouts": 2,
+    "model_updates": 2,
+    "model_net_arch": [8],
+    "rollouts_per_step": 1,
     "n_envs": 2,
     "seed": 0,
 }

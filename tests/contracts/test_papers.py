@@ -14,6 +14,7 @@ VARIANTS = {
     "stream-q": "stream_x",
     "drpo-decoupled": "disco",
     "hiql": "ota",
+    "mbpo": "vagram",
     "recoil": "recoil",
     "filtered-cloning": "cloning",
     "serl": "sac",

@@ -1,0 +1,20 @@
+"""Rows of agents that learn a model of the dynamics."""
+
+from ..row import Row
+
+MODEL_BASED: tuple[Row, ...] = (
+    Row(
+        "vagram",
+        "tiltyard.agents.control.vagram:VaGraM",
+        ("driving", "robotics"),
+        "SAC on short rollouts of learnt dynamics models that are exact where the value function is sensitive",
+    ),
+    Row(
+        "mbpo",
+        "tiltyard.agents.control.vagram:VaGraM",
+        ("driving", "robotics"),
+        "SAC on short rollouts of learnt probabilistic dynamics models: MBPO, the baseline of vagram",
+        settings={"*": {"model_loss": "mle"}},
+        paper="vagram",
+    ),
+)
