@@ -113,10 +113,9 @@ class LongThoughts(SequenceMethod):
 
 def _folded(aggregate: Callable[[Tensor], Tensor], mask: Tensor, *, copies: int, once: int) -> Tensor:
     """Weights ``[B, T]`` of ``aggregate`` on the mask of the long completions."""
-    column = th.arange(mask.shape[1])
-    written = column.repeat_interleave(th.where(column < once, 1, copies))
-    weights = aggregate(mask[:, written])
-    return th.zeros(mask.shape, dtype=weights.dtype).index_add_(1, written, weights)
+    short, thought = mask[:, :once], mask[:, once:]
+    weights = aggregate(th.cat([short, thought.repeat_interleave(copies, 1)], 1))
+    return th.cat([weights[:, :once], weights[:, once:].unflatten(1, (-1, copies)).sum(2)], 1)
 
 
 class Thinker(nn.Module):
@@ -209,9 +208,10 @@ class ModeLearner:
     def rollouts(self) -> Rollouts:
         """A group of completions of each of some problems."""
         task, known, draw = self.task, self.problems, self.generator
-        problem = th.randperm(task.trained, generator=draw)[: task.prompts].repeat_interleave(task.group)
-        logps = self.thinker(known.features[problem])
-        drawn = th.multinomial(logps.exp().flatten(0, 1), 1, generator=draw).view(-1, task.places)
+        asked = th.randperm(task.trained, generator=draw)[: task.prompts]
+        problem, row = (each.repeat_interleave(task.group) for each in (asked, th.arange(len(asked))))
+        logps = self.thinker(known.features[asked])
+        drawn = th.multinomial(logps[row].exp().flatten(0, 1), 1, generator=draw).view(-1, task.places)
         thinks = drawn[:, 0]
         tokens = drawn.gather(1, task.places_of(thinks))
         length = 1 + th.where(thinks == 1, task.long, task.short)
@@ -221,7 +221,7 @@ class ModeLearner:
         return Rollouts(
             tokens=tokens,
             mask=th.arange(1 + task.long) < length[:, None],
-            logp_old=self._logp_of(logps, tokens),
+            logp_old=self._logp_of(logps, row, tokens),
             logp_ref=None,
             reward=th.where(correct, th.tensor(WORTH)[thinks], -1.0),
             group=problem,
@@ -233,11 +233,11 @@ class ModeLearner:
 
     def logp(self, rollouts: Rollouts) -> Tensor:
         """See :class:`.sequences.SequenceLearner`."""
-        return self._logp_of(self.thinker(self.problems.features[rollouts.group]), rollouts.tokens)
+        asked, row = th.unique(rollouts.group, return_inverse=True)
+        return self._logp_of(self.thinker(self.problems.features[asked]), row, rollouts.tokens)
 
-    def _logp_of(self, logps: Tensor, tokens: Tensor) -> Tensor:
-        rows = th.arange(len(tokens))[:, None]
-        return logps[rows, self.task.places_of(tokens[:, 0]), tokens]
+    def _logp_of(self, logps: Tensor, row: Tensor, tokens: Tensor) -> Tensor:
+        return logps[row[:, None], self.task.places_of(tokens[:, 0]), tokens]
 
     @th.no_grad()
     def exact(self) -> tuple[float, ...]:
