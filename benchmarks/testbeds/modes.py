@@ -115,7 +115,7 @@ def _folded(aggregate: Callable[[Tensor], Tensor], mask: Tensor, *, copies: int,
     """Weights ``[B, T]`` of ``aggregate`` on the mask of the long completions."""
     short, thought = mask[:, :once], mask[:, once:]
     weights = aggregate(th.cat([short, thought.repeat_interleave(copies, 1)], 1))
-    return th.cat([weights[:, :once], weights[:, once:].unflatten(1, (-1, copies)).sum(2)], 1)
+    return th.cat([weights[:, :once], weights[:, once:].reshape(len(mask), -1, copies).sum(2)], 1)
 
 
 class Thinker(nn.Module):
