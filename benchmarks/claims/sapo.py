@@ -68,7 +68,8 @@ CLAIM = Comparison(
     details=details,
     remark="In the first experiment, four passes over 64 completions, 1 task of 8 collapsed with clips at three times "
     "the rate; on tuning seeds 16 passes made no more, and ten times the rate made GRPO fall below its start in 3 of "
-    "3, the harm of the rate. Staleness costs success, and makes hardly anything collapse. 60 steps were chosen on tuning seeds 1000 to 1002, where it cost GRPO 0.05 at one "
+    "3, the harm of the rate. Staleness costs success, and makes hardly anything collapse. 60 steps "
+    "were chosen on tuning seeds 1000 to 1002, where it cost GRPO 0.05 at one "
     "rate, before SAPO was tried at them. It was registered once before and stopped for want of time, before any of "
     "its numbers was seen.",
 )
