@@ -4,11 +4,13 @@ Who thinks writes 32 more tokens, who does not four; the last of them is one of 
 account. Half of the problems are hard, which their features tell: without thought their result is luck. A small
 network, shared by all places, is first taught to take either mode half of the time and to give correct results about
 half of the time; then it learns from rewards of 1 for a correct result without thought, 0.5 for one with it, -1 for an
-incorrect one. What it does is computed exactly, on problems that it has not been trained on.
+incorrect one. What it does is computed exactly, on problems that it has not been trained on. A condition of
+:class:`LongThoughts` weighs tokens as if thoughts were many times as long, at the cost of short ones.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -17,8 +19,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ...agents.language.rollouts import Rollouts
+from ...agents.objectives.registry import Objective
 from ..statistics import Floats
-from .sequences import columns
+from .sequences import SequenceMethod, columns
 from .testbed import Method
 
 COLUMNS = ("reward", "success", "thinks, easy", "thinks, hard", "tokens")
@@ -47,6 +50,7 @@ class Modes:
         width: features of a problem.
         hidden: units of the network.
         taught: gradient steps of likelihood before.
+        known: how sharply results are taught, without thought and with: logits of unit variance, times this.
         prompts: problems an iteration.
         group: completions of each.
     """
@@ -59,6 +63,7 @@ class Modes:
     width: int = 8
     hidden: int = 32
     taught: int = 300
+    known: tuple[float, float] = (2.0, 2.0)
     prompts: int = 8
     group: int = 8
 
@@ -83,6 +88,34 @@ class Modes:
     def smallest(self) -> Self:
         """Hardly taught."""
         return replace(self, taught=20)
+
+
+@dataclass(frozen=True)
+class LongThoughts(SequenceMethod):
+    """A condition whose loss counts each token of a thought as several, as if one choice had written all of them.
+
+    A token's copies have one log-probability and one advantage, so that the loss is that of the long completion:
+    weights are those of the method on its mask, summed over copies.
+
+    Attributes:
+        copies: tokens that each stands for.
+        once: the first tokens, which count once: the mode, and as many as a completion without thought has.
+    """
+
+    copies: int = 100
+    once: int = 5
+
+    def objective(self) -> Objective:
+        """The method's functions, with these weights."""
+        own = super().objective()
+        return replace(own, aggregate=partial(_folded, own.aggregate, copies=self.copies, once=self.once))
+
+
+def _folded(aggregate: Callable[[Tensor], Tensor], mask: Tensor, *, copies: int, once: int) -> Tensor:
+    """Weights ``[B, T]`` of ``aggregate`` on the mask of the long completions."""
+    short, thought = mask[:, :once], mask[:, once:]
+    weights = aggregate(th.cat([short, thought.repeat_interleave(copies, 1)], 1))
+    return th.cat([weights[:, :once], weights[:, once:].reshape(len(mask), -1, copies).sum(2)], 1)
 
 
 class Thinker(nn.Module):
@@ -127,8 +160,8 @@ def problems(task: Modes, seed: int) -> ModeProblems:
     liked = features @ th.from_numpy(rng.normal(size=(task.width, task.results))).float()
     shown = th.full((len(features), task.places, task.results), 1 / task.results)
     shown[:, 0] = th.tensor([0.5, 0.5, 0.0, 0.0])
-    for last in (task.short, task.short + task.long):
-        shown[:, last] = (2 * liked / np.sqrt(task.width)).softmax(-1)
+    for last, sharp in zip((task.short, task.short + task.long), task.known, strict=True):
+        shown[:, last] = (sharp * liked / np.sqrt(task.width)).softmax(-1)
     base = Thinker(task, generator)
     optimizer = th.optim.Adam(base.parameters(), lr=0.03)
     for _ in range(task.taught):
@@ -175,9 +208,10 @@ class ModeLearner:
     def rollouts(self) -> Rollouts:
         """A group of completions of each of some problems."""
         task, known, draw = self.task, self.problems, self.generator
-        problem = th.randperm(task.trained, generator=draw)[: task.prompts].repeat_interleave(task.group)
-        logps = self.thinker(known.features[problem])
-        drawn = th.multinomial(logps.exp().flatten(0, 1), 1, generator=draw).view(-1, task.places)
+        asked = th.randperm(task.trained, generator=draw)[: task.prompts]
+        problem, row = (each.repeat_interleave(task.group) for each in (asked, th.arange(len(asked))))
+        logps = self.thinker(known.features[asked])
+        drawn = th.multinomial(logps[row].exp().flatten(0, 1), 1, generator=draw).view(-1, task.places)
         thinks = drawn[:, 0]
         tokens = drawn.gather(1, task.places_of(thinks))
         length = 1 + th.where(thinks == 1, task.long, task.short)
@@ -187,7 +221,7 @@ class ModeLearner:
         return Rollouts(
             tokens=tokens,
             mask=th.arange(1 + task.long) < length[:, None],
-            logp_old=self._logp_of(logps, tokens),
+            logp_old=self._logp_of(logps, row, tokens),
             logp_ref=None,
             reward=th.where(correct, th.tensor(WORTH)[thinks], -1.0),
             group=problem,
@@ -199,11 +233,11 @@ class ModeLearner:
 
     def logp(self, rollouts: Rollouts) -> Tensor:
         """See :class:`.sequences.SequenceLearner`."""
-        return self._logp_of(self.thinker(self.problems.features[rollouts.group]), rollouts.tokens)
+        asked, row = th.unique(rollouts.group, return_inverse=True)
+        return self._logp_of(self.thinker(self.problems.features[asked]), row, rollouts.tokens)
 
-    def _logp_of(self, logps: Tensor, tokens: Tensor) -> Tensor:
-        rows = th.arange(len(tokens))[:, None]
-        return logps[rows, self.task.places_of(tokens[:, 0]), tokens]
+    def _logp_of(self, logps: Tensor, row: Tensor, tokens: Tensor) -> Tensor:
+        return logps[row[:, None], self.task.places_of(tokens[:, 0]), tokens]
 
     @th.no_grad()
     def exact(self) -> tuple[float, ...]:

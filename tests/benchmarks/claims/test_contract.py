@@ -25,7 +25,7 @@ LONGER = {  # claims above LINES, with the reason
     "stax": "three measures, each against its own baselines",
     "trajectory-weighting": "the negative control is a part of its own, with another dataset",
     "tscac": "every condition is a family of policies, which are told beside what they reach together",
-    "w-reinforce-nsr": "pass@k for nine k, on two kinds of tasks",
+    "w-reinforce-nsr": "pass@k for nine k in four conditions, and how high each of eleven parts can be",
 }
 COMPARISONS = {handle: claim for handle in harness.claims() if isinstance(claim := harness.load(handle)[0], Comparison)}
 each_comparison = pytest.mark.parametrize("handle", COMPARISONS)

@@ -4,19 +4,63 @@ from dataclasses import replace
 import pytest
 import torch
 
-from tiltyard.benchmarks.claims.degrpo import CLAIM
-from tiltyard.benchmarks.testbeds.modes import ModeLearner, ModeProblems, Modes, first_tokens_share, problems
+from tiltyard.agents.language.rollouts import PolicyOut
+from tiltyard.benchmarks.claims.degrpo import CLAIM, ONE_MODE
+from tiltyard.benchmarks.testbeds.modes import (
+    LongThoughts,
+    ModeLearner,
+    ModeProblems,
+    Modes,
+    first_tokens_share,
+    problems,
+)
 from tiltyard.benchmarks.testbeds.sequences import Sequences
 
 TASK = Modes(taught=100)
 
 
 def test_the_weight_of_the_mode_by_hand() -> None:
-    # GRPO: one token of 5 and one of 33. DeGRPO: alpha against 1 for all others, whatever their number.
+    # GRPO: one token of 5, and one of 5 + 28 * 100 (of 33 if none counts more than once). DeGRPO: alpha against 1 for
+    # all others, whatever their number.
     share = {name: first_tokens_share(condition, TASK) for name, condition in CLAIM.conditions.items()}
-    assert share["grpo"] == {"without thought": pytest.approx(1 / 5), "with": pytest.approx(1 / 33)}
+    assert share["grpo"] == {"without thought": pytest.approx(1 / 5), "with": pytest.approx(1 / 2805)}
+    once = first_tokens_share(LongThoughts("grpo", copies=1), TASK)
+    assert once == {"without thought": pytest.approx(1 / 5), "with": pytest.approx(1 / 33)}
     apart = {"without thought": pytest.approx(0.1 / 1.1), "with": pytest.approx(0.1 / 1.1)}
     assert share["degrpo, alpha 0.1"] == apart
+
+
+@pytest.mark.parametrize("name", ["grpo", "degrpo, alpha 0.1"])
+def test_long_thoughts_lose_what_long_completions_do(name: str) -> None:
+    condition, rollouts = CLAIM.conditions[name], TASK.learner(0).rollouts()
+    written = torch.arange(33).repeat_interleave(torch.where(torch.arange(33) < 5, 1, 100))
+    wide = {key: getattr(rollouts, key)[:, written] for key in ("tokens", "mask", "logp_old", "turn", "entropy")}
+    long = replace(rollouts, **wide, length=wide["mask"].sum(1))
+    moved = (rollouts.logp_old + 0.1 * torch.randn(rollouts.tokens.shape)).requires_grad_()
+    ours, _ = condition.objective()(rollouts, PolicyOut(moved, rollouts.entropy))
+    plain = LongThoughts(condition.handle, condition.params, copies=1).objective()
+    theirs, _ = plain(long, PolicyOut(moved[:, written], long.entropy))
+    assert ours.item() == pytest.approx(theirs.item(), rel=1e-4, abs=1e-7)
+    gradients = [torch.autograd.grad(loss, moved, retain_graph=True)[0] for loss in (ours, theirs)]
+    assert gradients[0][:, 5:].abs().max() > 0
+    torch.testing.assert_close(*gradients, rtol=1e-4, atol=1e-7)
+
+
+def test_results_may_be_known_better_with_thought() -> None:
+    def sure(task: Modes) -> list[float]:
+        known = problems(task, 0)
+        chances = known.base(known.features).exp().detach()
+        return [float(chances[:, last].amax(1).mean()) for last in (4, 36)]
+
+    without, thought = sure(replace(CLAIM.testbed.task, taught=100))
+    assert thought > without + 0.15
+    alike = sure(TASK)
+    assert alike[0] == pytest.approx(alike[1], abs=0.1)
+
+
+@pytest.mark.parametrize(("tasks", "holds"), [(4, False), (5, True)])
+def test_the_premise_is_that_grpo_falls_into_one_mode(tasks: int, holds: bool) -> None:
+    assert (CLAIM.premise.missing({ONE_MODE: {"grpo": tasks}}) == "") == holds
 
 
 def test_places_by_hand() -> None:
