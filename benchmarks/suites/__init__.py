@@ -88,6 +88,7 @@ RELEASED = {
     "gui-v2": "f22ac4be9b05ff78",
     "gui-ablations-v1": "0c2f9c37d2ea4b2b",
     "manipulation-v1": "537903c47f026b53",
+    "peg-insertion-v1": "c71e742eed1f14ad",
     "text-v1": "e8d7c87ebb5f7aff",
     "dialogues-v1": "2961b911dbbfba32",
     "archer-settings-v1": "fd509b3b03985c74",
