@@ -1,7 +1,7 @@
 """SimpleVLA-RL: a policy of action tokens is cloned from few demonstrations, then trained by GRPO on success alone.
 
 Paper: Li et al., SimpleVLA-RL: Scaling VLA Training via Reinforcement Learning (2025). "The authors' code" is
-github.com/PRIME-RL/SimpleVLA-RL, which is where values come from; of the paper's text its objective was at hand.
+github.com/PRIME-RL/SimpleVLA-RL, which is where values come from; the paper itself was read in summaries alone.
 """
 
 import time
