@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tiltyard.benchmarks import bands, evaluation, saturated, statistics, verdicts
+from tiltyard.benchmarks.between_bases import Bases
 from tiltyard.benchmarks.claims import effects
 from tiltyard.benchmarks.commands import interval_of
 from tiltyard.benchmarks.docs import LOST, RESULTS
@@ -57,11 +58,12 @@ GIVES: dict[str, Callable[[np.ndarray], list[Any]]] = {
         nested_interval(Tuned(np.stack([x[:2].T, x[:2].T - 1]), x, 0), rng=rng(), draws=200)
     ],
     "claims.effects.interval": lambda x: [effects.interval(x)],
+    "between_bases.Bases.of_others": lambda x: [Bases(np.stack([x[:, 0], x[:, -1] - 1])).of_others],
     "testbeds.race_curves.mean_log_ratio": lambda x: [log_ratio(x)],
 }
 WITHIN = {
     *("nested._interval", "leaderboard.board._Bootstrap.profile", "leaderboard.board._Bootstrap.curve_band"),
-    *("tuning.Choice.gap", "analysis.pass_at_k_boundary.lead"),
+    *("tuning.Choice.gap", "analysis.pass_at_k_boundary.lead", "between_bases.Bases.of_these"),
 }
 """They pass on what a function above gives."""
 MATRICES = [
