@@ -52,8 +52,8 @@ CLAIM = Comparison(
     "distractors; and by how much more MBPO loses by the distractors than VaGraM does",
     remark="The testbed was shaped on tuning seeds 1000 to 1002, in some twenty runs, until MBPO learnt without "
     "distractors and fell with twelve: before, with a model of four units, VaGraM did no better than MBPO over 420 "
-    "steps, and a puck without noise left maximum likelihood without the reward. Runs were then shortened. It is not "
-    "told apart how much the weights by value gradients do, and how much a reward that weighs as much as all "
+    "steps, and a puck without noise left maximum likelihood without the reward. Runs were then shortened. The lead is "
+    "not attributed: it may come from the weights by value gradients, or from a reward that weighs as much as all "
     "dimensions together. Learning rates are tuned on one seed, and VaGraM's, 0.27, is the largest of a grid that "
     "was widened twice.",
     testbed=Distracted(),

@@ -1,5 +1,6 @@
 """Chunks of actions: those that follow each step of a dataset, acting through them, and cloning them."""
 
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -77,7 +78,7 @@ def through_chunks(
     return chunks[np.arange(n), size - left], (chunks, left - 1)
 
 
-class ChunkCloning:
+class ChunkCloning(ABC):
     """What agents share that clone chunks of actions from demonstrations before they learn online; mix it in first.
 
     Attributes:
@@ -89,9 +90,9 @@ class ChunkCloning:
     demonstrations: Demonstrations | None
     _chunks: Tensor
 
+    @abstractmethod
     def clone_loss(self, observations: Tensor, chunks: Tensor) -> Tensor:
         """The loss of observations ``[B, S]`` and the chunks ``[B, H D]`` that followed, bounds at -1 and 1."""
-        raise NotImplementedError
 
     def clone(self, gradient_steps: int, batch_size: int) -> None:
         """So many updates of cloning.
@@ -140,6 +141,7 @@ class ChunkCloning:
 
     def sampling_weights(self, transitions: Transitions) -> None:
         """None: a dataset's transitions are drawn equally often."""
+        return None
 
     def reference_returns(self, transitions: Transitions) -> FloatArray:
         """Returns ``[N]`` of a dataset, which cloning does not read."""

@@ -75,7 +75,6 @@ def test_conditions_are_tuned_with_equal_budgets(handle: str) -> None:
     assert tuning.alike is None or tuning.alike in COMPARISONS[handle].baselines
 
 
-TAKE_LONG = {"archer", "arsq", "dpt", "f-dvl-recoil", "h2o", "multi-domain-rlvr", "remax", "sapo", "spo", "stream-x"}
 TAKE_LONG = {"archer", "arsq", "f-dvl-recoil", "h2o", "multi-domain-rlvr", "remax", "sapo", "spo", "stream-x", "tscac"}
 """Five seconds and more each, even in their smallest size."""
 
