@@ -44,7 +44,8 @@ def test_one_update_a_step_is_done_by_one_environment_and_by_64() -> None:
 
     for agent in ("sac", "fast-td3"):
         (entry,) = (one for one in SUITE.tasks[1].entries if one.agent == agent)
-        small = {"learning_starts": 64, "batch_size": 8, "policy_kwargs": {"net_arch": [8]}}
+        assert entry.params["compiled"]
+        small = {"learning_starts": 64, "batch_size": 8, "policy_kwargs": {"net_arch": [8]}, "compiled": False}
         made = make(agent, SUITE.tasks[1].env_id, seed=0, **{**entry.params, **small})
         made.learn(128)
         assert made.num_timesteps == 128
@@ -55,6 +56,7 @@ def test_one_update_a_step_is_done_by_one_environment_and_by_64() -> None:
 def tiny() -> Suite:
     """control-v2 on Hopper, with budgets and evaluations of a test."""
     small = {"learning_starts": 128, "batch_size": 16, "buffer_size": 1_000, "policy_kwargs": {"net_arch": [16]}}
+    small["compiled"] = False
     task = next(task for task in SUITE.tasks if "Hopper" in task.env_id)
     entries = (
         *(replace(e, budget=384, params={**e.params, **small}) for e in task.entries if e.agent == "fast-td3"),
