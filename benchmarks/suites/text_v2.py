@@ -70,7 +70,7 @@ TEXT_STALE = _regime(
     eval_episodes=1_024,
     eval_points=5,
 )
-_SECOND_RATES: dict[str, float] = {}
+_SECOND_RATES = {"grpo": 3e-4, "rloo": 3e-5, "gspo": 3e-4, "cispo": 1e-4, "topr": 3e-5, "reg-grpo": 1e-4}
 TEXT_STALE_SECOND = replace(
     _regime(
         "text-v2-stale-base-2",
