@@ -21,6 +21,7 @@ REWARDS: tuple[Row, ...] = (
     Row("drivevlm-rl", "tiltyard.wrappers.rewards.drivevlm_rl:DriveVLMRL"),
     Row("perceptualreward", "tiltyard.wrappers.rewards.perceptualreward:PerceptualReward"),
     Row("vlm-rm", "tiltyard.wrappers.rewards.vlm_rm:VLMRM"),
+    Row("offline-rl-vlm-f", "tiltyard.wrappers.rewards.offline_rl_vlm_f:PreferenceReward"),
 )
 """Rewards beside or instead of the environment's."""
 

@@ -27,6 +27,13 @@ def judged() -> Env:
     return tiltyard.wrappers.ClassifierReward(gymnasium.make(HOPPER), classifier)
 
 
+def preferred() -> Env:
+    model = tiltyard.wrappers.PreferenceModel(members=1, hidden=(8,))
+    seen = np.random.default_rng(0).normal(size=(60, 11))
+    model.fit(seen, tiltyard.wrappers.NoisyJudge(lambda shown: shown[:, 0]), steps=5)
+    return tiltyard.wrappers.PreferenceReward(gymnasium.make(HOPPER), model)
+
+
 def seen_in_words() -> Env:
     env = gymnasium.make("tiltyard/PointMaze-v0", render_mode="rgb_array", width=32, height=32)
     encoder = DualEncoder(("red", "ball"))
@@ -49,6 +56,7 @@ WRAPPED: dict[str, Callable[[], Env]] = {
     "drivevlm-rl": lambda: load("drivevlm-rl")(gymnasium.make("tiltyard/RaceTrack-v0")),
     "perceptualreward": seen_to_progress,
     "vlm-rm": seen_in_words,
+    "offline-rl-vlm-f": preferred,
     "observation-noise": lambda: load("observation-noise")(gymnasium.make(HOPPER), 0.05),
     "action-delay": lambda: load("action-delay")(gymnasium.make(HOPPER), (0, 2)),
     "random-physics": lambda: load("random-physics")(gymnasium.make(HOPPER), mass=(0.8, 1.2)),

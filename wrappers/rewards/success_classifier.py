@@ -96,14 +96,14 @@ class SuccessClassifier:
             ValueError: fewer than 4 of either class are held out or fewer than 1 is left, states of different shapes,
                 or states that are not finite.
         """
-        given = tuple(_examples(states, name) for states, name in ((successes, "successes"), (failures, "failures")))
+        given = tuple(examples(states, name) for states, name in ((successes, "successes"), (failures, "failures")))
         self._rng = np.random.default_rng(self.seed)
         held: tuple[Array, ...]
         if held_out is None:
             parts = [_split(states, holdout, self._rng) for states in given]
             given, held = tuple(part[0] for part in parts), tuple(part[1] for part in parts)
         else:
-            held = tuple(_examples(states, "held-out states") for states in held_out)
+            held = tuple(examples(states, "held-out states") for states in held_out)
         _check_examples(given, held)
         halves = [_split(states, 0.5, self._rng) for states in held]
         self._train, self._temper = (given[0], given[1]), (halves[0][0], halves[1][0])
@@ -147,7 +147,7 @@ class SuccessClassifier:
             raise RuntimeError("add() goes on from fit(), whose examples a loaded classifier no longer has")
         grown = []
         for old, more, name in zip(self._train, (successes, failures), ("successes", "failures"), strict=True):
-            new = old[:0] if more is None else _examples(more, name)
+            new = old[:0] if more is None else examples(more, name)
             if new.shape[1:] != self.shape:
                 raise ValueError(f"these {name} have shape {new.shape[1:]}, the classifier judges {self.shape}")
             grown.append(np.concatenate((old, new)))
@@ -321,7 +321,12 @@ def shifted(frames: Array, rng: np.random.Generator) -> Array:
     return np.stack(cut)
 
 
-def _examples(states: npt.ArrayLike, name: str) -> Array:
+def examples(states: npt.ArrayLike, name: str) -> Array:
+    """States as float32 ``[n, ...]``, or uint8 frames ``[n, height, width, channels]`` as they are.
+
+    Raises:
+        ValueError: neither, or numbers that are not finite; ``name`` says of what.
+    """
     given = np.asarray(states)
     given = given if given.dtype == np.uint8 and given.ndim == 4 else given.astype(np.float32)
     if given.ndim < 2 or given.ndim == 4 and given.dtype != np.uint8:
