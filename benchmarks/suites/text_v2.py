@@ -79,8 +79,9 @@ TEXT_STALE_SECOND = replace(
         _from("chain-sum-base-2", TEXT_STALE.tasks[0].entries, _SECOND_RATES),
         "The conditions, budgets and problems of [text-v2-stale](../text-v2-stale/README.md), from `chain-sum-base-2`: "
         "weights, problems and noise of pretraining have seed 1 in place of 0, and it took 1,000 steps in place of "
-        "2,000, so that the two bases differ in ability as well. Learning rates were tuned anew. At 0.00025, 6% of the "
-        "ratios leave 0.8 to 1.2 here.",
+        "2,000, so that the two bases differ in ability as well. Learning rates were tuned anew. RLOO and TOPR were "
+        "best at the least rate of that grid; at 0.00001 both are worse ([a second "
+        "tuning](../text-v2-stale-base-2-tuning-wider/README.md)). At 0.00025, 6% of the ratios leave 0.8 to 1.2 here.",
         {"grpo": "dr-grpo, dapo", "cispo": "sapo"},
         eval_episodes=1_024,
         eval_points=5,
