@@ -51,7 +51,8 @@ def contrastive_loss(log_f: Tensor) -> Tensor:
     softplus = th.nn.functional.softplus
     own = log_f.diagonal()
     negative = (softplus(log_f).sum() - softplus(own).sum()) / (n * (n - 1))
-    return 0.5 * softplus(-own).mean() + 0.5 * negative
+    loss: Tensor = 0.5 * softplus(-own).mean() + 0.5 * negative
+    return loss
 
 
 def inverse_covariance(phi: Tensor, ridge: float) -> Tensor:
@@ -66,7 +67,8 @@ def inverse_covariance(phi: Tensor, ridge: float) -> Tensor:
     """
     phi = phi.double()
     sigma = ridge * th.eye(phi.shape[1], dtype=phi.dtype, device=phi.device) + phi.T @ phi
-    return th.linalg.inv(sigma)
+    inverse: Tensor = th.linalg.inv(sigma)
+    return inverse
 
 
 def elliptical_bonus(phi: Tensor, inverse: Tensor, weight: float, limit: float) -> Tensor:
@@ -155,4 +157,5 @@ def subspace_alignment(learnt: Tensor, true: Tensor, rank: int | None = None) ->
 def _basis(features: Tensor) -> Tensor:
     """Left singular vectors of all directions that are there, the strongest first."""
     u, s, _ = th.linalg.svd(features.double(), full_matrices=False)
-    return u[:, s > 1e-9 * s[0].clamp(min=1e-30)]
+    basis: Tensor = u[:, s > 1e-9 * s[0].clamp(min=1e-30)]
+    return basis

@@ -23,7 +23,7 @@ class ContrastivePolicy(SafePolicy, BasePolicy):
         lr_schedule: of the optimiser.
         net_arch: widths of the hidden layers of both networks; one of 64 if None.
         activation_fn: between the layers.
-        feature_dim: d, latent outcomes.
+        feature_dim: d, latent outcomes; more of them than the transitions' rank are easier to learn.
 
     Attributes:
         phi_net: logits of phi(s, a) for every action.
@@ -46,9 +46,8 @@ class ContrastivePolicy(SafePolicy, BasePolicy):
         assert isinstance(action_space, Discrete)
         widths = [64] if net_arch is None else list(net_arch)
         self.n_in, self.n_actions, self.feature_dim = flatdim(observation_space), int(action_space.n), feature_dim
-        made = {"activation": activation_fn}
-        self.phi_net = Mlp(1, self.n_in, widths, self.n_actions * feature_dim, **made)
-        self.psi_net = Mlp(1, self.n_in, widths, feature_dim, **made)
+        self.phi_net = Mlp(1, self.n_in, widths, self.n_actions * feature_dim, activation=activation_fn)
+        self.psi_net = Mlp(1, self.n_in, widths, feature_dim, activation=activation_fn)
         self.optimizer = Adam([*self.phi_net.parameters(), *self.psi_net.parameters()], lr=float(lr_schedule(1)))
         self.register_buffer("q", th.zeros(feature_dim))
 
@@ -65,12 +64,13 @@ class ContrastivePolicy(SafePolicy, BasePolicy):
 
     def log_phi(self, observations: Tensor) -> Tensor:
         r""":math:`\log \phi(s, \cdot)` of all actions, ``[B, A, d]``."""
-        logits = self.phi_net(self.inputs(observations))[0]
+        logits: Tensor = self.phi_net(self.inputs(observations))[0]
         return logits.view(-1, self.n_actions, self.feature_dim).log_softmax(dim=2)
 
     def log_psi(self, observations: Tensor) -> Tensor:
         r""":math:`\log \psi(s')`, ``[B, d]``."""
-        return self.psi_net(self.inputs(observations))[0]
+        found: Tensor = self.psi_net(self.inputs(observations))[0]
+        return found
 
     def forward(self, obs: Tensor, deterministic: bool = False) -> Tensor:
         """Actions ``[B]``."""
