@@ -21,7 +21,8 @@ class ContrastivePolicy(SafePolicy, BasePolicy):
         observation_space: of the environment; a flat Box or Discrete, which networks see one-hot.
         action_space: of the environment; Discrete.
         lr_schedule: of the optimiser.
-        net_arch: widths of the hidden layers of both networks; one of 64 if None.
+        net_arch: widths of the hidden layers of both networks; one of 64 if None. Where a linear function of
+            observations tells the latent state, none ([]) minimise the loss in far fewer steps.
         activation_fn: between the layers.
         feature_dim: d, latent outcomes; more of them than the transitions' rank are easier to learn.
 
