@@ -100,7 +100,8 @@ _OURS: _Table = (
         n_policies policy_timesteps bandit_rounds episodes_per_task queries_per_task
         population_size chunk_size n_neighbors archived_per_generation n_views descriptor_size
         autoencoder_width denoise_steps n_groups oversample_limit n_models n_elites model_batch_size
-        model_train_freq model_updates model_patience rollouts_per_step rollout_length kept_fits""",
+        model_train_freq model_updates model_patience rollouts_per_step rollout_length kept_fits
+        n_support feature_dim""",
     ),
     (Range(2), "bins"),
     (Range(0, 1024), "rollout_workers"),
@@ -113,12 +114,13 @@ _OURS: _Table = (
         margin_kept guidance_weight noise_min noise_max optimism_coef offline_coef inverse_past
         inverse_learning_rate momentum_power reward_learning_rate gamma_coef epsilon
         adversary_learning_rate bandit_rate bonus_weight bonus_limit value_learning_rate
-        emitter_size high_beta low_beta clone_learning_rate model_learning_rate model_weight_decay mse_steps""",
+        emitter_size high_beta low_beta clone_learning_rate model_learning_rate model_weight_decay mse_steps
+        uniform_actions""",
     ),
     (
         _POSITIVE,
         """implicit_step multiplier action_std boundary huber reward_bound reward_scale sampler_temperature
-        guidance_temperature cell_width mutation_std genome_limit noise_level""",
+        guidance_temperature cell_width mutation_std genome_limit noise_level ridge""",
     ),
     (_LIMIT, "weight_limit max_clip guidance_limit clip_obs clip_reward"),
     (Range(0, infinite=True), "patch_limit"),

@@ -17,4 +17,11 @@ MODEL_BASED: tuple[Row, ...] = (
         settings={"*": {"model_loss": "mle"}},
         paper="vagram",
     ),
+    Row(
+        "contrastive-ucb",
+        "tiltyard.agents.control.contrastive_ucb:ContrastiveUCB",
+        ("driving",),
+        "Features of transitions from a contrastive loss, a bonus where they are rare, and value iteration with both",
+        env_kwargs={"driving": {"action": "discrete"}},
+    ),
 )

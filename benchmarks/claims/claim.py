@@ -143,7 +143,7 @@ class Found(Generic[C, R]):
         """Learning rates, by condition."""
         return {name: outcome.rate for name, outcome in self.outcomes.items()}
 
-    def each(self, value: Callable[[R], Any]) -> dict[str, Floats]:
+    def each(self, value: Callable[[Any], Any]) -> dict[str, Floats]:
         """A number of every run, ``[seeds]`` for each condition."""
         return {name: outcome.each(value) for name, outcome in self.outcomes.items()}
 

@@ -64,7 +64,7 @@ def test_a_number_has_a_range_and_refuses_words_and_nonsense(loaded: type[Any], 
 
 
 def test_the_table_holds_no_name_that_no_agent_has() -> None:
-    used = {case.values[1].name for case in KEYWORDS} | {"n_envs", "n_critics", "n_quantiles"}
+    used = {case.values[1].name for case in KEYWORDS} | {"n_envs", "n_critics", "n_quantiles", "feature_dim"}
     assert RANGES.keys() - used == set()
     assert WORDS.keys() - used == set()
 
