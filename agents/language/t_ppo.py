@@ -79,28 +79,29 @@ def monte_carlo(finished: Rollouts, gamma: float = 1.0) -> Tensor:
 
 
 class TPPO(LanguageAgent):
-    """PPO whose steps wait for no long completion: each writes at most ``window`` tokens of each of ``slots`` sequences.
+    """PPO whose steps wait for no long completion: each writes ``window`` tokens at most of each of ``slots`` sequences.
 
     An iteration is a step:
 
-    1. slots whose sequence has ended take new prompts; every sequence is written on, ``window`` tokens at most;
+    1. slots whose sequence has ended take new prompts; every sequence is written on, by ``window`` tokens at most;
     2. sequences that ended (``END``, or ``max_answer_tokens``) are graded, the others stay for the next step;
     3. the policy learns from the tokens of this window alone, all of which it wrote itself, by PPO's clipped loss with
        advantages by :func:`egae`, whitened over the step;
     4. the value network learns from the sequences that ended, and from these alone: (V - R)^2 / 2 on all their tokens,
        earlier windows included, with Monte-Carlo returns R (lambda = 1), which no bootstrap biases.
 
-    With ``window`` at ``max_answer_tokens`` this is synchronous PPO. ``generation_steps`` counts the forward passes that
-    writing takes when all slots write side by side, a token each (the longest of each step), and ``tokens_written`` what
-    they wrote: 1 - tokens_written / (slots * generation_steps) is the share of slots that idled.
+    With ``window`` at ``max_answer_tokens`` this is synchronous PPO. ``generation_steps`` counts the forward passes of
+    writing when all slots write side by side, a token each (the longest of each step), and ``tokens_written`` what they
+    wrote: 1 - tokens_written / (slots * generation_steps) is the share of slots that idled.
 
-    ``total_timesteps`` counts completions that were graded. Sequences under way stay for the next call of ``learn``, and
+    ``total_timesteps`` counts completions that were graded. Sequences under way stay for the next call of ``learn`` and
     are part of a checkpoint. For environments of one turn.
 
-    The paper's abstract, public reviews and summaries of it were read, not its own text. All agree on windows, carried
-    sequences, V(s_l) = V(s_{l-1}) at the cut, policy loss on truncated rows and value loss on finished ones. Which
-    lambda and clip its policy has, whether advantages are whitened, and how many finished sequences a value update
-    takes, they do not say: the first are those of PPO here, and an update takes what one step finished.
+    The paper's abstract, public reviews and summaries of it were read, not its own text. They agree on windows, carried
+    sequences, V(s_l) = V(s_{l-1}) at the cut, a policy that learns from truncated rows and a value network that learns
+    from finished ones. They do not say which lambda and clip the policy has, whether advantages are whitened, and how
+    many finished sequences a value update takes: the first are those of PPO here, and an update takes what one step
+    finished.
 
     Args:
         policy: see :class:`~tiltyard.agents.language.agent.LanguageAgent`.

@@ -27,9 +27,7 @@ def gae(rollouts: Rollouts, *, gamma: float = 1.0, gae_lambda: float = 0.95) -> 
     return whiten(raw_gae(rollouts, gamma=gamma, gae_lambda=gae_lambda).double(), rollouts.mask).float()
 
 
-def raw_gae(
-    rollouts: Rollouts, *, gamma: float = 1.0, gae_lambda: float = 0.95, after: Tensor | None = None
-) -> Tensor:
+def raw_gae(rollouts: Rollouts, *, gamma: float = 1.0, gae_lambda: float = 0.95, after: Tensor | None = None) -> Tensor:
     """The same before whitening; ``[B, T]``, 0 outside the mask. Plus the values, it is what a critic should say.
 
     Args:

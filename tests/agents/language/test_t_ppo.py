@@ -68,7 +68,8 @@ def texts(part: Rollouts) -> dict[int, list[int]]:
     """What ``mask`` covers of each row, by seed."""
     assert len(set(part.seed.tolist())) == len(part)
     return {
-        seed: tokens[mask].tolist() for seed, tokens, mask in zip(part.seed.tolist(), part.tokens, part.mask, strict=True)
+        seed: tokens[mask].tolist()
+        for seed, tokens, mask in zip(part.seed.tolist(), part.tokens, part.mask, strict=True)
     }
 
 
