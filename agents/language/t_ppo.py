@@ -79,7 +79,7 @@ def monte_carlo(finished: Rollouts, gamma: float = 1.0) -> Tensor:
 
 
 class TPPO(LanguageAgent):
-    """PPO whose steps wait for no long completion: each writes ``window`` tokens at most of each of ``slots`` sequences.
+    """PPO whose steps wait for no long completion: one writes at most ``window`` tokens a sequence.
 
     An iteration is a step:
 
