@@ -139,6 +139,7 @@ class TailRun(NamedTuple):
         tokens: ``[M]`` written so far.
         completions: ``[M]`` graded so far.
         slots: sequences side by side.
+        budget: generation steps of training; the last moment is the first behind them.
     """
 
     steps: Floats
@@ -146,6 +147,7 @@ class TailRun(NamedTuple):
     tokens: Floats
     completions: Floats
     slots: int
+    budget: float
 
     @property
     def idle(self) -> float:
@@ -154,20 +156,33 @@ class TailRun(NamedTuple):
 
     @property
     def end(self) -> float:
-        """Success after training."""
-        return float(self.success[-1])
+        """Success when the budget is used up."""
+        return self.success_at(self.budget)
+
+    @property
+    def learnt(self) -> float:
+        """Mean success over the budget's time."""
+        return float(np.mean([self.success_at(steps) for steps in np.linspace(0, self.budget, 201)]))
+
+    def success_at(self, steps: float) -> float:
+        """Success after so many generation steps, between moments by straight lines."""
+        return float(np.interp(steps, self.steps, self.success))
+
+    def success_after(self, completions: float) -> float:
+        """Success after so many completions, likewise."""
+        return float(np.interp(completions, self.completions, self.success))
 
     def steps_to(self, threshold: float) -> float:
-        """Generation steps to the first moment with this success, between moments by straight lines; inf for never.
+        """Generation steps to the first time with this success; the whole budget for who is never there.
 
         Who has it before training is there at the first moment.
         """
         there = np.flatnonzero(self.success >= threshold)
         if len(there) == 0:
-            return float("inf")
+            return self.budget
         i = max(1, int(there[0]))
         share = (threshold - self.success[i - 1]) / (self.success[i] - self.success[i - 1]) if there[0] else 1.0
-        return float(self.steps[i - 1] + share * (self.steps[i] - self.steps[i - 1]))
+        return min(self.budget, float(self.steps[i - 1] + share * (self.steps[i] - self.steps[i - 1])))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,8 +192,8 @@ class LongTails:
     Attributes:
         longest: steps of a walk.
         slots: sequences side by side, and completions of a synchronous step.
-        completions: of training.
-        moments: evaluations after the first.
+        budget: generation steps of training, the same for all conditions.
+        every: generation steps, at least, from one evaluation to the next.
         base_steps: gradient steps on demonstrations from which all conditions start.
         noise: share of demonstrations with a place left out.
         bases: how many; a seed's base is its remainder.
@@ -187,10 +202,10 @@ class LongTails:
 
     longest: int = 40
     slots: int = 32
-    completions: int = 384
-    moments: int = 6
+    budget: int = 400
+    every: int = 40
     base_steps: int = 600
-    noise: float = 0.6
+    noise: float = 0.75
     bases: int = 2
     held_out: int = 64
 
@@ -199,13 +214,13 @@ class LongTails:
         agent = self.agent(condition, rate, seed)
         agent.set_parameters({"policy": _base(self, seed % self.bases)}, exact_match=False)
         agent._remember_start()
-        every, seen = self.completions // self.moments, []
-        for moment in range(self.moments + 1):
-            if moment:
-                agent.learn(every * moment - agent.num_timesteps, reset_num_timesteps=False, log_interval=None)
+        seen = [(0, self.success(agent), 0, 0)]
+        while agent.generation_steps < self.budget:
+            agent.learn(1, reset_num_timesteps=False, log_interval=None)  # until something has been graded
             done = (agent.generation_steps, agent.tokens_written, agent.num_timesteps)
-            seen.append((done[0], self.success(agent), *done[1:]))
-        return TailRun(*np.array(seen, float).T, slots=self.slots)
+            if done[0] >= min(self.budget, seen[-1][0] + self.every):
+                seen.append((done[0], self.success(agent), *done[1:]))
+        return TailRun(*np.array(seen, float).T, slots=self.slots, budget=float(self.budget))
 
     def agent(self, condition: Learner, rate: float, seed: int) -> Any:
         """Untrained."""
@@ -227,8 +242,8 @@ class LongTails:
         return float(logp_of(agent.policy, tokens, mask).sum(1).double().exp().mean())
 
     def smallest(self) -> Self:
-        """Short walks, one base, two iterations."""
-        return replace(self, longest=8, slots=4, completions=8, moments=2, base_steps=2, bases=1, held_out=4)
+        """Short walks, one base, few steps."""
+        return replace(self, longest=8, slots=4, budget=18, every=6, base_steps=2, bases=1, held_out=4)
 
 
 class TimedPPO(PolicyGradient):

@@ -9,35 +9,40 @@ from tiltyard.benchmarks.claims.t_ppo import ACTS, CLAIM, OURS, details, parts, 
 from tiltyard.benchmarks.testbeds.long_tails import Learner, LongTails, TailRun
 
 TIME = "generation steps to 70% success, {}'s over T-PPO's"
-SUCCESS = "success after as many completions, T-PPO's minus {}'s"
+EQUAL = "success after equal time, T-PPO's minus {}'s"
+PER_COMPLETION = "success after as many completions, T-PPO's minus {}'s"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Invented(LongTails):
-    """From 0.4 straight to 0.8 in 400 steps; windows in 200, but for seed 2, where they never get beyond 0.6."""
+    """From 0.4 to 0.8 in 400 steps and then no further; windows in 200, but for seed 2, where they end at 0.6."""
 
     def run(self, condition: Learner, rate: float, seed: int) -> TailRun:  # type: ignore[override]
         windows = condition.window is not None
         end = 0.6 if windows and seed == 2 else 0.8
-        end += 0.001 * (seed % 7) * condition.plain - 0.1 * abs(np.log10(rate / 3e-4))
-        steps = np.array([0.0, 20, 200]) if windows else np.array([0.0, 80, 400])
-        return TailRun(steps, np.array([0.4, 0.4, end]), 4 * steps, steps, 32 if not windows else 5)
+        end += 0.001 * (seed % 7) * condition.plain - 0.1 * abs(np.log10(rate / 5e-4))
+        steps = np.array([0.0, 20, 200, 400]) if windows else np.array([0.0, 80, 400, 440])
+        success = np.array([0.4, 0.4, end, end])
+        return TailRun(steps, success, 4 * steps, steps * (1 + windows), 5 if windows else 32, 400)
 
 
 def test_time_and_success_are_compared_by_seed() -> None:
     found = CLAIM.compare(seeds=3, testbed=Invented())
-    assert set(found.rates.values()) == {3e-4}
+    assert set(found.rates.values()) == {5e-4}
     each = parts(found)
-    assert times(found, OURS).tolist() == pytest.approx([155, 155, 400])  # 20 + 3/4 of 180; never: when PPO has ended
+    assert times(found, OURS).tolist() == pytest.approx([155, 155, 400])  # 20 + 3/4 of 180; never: the budget
     ours, whole = each[TIME.format("PPO")], each[TIME.format("one window")]
     assert np.exp(whole.values).tolist() == pytest.approx([320 / 155, 320 / 155, 320 / 400])
     assert whole.highest == pytest.approx(np.log(320 / 20))
-    assert each[SUCCESS.format("PPO")].values == pytest.approx((0.0, -0.001, -0.202))
-    assert each[SUCCESS.format("one window")].highest == pytest.approx(0.2)
+    assert each[EQUAL.format("PPO")].values == pytest.approx((0.0, -0.001, -0.202))
+    assert each[EQUAL.format("one window")].highest == pytest.approx(0.2)
+    # 440 completions are 220 steps of windows
+    assert each[PER_COMPLETION.format("one window")].values == pytest.approx((0.0, 0.0, -0.2))
     assert ours.log
     assert ours.decides
-    assert each[SUCCESS.format("PPO")].wanted == "no less"
+    assert each[EQUAL.format("PPO")].wanted == "no less"
     assert not whole.decides
+    assert not each[PER_COMPLETION.format("PPO")].decides
     told = details(found)
     assert told[ACTS] == pytest.approx([0.875, 0.2, 0.4, 0.801])
     assert told["runs with 70% success"] == {"PPO": 3, "one window": 3, "T-PPO": 2}

@@ -62,27 +62,35 @@ def test_conditions_of_a_seed_begin_alike_and_a_rate_of_nothing_teaches_nothing(
     for run in runs:
         assert (run.success == run.success[0]).all()
         assert 0 < run.success[0] < 1
-        assert run.completions[-1] >= 8
+        assert run.completions[-1] >= 4
     other = bed.run(Learner(window=3), 1e-3, 1000)
     assert other.success[0] == runs[0].success[0] != other.success[-1]
 
 
 def test_synchronous_time_is_the_longest_completion_of_each_batch() -> None:
-    bed = LongTails().smallest()
+    bed = replace(LongTails().smallest(), every=1)
     for condition in (Learner(plain=True), Learner()):
         run = bed.run(condition, 1e-3, 1000)
-        assert run.completions.tolist() == [0, 4, 8]
-        assert run.steps[-1] <= 2 * 9
-        assert run.tokens[-1] <= 4 * run.steps[-1]
+        assert run.completions.tolist() == [4 * i for i in range(len(run.steps))]
+        assert np.diff(run.steps).max() <= 9
+        assert (np.diff(run.tokens) <= 4 * np.diff(run.steps)).all()
+        assert run.steps[-2] < 18 <= run.steps[-1]
+
+
+def test_moments_are_as_far_apart_as_asked() -> None:
+    run = replace(LongTails().smallest(), every=7).run(Learner(window=2), 1e-3, 1000)
+    assert (np.diff(run.steps)[:-1] >= 7).all()
+    assert 18 <= run.steps[-1] <= 18 + 9
 
 
 def test_times_and_idle_slots_by_hand() -> None:
-    run = TailRun(
-        *(np.array(column, float) for column in ([0, 100, 300], [0.2, 0.4, 0.8], [0, 200, 600], [0, 9, 30])), 4
-    )
+    columns = ([0, 100, 300], [0.2, 0.4, 0.8], [0, 200, 600], [0, 10, 30])
+    run = TailRun(*(np.array(column, float) for column in columns), slots=4, budget=250)
     assert run.idle == 0.5  # 600 tokens in 4 slots of 300
-    assert run.end == 0.8
+    assert run.end == pytest.approx(0.7)  # three quarters of the way from 0.4 to 0.8
+    assert run.success_after(20) == pytest.approx(0.6)
     assert run.steps_to(0.3) == pytest.approx(50)
     assert run.steps_to(0.5) == pytest.approx(150)
-    assert run.steps_to(0.9) == np.inf
+    assert run.steps_to(0.8) == run.steps_to(0.9) == 250  # behind the budget, and never
     assert run.steps_to(0.1) == 100  # there before training: at the first moment
+    assert run.learnt == pytest.approx((0.3 * 100 + 0.55 * 150) / 250, abs=1e-3)
