@@ -244,8 +244,9 @@ class TPPO(LanguageAgent):
             for some in minibatches(rows.group, self.batch_size or len(rows), self.rng, whole=False):
                 part = rows.take(some)
                 own = advantage[some, : part.tokens.shape[1]]
-                how = {"ent_coef": self.ent_coef, "max_grad_norm": self.max_grad_norm}
-                metrics = policy_gradient_step(self.policy, self.objective, part, own, **how)
+                metrics = policy_gradient_step(
+                    self.policy, self.objective, part, own, ent_coef=self.ent_coef, max_grad_norm=self.max_grad_norm
+                )
                 seen += [metrics] if metrics else []
                 self._n_updates += bool(metrics)
         for name, value in means(seen).items():

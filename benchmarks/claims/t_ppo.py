@@ -1,8 +1,8 @@
 """Does PPO on windows of completions get as far as synchronous PPO, and sooner, in equal time of writing?
 
 Time is counted in generation steps: all slots write side by side, a token each a step, and a synchronous iteration
-takes as many as its longest completion. PPO is the catalogue's agent, one completion a slot; "one window" is T-PPO with
-a window of the longest completion, which differs from T-PPO in nothing else. All train for as many generation steps.
+takes as many as its longest completion. PPO is the catalogue's agent, one completion a slot. Both train for as many
+generation steps, in which T-PPO grades more completions.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ from ..verdicts import Part
 from .claim import Comparison, Found, Premise, Tuning
 from .effects import SUCCESS, part, rates_told, summary
 
-PPO, WHOLE, OURS = "PPO", "one window", "T-PPO"
+PPO, OURS = "PPO", "T-PPO"
 THRESHOLD, FASTER = 0.7, float(np.log(1.1))
 ACTS = "idle slots of PPO and of T-PPO, shares; PPO's success before and after training"
 
@@ -30,34 +30,27 @@ def times(found: Found[Learner, TailRun], name: str) -> Floats:
     return found[name].each(lambda run: run.steps_to(THRESHOLD))
 
 
-def per_completion(found: Found[Learner, TailRun], name: str) -> Floats:
-    """Success of T-PPO after as many completions as another condition had in its time, minus that one's at its end."""
-    pairs = zip(found[OURS].runs, found[name].runs, strict=True)
-    return np.array([ours.success_after(other.completions[-1]) - other.success[-1] for ours, other in pairs])
+def per_completion(ours: TailRun, ppo: TailRun) -> float:
+    """Success of T-PPO after as many completions as PPO had in its time, minus PPO's at its end."""
+    return ours.success_after(ppo.completions[-1]) - float(ppo.success[-1])
 
 
 def parts(found: Found[Learner, TailRun]) -> dict[str, Part]:
-    """Time and success, against PPO and, beside it, against one window; and success by completions."""
-    ends, told = found.each(lambda run: run.end), {}
+    """Time and success in equal time; beside them, success by completions."""
+    ends, slower = found.each(lambda run: run.end), np.log(times(found, PPO))
     first = np.log(found[OURS].each(lambda run: run.steps[1]))
-    for name in (PPO, WHOLE):
-        slower, decides = np.log(times(found, name)), name == PPO
-        told[f"generation steps to {THRESHOLD:.0%} success, {name}'s over {OURS}'s"] = part(
-            slower - np.log(times(found, OURS)),
-            margin=FASTER,
-            log=True,
-            highest=float((slower - first).mean()),
-            decides=decides,
-        )
-        most = 1 - float(ends[name].mean())
-        how = {"margin": SUCCESS, "wanted": "no less", "highest": most}
-        told[f"success after equal time, {OURS}'s minus {name}'s"] = part(
-            ends[OURS] - ends[name], decides=decides, **how
-        )
-        told[f"success after as many completions, {OURS}'s minus {name}'s"] = part(
-            per_completion(found, name), margin=SUCCESS, wanted="no less", decides=False
-        )
-    return told
+    equal = [per_completion(*pair) for pair in zip(found[OURS].runs, found[PPO].runs, strict=True)]
+    return {
+        f"generation steps to {THRESHOLD:.0%} success, PPO's over T-PPO's": part(
+            slower - np.log(times(found, OURS)), margin=FASTER, log=True, highest=float((slower - first).mean())
+        ),
+        "success after equal time, T-PPO's minus PPO's": part(
+            ends[OURS] - ends[PPO], margin=SUCCESS, wanted="no less", highest=1 - float(ends[PPO].mean())
+        ),
+        "success after as many completions, T-PPO's minus PPO's": part(
+            equal, margin=SUCCESS, wanted="no less", decides=False
+        ),
+    }
 
 
 def details(found: Found[Learner, TailRun]) -> dict[str, Any]:
@@ -92,9 +85,9 @@ CLAIM = Comparison(
     effect="generation steps that synchronous PPO takes to a success of 70% on held-out problems over those that T-PPO "
     "takes (a factor); and T-PPO's success after as many generation steps minus PPO's",
     testbed=LongTails(),
-    conditions={PPO: Learner(plain=True), WHOLE: Learner(), OURS: Learner(window=8)},
+    conditions={PPO: Learner(plain=True), OURS: Learner(window=8)},
     ours=OURS,
-    baselines=(PPO, WHOLE),
+    baselines=(PPO,),
     seeds=8,
     tuning=Tuning(learnt, (2.5e-4, 5e-4, 1e-3, 2e-3), seeds=2),
     premise=Premise(
@@ -110,7 +103,8 @@ CLAIM = Comparison(
     "same with one slot at work as with all, and reading a carried prefix again, gradient steps and evaluation cost "
     "nothing; the paper measures whole training. A synchronous batch has as many prompts as slots, which is the "
     "paper's picture; an engine that queues more prompts than it has slots would idle less. The task, threshold, "
-    "window and length of training were chosen on tuning seeds, where T-PPO and synchronous PPO were seen at a few "
-    "rates.",
+    "window and length of training were chosen on tuning seeds. There T-PPO was sooner at 70% and ended below PPO; "
+    "the value behind the cut, evaluated, changed nothing, and T-PPO with one window of the longest completion did as "
+    "PPO did, so that it is the windows that are compared (one seed each).",
 )
 measure = CLAIM.measure

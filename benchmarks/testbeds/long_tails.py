@@ -202,7 +202,7 @@ class LongTails:
 
     longest: int = 40
     slots: int = 32
-    budget: int = 400
+    budget: int = 320
     every: int = 40
     base_steps: int = 600
     noise: float = 0.75
@@ -220,7 +220,8 @@ class LongTails:
             done = (agent.generation_steps, agent.tokens_written, agent.num_timesteps)
             if done[0] >= min(self.budget, seen[-1][0] + self.every):
                 seen.append((done[0], self.success(agent), *done[1:]))
-        return TailRun(*np.array(seen, float).T, slots=self.slots, budget=float(self.budget))
+        steps, success, tokens, completions = np.array(seen, float).T
+        return TailRun(steps, success, tokens, completions, self.slots, float(self.budget))
 
     def agent(self, condition: Learner, rate: float, seed: int) -> Any:
         """Untrained."""
