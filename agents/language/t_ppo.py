@@ -143,9 +143,6 @@ class TPPO(LanguageAgent):
         ent_coef: float = 0.0,
         **settings: Any,
     ) -> None:
-        for name, number in (("slots", slots), ("window", window), ("n_epochs", n_epochs)):
-            if number < 1:
-                raise ValueError(f"{name} must be at least 1, got {number}")
         if value_at_cut not in CUTS:
             raise ValueError(unknown("value_at_cut", value_at_cut, CUTS))
         self.slots, self.window, self.value_at_cut = slots, window, value_at_cut

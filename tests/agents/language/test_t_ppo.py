@@ -261,8 +261,8 @@ def test_an_environment_of_several_turns_is_refused():
 @pytest.mark.parametrize(
     ("settings", "error"),
     [
-        ({"slots": 0}, "slots must be at least 1, got 0"),
-        ({"window": 0}, "window must be at least 1, got 0"),
+        ({"slots": 0}, "slots must be a whole number of at least 1, got 0"),
+        ({"window": 0}, "window must be a whole number of at least 1, got 0"),
         ({"n_epochs": 0}, "n_epochs must be a whole number of at least 1, got 0"),
         ({"value_at_cut": "hold"}, "unknown value_at_cut 'hold'; did you mean 'held'"),
     ],
