@@ -96,7 +96,7 @@ _OURS: _Table = (
         warm_start_batch_size rollouts actor_updates value_updates instruction_updates horizon critic_width
         rollout_updates stages ask_every margin_gone groups_per_task micro_batch_groups
         critic_updates critic_backups inverse_updates inner_updates implicit_terms meta_batch_size
-        abstraction_factor subgoal_steps
+        abstraction_factor subgoal_steps slots window
         n_policies policy_timesteps bandit_rounds episodes_per_task queries_per_task
         population_size chunk_size n_neighbors archived_per_generation n_views descriptor_size
         autoencoder_width denoise_steps n_groups oversample_limit n_models n_elites model_batch_size

@@ -72,4 +72,16 @@ ROWS: tuple[Row, ...] = (
         },
         n_envs={"text": 128},
     ),
+    Row(
+        "t-ppo",
+        "tiltyard.agents.language.t_ppo:TPPO",
+        ("text",),
+        "PPO on windows of completions, of which unfinished ones are carried on in the next step",
+        settings={
+            "*": {"policy": "transformer-1m", "slots": 64, "window": 16},
+            "text": _LANGUAGE | {"learning_rate": 2.5e-4},
+            **_BASES,
+        },
+        n_envs={"text": 64},
+    ),
 )

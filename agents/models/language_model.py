@@ -87,6 +87,7 @@ class LanguageModel(Protocol):
         dialogues: Any = None,
         episodes: Sequence[int] = (),
         mask: Mask | None = None,
+        max_new_tokens: int | None = None,
     ) -> Generated:
         """Completes token prompts, or whole histories, each up to an ``END`` or the longest completion.
 
@@ -97,6 +98,7 @@ class LanguageModel(Protocol):
             dialogues: what :meth:`dialogues` returned for these episodes.
             episodes: their numbers in it.
             mask: which tokens may be written next (None: all).
+            max_new_tokens: at most so many tokens a completion (None: the model's longest); T-PPO alone gives it.
         """
 
     def texts(self, generated: Generated) -> list[str]:

@@ -111,6 +111,7 @@ class TextPolicy(BasePolicy):
         episodes: Sequence[int] = (),
         generator: torch.Generator | None = None,
         mask: Mask | None = None,
+        max_new_tokens: int | None = None,
     ) -> Generated:
         """Completes token prompts (see :meth:`Tokenizer.prompt`).
 
@@ -122,22 +123,23 @@ class TextPolicy(BasePolicy):
             episodes: their numbers in ``dialogues``.
             generator: source of randomness (None: the policy's own).
             mask: says before each token which ones may be written (None: all).
+            max_new_tokens: at most so many tokens a completion (None: ``max_answer_tokens``).
 
         Raises:
             ValueError: a prompt that leaves no room for a completion (nothing has been written), or a mask that allows
                 no token.
         """
-        longest = max(map(len, prompts))
-        if longest + self.max_answer_tokens > self.context_length:
+        longest, new = max(map(len, prompts)), max_new_tokens or self.max_answer_tokens
+        if longest + new > self.context_length:
             raise ValueError(
-                f"a prompt of {longest} tokens and a completion of {self.max_answer_tokens} do not fit the context "
+                f"a prompt of {longest} tokens and a completion of {new} do not fit the context "
                 f"of {self.context_length}: raise context_length, or choose a lower level of the environment"
             )
         whole: Callable[..., Generated] = generate_with if isinstance(self.network, HFNetwork) else generate
         make = partial(whole, self.network) if dialogues is None else partial(dialogues.generate, episodes)
         return make(
             prompts,
-            max_new_tokens=self.max_answer_tokens,
+            max_new_tokens=new,
             temperature=0.0 if deterministic else self.temperature if temperature is None else temperature,
             top_k=self.top_k,
             top_p=self.top_p,

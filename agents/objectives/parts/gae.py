@@ -27,13 +27,21 @@ def gae(rollouts: Rollouts, *, gamma: float = 1.0, gae_lambda: float = 0.95) -> 
     return whiten(raw_gae(rollouts, gamma=gamma, gae_lambda=gae_lambda).double(), rollouts.mask).float()
 
 
-def raw_gae(rollouts: Rollouts, *, gamma: float = 1.0, gae_lambda: float = 0.95) -> Tensor:
-    """The same before whitening; ``[B, T]``, 0 outside the mask. Plus the values, it is what a critic should say."""
+def raw_gae(rollouts: Rollouts, *, gamma: float = 1.0, gae_lambda: float = 0.95, after: Tensor | None = None) -> Tensor:
+    """The same before whitening; ``[B, T]``, 0 outside the mask. Plus the values, it is what a critic should say.
+
+    Args:
+        rollouts: as for :func:`gae`.
+        gamma: discount a token.
+        gae_lambda: 1 weighs whole returns, 0 the next value.
+        after: ``[B]`` value of the state behind each row's last written token (None: 0, the episodes have ended).
+    """
     mask = rollouts.mask
     values = rollouts.need("values")
     rewards = torch.where(mask, rollouts.token_reward, 0.0)
     advantage = torch.zeros_like(values)
-    following = total = torch.zeros_like(values[:, 0])
+    total = torch.zeros_like(values[:, 0])
+    following = total if after is None else after
     for t in reversed(range(mask.shape[1])):
         delta = rewards[:, t] + gamma * following - values[:, t]
         total = torch.where(mask[:, t], delta + gamma * gae_lambda * total, total)

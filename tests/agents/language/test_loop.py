@@ -14,6 +14,7 @@ from stable_baselines3.common.utils import LinearSchedule
 
 from tiltyard.agents.language.archer import ArCHer
 from tiltyard.agents.language.loop import TimestepBar
+from tiltyard.agents.language.t_ppo import TPPO
 from tiltyard.agents.language.trainer import PolicyGradient
 from tiltyard.agents.objectives.catalogue import ROWS
 from tiltyard.wrappers.components import Curriculum, Reward
@@ -143,6 +144,15 @@ def test_an_interrupted_archer_ends_where_it_would_have_ended(tmp_path, token_ba
     env = lambda: sb3_env(SEVERAL, 8, strings=True)  # noqa: E731
     trained = ArCHer(env=env(), token_baseline=token_baseline, buffer_size=40, **small, **SMALL)
     assert_equal(*interrupted(trained, env, 96, tmp_path, at=5))
+
+
+def test_an_interrupted_t_ppo_ends_where_it_would_have_ended(tmp_path):
+    env = lambda: sb3_env(ONE_TURN, 8, strings=True)  # noqa: E731
+    trained = TPPO(env=env(), slots=8, window=4, top_k=50, learning_rate=SCHEDULE, **SMALL)
+    whole, copy = interrupted(trained, env, 48, tmp_path, at=4)
+    assert_equal(whole, copy)
+    assert len(TPPO.load(tmp_path / "agent", device="cpu").unfinished) == 8  # as they were when the step began
+    assert whole.generation_steps == copy.generation_steps > 4
 
 
 class Rising(Curriculum):

@@ -25,6 +25,7 @@ LONGER = {  # claims above LINES, with the reason
     "simplevla-rl": "five conditions, three of which are parts, and one is judged at equal steps too",
     "stax": "three measures, each against its own baselines",
     "trajectory-weighting": "the negative control is a part of its own, with another dataset",
+    "t-ppo": "time, success in equal time and success by completions, told as courses by time",
     "tscac": "every condition is a family of policies, which are told beside what they reach together",
     "w-reinforce-nsr": "pass@k for nine k in four conditions, and how high each of eleven parts can be",
 }

@@ -17,6 +17,15 @@ def test_by_hand(completions):
     assert raw_gae(rollouts, gamma=0.5, gae_lambda=0.5).tolist() == [[0.0, -0.1875, 0.75]]
 
 
+def test_what_stands_behind_the_last_token_is_worth_something_by_hand(completions):
+    # lambda 1/2, V behind it 0.75: delta_2 = 0.75 - 0.25, delta_1 = -0.25, A_1 = -0.25 + 0.5 / 2; then padding
+    rollouts = replace(completions([0.0], [[-1.0, -1.0]])[0], values=torch.tensor([[9.0, 0.5, 0.25]]))
+    after = torch.tensor([0.75])
+    assert raw_gae(rollouts, gae_lambda=0.5, after=after).tolist() == [[0.0, 0.0, 0.5]]
+    rollouts = replace(rollouts, mask=torch.tensor([[False, True, False]]))
+    assert raw_gae(rollouts, gae_lambda=0.5, after=after).tolist() == [[0.0, 0.25, 0.0]]
+
+
 def test_words_of_the_environment_take_no_time(completions):
     rollouts = replace(completions([1.0], [[-1.0] * 4])[0], values=torch.tensor([[0.0, 0.5, 9.0, 9.0, 0.25]]))
     rollouts = replace(rollouts, mask=torch.tensor([[False, True, False, False, True]]))
