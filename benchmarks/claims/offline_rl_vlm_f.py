@@ -14,7 +14,7 @@ import numpy as np
 
 from ..testbeds.preferred_states import PreferredStates, Rewarded, Scored
 from .claim import Comparison, Found, Premise, Tuning
-from .effects import part, rates_told, summary, tried_told
+from .effects import part, rates_told, summary
 
 OURS, CLONING, TRUE, RANDOM = "IQL, preferences", "cloning", "IQL, true rewards", "IQL, random answers"
 MEANS = "mean normalised return"
@@ -44,7 +44,10 @@ def details(found: Found[Rewarded, Scored]) -> dict[str, Any]:
         MEANS: {name: float(of.mean()) for name, of in found.each(lambda run: run.score).items()},
         "normalised return": summary(found.each(lambda run: run.score)),
         "learning rates": rates_told(found),
-        "mean scores of tuning": tried_told(found),
+        "mean scores of tuning": {
+            f"{name}, rate {rate:g}": round(float(np.mean(scores)), 3)
+            for (name, rate, _), scores in found.tried.items()
+        },
         "agreement with held-out preferences": summary(
             {one: found[one].each(lambda run: run.agreement) for one in learnt}
         ),
