@@ -120,7 +120,8 @@ WORDS = (
     "reward. Progress is paid as a potential, which leaves the best policy as it is, and is no bonus that is kept. The "
     "paper's outcome is judged by a language model, ours by the exact state in both conditions. An effect below "
     f"{MARGIN:g} counts as none; that margin was set before the runs. A file a run holds the numbers; `warm-start` and "
-    "`premise` came before the runs, `report` writes this page."
+    "`premise` came before the runs, `report` writes this page. All runs were made twice, on two processors: ten of "
+    "the ends were the same, hybrid with seed 1 had 0.265 in place of 0.235, and with that the verdict was undecided."
 )
 NUMBERS = ("success", "progress")
 
