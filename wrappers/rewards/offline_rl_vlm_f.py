@@ -20,8 +20,8 @@ departure: tanh bounds the rewards of frames as well, where theirs has it for st
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
 
 import gymnasium
 import numpy as np
@@ -31,7 +31,6 @@ from gymnasium.utils import RecordConstructorArgs
 from torch import nn
 from torch.nn import functional as F
 
-from ...agents.control.datasets import Transitions
 from .calibration import Floats
 from .encoders import Encoder
 from .success_classifier import MOST_ROWS, Standardised, build_network, examples
@@ -42,8 +41,28 @@ Ints = npt.NDArray[np.int64]
 Judge = Callable[[Array, Array], Ints]
 """Of the first and the second observations ``[n, ...]``: 0, 1 or -1 each, ``[n]``; see the module."""
 UNSURE = -1
+Data = TypeVar("Data", bound="Dataset")
 TERM = "preference"
 """The reward's name in infos."""
+
+
+class Dataset(Protocol):
+    """What is read of a dataset of N transitions in E episodes, as ``Transitions`` of control agents are."""
+
+    @property
+    def next_observations(self) -> Array:
+        """``[N, ...]``."""
+
+    @property
+    def episodes(self) -> Ints:
+        """The episode of each transition, from 0 on, ``[N]``."""
+
+    @property
+    def episode_returns(self) -> Floats:
+        """``[E]``."""
+
+    def __len__(self) -> int:
+        """N."""
 
 
 class TextJudge:
@@ -237,11 +256,11 @@ class PreferenceModel:
         found: Floats = th.stack(outputs).mean(dim=0).numpy()
         return found
 
-    def relabelled(self, transitions: Transitions, seen: npt.ArrayLike | None = None) -> Transitions:
+    def relabelled(self, transitions: Data, seen: npt.ArrayLike | None = None) -> Data:
         """The same transitions under the learnt reward, which replaces their own.
 
         Args:
-            transitions: of a dataset.
+            transitions: of a dataset, as agents take it.
             seen: what the reward is of after each step ``[N, ...]``, such as frames; ``next_observations`` if None.
 
         Raises:
@@ -253,7 +272,8 @@ class PreferenceModel:
         found = self.rewards(after)
         returns = np.zeros(len(transitions.episode_returns))
         np.add.at(returns, transitions.episodes, found)
-        return replace(transitions, rewards=found.astype(np.float32), episode_returns=returns)
+        own = {"rewards": found.astype(np.float32), "episode_returns": returns}
+        return type(transitions)(**{**vars(transitions), **own})
 
 
 def bradley_terry(worse: th.Tensor, better: th.Tensor) -> th.Tensor:

@@ -19,6 +19,7 @@ LONGER = {  # claims above LINES, with the reason
     "kimi-k1-5": "which weight decides is the claim's own rule, and it has three parts",
     "mbtl": "two ways of the abstract to compare with, which are measured differently, and two beside them",
     "multi-domain-rlvr": "seven conditions, of which five takeaways of the paper are parts",
+    "offline-rl-vlm-f": "two controls are told beside, and a table of mistakes and pairs",
     "pure": "four reward models are compared, and one learning rate for all",
     "rl-vs-distillation": "four parts on quarters of the problems",
     "s5-rl": "two games, and speed, which is measured and judged in another way",
