@@ -85,8 +85,8 @@ CLAIM = Comparison(
     remark="The judge knows the true reward of a state, its speed included. On tuning seed 1000, preferences by height "
     "alone, which is what single pictures show, were of no use: IQL earned 0.04, and -0.09 by a small encoder of "
     "pictures, but 0.53 by this judge; minus the angle itself as reward earned 0.16. That was at a learning rate of "
-    "0.001, below the tuned ones, at which pictures were not tried (this sentence was added after the run). The paper's "
-    "inverse RL, robot dressing and manipulation are not measured; of the paper, the abstract and the authors' code "
-    "were read.",
+    "0.001, below the tuned ones, at which pictures were not tried (this sentence was added after the run). The "
+    "paper's inverse RL, robot dressing and manipulation are not measured; of the paper, the abstract and the authors' "
+    "code were read.",
 )
 measure = CLAIM.measure
