@@ -155,14 +155,15 @@ class Bits(gymnasium.Env[Any, Any]):
 
 def test_it_learns_to_answer_with_bits(tmp_path: Path) -> None:
     env = SyncVectorEnv([Bits] * 16, autoreset_mode=AutoresetMode.SAME_STEP)
-    agent = FastPPO("MlpPolicy", env, n_steps=16, batch_size=64, n_epochs=8, learning_rate=1e-2, gamma=0.0, seed=0)
+    agent = FastPPO("MlpPolicy", env, n_steps=16, batch_size=64, n_epochs=8, learning_rate=3e-3, gamma=0.0, seed=0)
     shown = np.array([[a, b, c, d] for a in (0, 1) for b in (0, 1) for c in (0, 1) for d in (0, 1)], np.int8)
     assert (agent.predict(shown, deterministic=True)[0] == shown).mean() < 0.8
-    agent.learn(10_000)
-    assert (agent.predict(shown, deterministic=True)[0] == shown).mean() > 0.95
+    agent.learn(15_000)
+    learnt = agent.predict(shown, deterministic=True)[0]
+    assert (learnt == shown).mean() > 0.95
     agent.save(tmp_path / "bits")
     again = FastPPO.load(tmp_path / "bits")
-    np.testing.assert_array_equal(again.predict(shown, deterministic=True)[0], shown)
+    np.testing.assert_array_equal(again.predict(shown, deterministic=True)[0], learnt)
 
 
 class Forbidding(gymnasium.Env[Any, Any]):
