@@ -16,7 +16,7 @@ import numpy.typing as npt
 import torch as th
 from torch import Tensor, nn
 
-from ...agents.language.rollouts import Rollouts
+from ...agents.language.rollouts import PolicyOut, Rollouts
 from ..statistics import Floats
 from .sequences import SequenceMethod, columns
 
@@ -229,6 +229,27 @@ def gigpo(omega: float, *, scale: bool = False, **how: Any) -> SequenceMethod:
 def mean_success(run: Floats) -> float:
     """Mean over training."""
     return float(run.mean())
+
+
+def signal(task: Errands, method: SequenceMethod, seed: int, *, batches: int = 64) -> float:
+    """Mean cosine between the gradients of two batches of the untrained policy: 1 without noise, 0 without signal.
+
+    Args:
+        task: whose policy it is.
+        method: whose objective.
+        seed: of the grid, the policy and the batches.
+        batches: drawn; all pairs are compared.
+    """
+    learner, objective = task.learner(seed), method.objective()
+    rows = []
+    for _ in range(batches):
+        batch = learner.rollouts()
+        seen = method.sees(batch, learner.generator) if method.sees else batch
+        loss, _ = objective(seen, PolicyOut(learner.logp(seen), batch.entropy))
+        gradients = th.autograd.grad(loss, learner.weights())
+        rows.append(nn.functional.normalize(th.cat([one.flatten() for one in gradients]), dim=0))
+    cosines = th.stack(rows) @ th.stack(rows).T
+    return float((cosines.sum() - cosines.trace()) / (batches * (batches - 1)))
 
 
 class Discounted:

@@ -1,11 +1,13 @@
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 
 from tiltyard.agents.objectives.registry import load
-from tiltyard.benchmarks.claims.kimi_k1_5 import CLAIM
+from tiltyard.benchmarks.claims.kimi_k1_5 import CLAIM, WEIGHTS, best_weight
 from tiltyard.benchmarks.testbeds.sequences import Sequences
 from tiltyard.benchmarks.testbeds.thoughts import ThoughtLearner, ThoughtProblems, Thoughts
 
@@ -66,3 +68,41 @@ def test_early_brevity_is_briefer_than_late() -> None:
     assert runs["without"][-1, 0] > runs["without"][0, 0] + 0.1
     assert runs["early, 1.0"][-1, 1] < runs["late, 1.0"][-1, 1] < runs["without"][-1, 1]
     assert (runs["late, 1.0"][:2] == runs["without"][:2]).all()  # until half of training
+
+
+def test_the_weight_that_decides_saves_most_of_those_that_lose_nothing() -> None:
+    ends = {
+        "without": (0.8, 10.0),
+        0.01: (0.81, 9.5),
+        0.03: (0.8, 9.0),
+        0.1: (0.799, 8.0),
+        0.3: (0.7, 7.0),
+        1.0: (0.1, 3.0),
+    }
+    runs = {
+        "without" if key == "without" else f"late, {key}": [np.array([[0.1, 8.0], end])] for key, end in ends.items()
+    }
+    found = SimpleNamespace(on_tuning_seeds=lambda names: {name: runs[name] for name in names})
+    assert best_weight(found) == 0.03
+    runs["without"][0][-1, 0] = 0.9
+    assert best_weight(found) == WEIGHTS[0]
+
+
+def test_parts_are_differences_of_what_is_told() -> None:
+    found = replace(CLAIM, testbed=replace(CLAIM.testbed, iterations=20, every=5)).measure(seeds=3)
+    halves, ends, saved = (
+        {name: one["estimate"] for name, one in found.details[key].items()}
+        for key in ("success in the first half", "success at the end", "share of tokens saved")
+    )
+    chosen = f"late, {found.details['weight chosen']}"
+    wanted = {
+        "share of tokens saved": saved[chosen],
+        "success at the end minus without": ends[chosen] - ends["without"],
+    }
+    for weight in (0.1, 0.3, 1.0):
+        slower = halves["without"] - halves[f"early, {weight}"]
+        wanted[f"weight {weight:g}: success in the first half, without minus early"] = slower
+        later = ends[f"late, {weight}"] - ends[f"early, {weight}"]
+        wanted[f"weight {weight:g}: success at the end, late minus early"] = later
+    assert found.means == pytest.approx(wanted)
+    assert halves["early, 1.0"] < halves["without"]
