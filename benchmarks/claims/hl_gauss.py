@@ -1,9 +1,10 @@
 """Do critics that classify bear noise in the rewards better than critics that regress?
 
-Only the head differs: squared error; squared error with rewards divided by their largest return, as a well-kept
-baseline would do; two-hot and HL-Gauss, over the range that the task's reward allows, [-16.3 / (1 - 0.95), 0], and as
-much above 0, so that noise is not cut off at 0, which would lower the mean of what is learnt. Noise is 0, 2 or 8
-times the rewards' own deviation.
+Only the head and its learning rate differ: squared error; squared error with rewards divided by their largest return,
+as a well-kept baseline would do; two-hot and HL-Gauss, over the range that the task's reward allows,
+[-16.3 / (1 - 0.95), 0], and as much above 0, so that noise is not cut off at 0, which would lower the mean of what is
+learnt. Noise is 0, 2 or 8 times the rewards' own deviation. Each head has the learning rate that does best under noise
+on the tuning seeds.
 
 Each squared error is a part: its error minus HL-Gauss's, mean over the two noisy levels; 2 percent count as none.
 ``details`` holds every head and level, and whether HL-Gauss's lead grows with the noise.
@@ -17,10 +18,15 @@ import numpy as np
 from ..statistics import Floats
 from ..testbeds.values import LOWEST, Head, Values
 from ..verdicts import Part
-from .claim import Comparison, Found, Premise
+from .claim import Comparison, Found, Premise, Tuning
 from .effects import interval, part
 
 CATEGORICAL, ERRORS = {"v_min": LOWEST, "v_max": -LOWEST}, "error in percent by noise"
+
+
+def under_noise(run: list[float]) -> float:
+    """Error, mean over the noisy levels."""
+    return float(np.mean(run[1:]))
 
 
 def lead(found: Found[Head, list[float]]) -> Floats:
@@ -32,7 +38,7 @@ def lead(found: Found[Head, list[float]]) -> Floats:
 
 def parts(found: Found[Head, list[float]]) -> dict[str, Part]:
     """HL-Gauss's lead over each squared error, mean over the noisy levels; errors are above 0."""
-    each = found.each(lambda run: np.mean(run[1:]))
+    each = found.each(under_noise)
     return {
         f"over {name}": part(each[name] - each["HL-Gauss"], highest=each[name].mean(), margin=2.0)
         for name in found.claim.baselines
@@ -68,10 +74,12 @@ CLAIM = Comparison(
     },
     ours="HL-Gauss",
     baselines=("squared error", "squared error, scaled"),
-    seeds=8,
-    premise=Premise("Noise harms critics that regress", (ERRORS, "squared error")),
+    seeds=24,
+    tuning=Tuning(lambda run: -under_noise(run), (1e-3, 3e-3, 1e-2, 3e-2), 3),
+    premise=Premise("Noise harms regression", (ERRORS, "squared error"), lambda at: at["8"]["low"] > at["0"]["high"]),
     parts=parts,
     details=details,
-    remark="Under eightfold noise HL-Gauss leads by 3 percent, under twofold noise by none.",
+    remark="Measured first with 8 seeds, which are among these, and one learning rate for all heads, 0.001, which on a "
+    "tuning seed is a third of what most of them do best with.",
 )
 measure = CLAIM.measure

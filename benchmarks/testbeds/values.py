@@ -82,7 +82,6 @@ class Values:
         judged: steps of each whose values are known.
         updates: of the network.
         batch_size: transitions an update.
-        learning_rate: of Adam.
         tau: of the target network.
     """
 
@@ -92,21 +91,20 @@ class Values:
     judged: int = 100
     updates: int = 2000
     batch_size: int = 256
-    learning_rate: float = 1e-3
     tau: float = 0.01
 
     def run(self, condition: Head, rate: float, seed: int) -> list[float]:
-        """Error at each level of noise, in percent; all heads have one learning rate."""
+        """Error at each level of noise, in percent, with one learning rate of Adam for all levels."""
         data, fresh = walk(self.episodes, self.steps, seed), walk(self.episodes, self.steps, 1000 + seed)
         states, truth = fresh.values(self.judged)
         found = []
         for j, level in enumerate(self.noise):
             noise = np.random.default_rng([seed, j]).normal(0, level * data.rewards.std(), data.rewards.shape)
-            values = self.learn(data._replace(rewards=data.rewards + noise), condition, seed)(states)
+            values = self.learn(data._replace(rewards=data.rewards + noise), condition, rate, seed)(states)
             found.append(100 * math.sqrt(np.square(values - truth).mean()) / truth.std())
         return found
 
-    def learn(self, data: Walk, head: Head, seed: int) -> Any:
+    def learn(self, data: Walk, head: Head, rate: float, seed: int) -> Any:
         """A function from states ``[N, 3]`` to values ``[N]``, learnt by temporal differences."""
         th.manual_seed(seed)
         space = Box(-np.inf, np.inf, (3,))
@@ -114,7 +112,7 @@ class Values:
         shape |= {"head": head.kind, "head_kwargs": dict(head.settings)}
         critic, target = (Critics(space, Box(-1, 1, (1,)), FlattenExtractor(space), **shape) for _ in range(2))
         target.load_state_dict(critic.state_dict())
-        optimizer = Adam(critic.parameters(), lr=self.learning_rate)
+        optimizer = Adam(critic.parameters(), lr=rate)
         before, after = (_tensor(part.reshape(-1, 3)) for part in (data.observations[:-1], data.observations[1:]))
         rewards = _tensor(data.rewards.reshape(-1) / head.scale)
         followed, followers = list(critic.parameters()), list(target.parameters())

@@ -40,7 +40,7 @@ def test_every_head_learns_values() -> None:
     data, fresh = walk(40, 200, 0), walk(40, 200, 1)
     states, truth = fresh.values(100)
     for head in CLAIM.conditions.values():
-        values = bed.learn(data, head, 0)(states)
+        values = bed.learn(data, head, 1e-3, 0)(states)
         assert np.corrcoef(values, truth)[0, 1] > 0.5
 
 
@@ -49,3 +49,8 @@ def test_the_effect_is_the_mean_over_noisy_levels() -> None:
     by_level = found.details["lead of HL-Gauss by noise"]
     lead = (by_level["2"]["estimate"] + by_level["8"]["estimate"]) / 2
     assert any(mean == pytest.approx(lead) for mean in found.means.values())
+
+
+def test_rates_are_tuned_by_the_error_under_noise() -> None:
+    assert CLAIM.tuning is not None
+    assert CLAIM.tuning.score([90.0, 3.0, 5.0]) == -4.0
