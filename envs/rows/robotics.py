@@ -214,6 +214,20 @@ ROWS: tuple[Row, ...] = (
         blind_policy="replay 2",
     ),
     Row(
+        "tiltyard/AskToAct-v0",
+        "tiltyard.envs.robotics.ask_to_act:AskToActEnv",
+        "tiltyard.envs.robotics.ask_to_act:AskToActVectorEnv",
+        domain="robotics",
+        summary="Bring an object at home; ask which is meant where the instruction fits several",
+        max_episode_steps=40,
+        random_score=0.0,
+        expert_score=0.941,  # over 200 test episodes, as above
+        expert_success=1.0,
+        blind_score=0.0,
+        blind_success=0.0,
+        blind_policy="replay 4",
+    ),
+    Row(
         "tiltyard/PointMaze-v0",
         "tiltyard.envs.robotics.maze:PointMazeEnv",
         "tiltyard.envs.robotics.maze:PointMazeVectorEnv",

@@ -256,6 +256,12 @@ def bad_actions(space: Space[Any]) -> list[Any]:
     return found
 
 
+def good_for_two(single: Space[Any], bad: Any) -> bool:
+    """Whether what is no action of ``single`` is a batch of two."""
+    words = isinstance(single, Text) and isinstance(bad, list) and bad == ["a", "b"]
+    return words or (isinstance(single, Discrete) and isinstance(bad, np.ndarray) and np.array_equal(bad, [0, 1]))
+
+
 def assert_refused(env: Any, action: Any) -> None:
     with pytest.raises(tiltyard.envs.InvalidAction, match="got") as caught:
         env.step(action)
@@ -286,7 +292,7 @@ def test_bad_batch_is_refused_by_name_and_changes_no_environment(row: Row) -> No
     draw = sampler(single, 3)
     good = [draw(None) for _ in range(2)]
     for bad in bad_actions(single):
-        if not (isinstance(single, Text) and isinstance(bad, list) and bad == ["a", "b"]):  # which is a good batch
+        if not good_for_two(single, bad):
             assert_refused(env, bad)
         assert_refused(env, [good[0], bad])
     for bad in (3, "ab", "x" * 10**7, b"ab", good[:1], [*good, good[0]], np.array(0), np.float64(0.5), {0: 1, 1: 2}):
