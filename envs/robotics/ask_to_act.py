@@ -18,26 +18,18 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Box, Discrete
-from PIL import Image, ImageDraw, ImageFont
 
 from ... import unknown
 from ..actions import bounded, numbers
 from ..core import BatchedEnv, BatchedVectorEnv, Bools, Floats, Info, Ints, SingleEnv
 from ..seeding import Split, check_split, problem_rng
+from .household_view import HAND, Thing, draw
 
 KINDS = ("cup", "bowl", "book", "toy", "shoe", "bottle")
 COLOURS = ("red", "green", "blue", "white", "black")
 PLACES = (
-    "kitchen counter",
-    "kitchen table",
-    "cupboard",
-    "sofa",
-    "coffee table",
-    "shelf",
-    "desk",
-    "bed",
-    "dresser",
-    "sink",
+    *("kitchen counter", "kitchen table", "cupboard", "sofa", "coffee table"),
+    *("shelf", "desk", "bed", "dresser", "sink"),
 )
 SLOTS, OBJECTS = 3, 12
 GO, PICK, PUT = 0, len(PLACES), len(PLACES) + SLOTS
@@ -365,42 +357,20 @@ class BatchedAskToAct(BatchedEnv):
         return ASK_COLOUR + int(halves.argmin())
 
     def render(self, index: int = 0) -> npt.NDArray[np.uint8]:
-        """A frame ``[360, 640, 3]``: receptacles, objects (pale where not seen yet), the robot, what was answered."""
-        page = Image.new("RGB", (640, 360), (237, 232, 219))
-        pen, font = ImageDraw.Draw(page), ImageFont.load_default(12)
-        pen.text((12, 8), self.instructions[index], fill=(20, 20, 20), font=ImageFont.load_default(16))
+        """A frame ``[360, 640, 3]`` of one home: see :func:`.household_view.draw`."""
         fits = self.fitting()[index]
-        for place, name in enumerate(PLACES):
-            x, y = 8 + 126 * (place % 5), 40 + 130 * (place // 5)
-            goal = place == self.destination[index]
-            pen.rectangle(
-                (x, y, x + 118, y + 110), fill=(214, 207, 190), outline=(30, 120, 60) if goal else (52, 60, 72)
-            )
-            pen.text((x + 5, y + 3), name, fill=(20, 20, 20), font=font)
-            for slot, one in enumerate(self.slots[index, place].tolist()):
-                if one >= 0:
-                    self._draw_object(pen, index, one, (x + 22 + 37 * slot, y + 50), bool(self.visited[index, place]))
-                    if fits[one] and self.visited[index, place]:
-                        pen.text((x + 18 + 37 * slot, y + 22), "?", fill=(160, 30, 30), font=font)
-        x, y = 8 + 126 * (self.at[index] % 5), 40 + 130 * (self.at[index] // 5)
-        pen.ellipse((x + 96, y + 88, x + 114, y + 106), fill=(30, 70, 160))
+        found = []
+        for place, slot in np.argwhere(self.slots[index] >= 0).tolist():
+            one, seen = self.slots[index, place, slot], bool(self.visited[index, place])
+            found.append(self._seen_as(index, one, place, slot, seen=seen, asked=seen and bool(fits[one])))
         if self.held[index] >= 0:
-            self._draw_object(pen, index, int(self.held[index]), (int(x) + 78, int(y) + 90), True)
-        pen.text((12, 304), "\n".join(self._answers(index)), fill=(30, 70, 160), font=font)
-        return np.asarray(page, np.uint8).copy()
+            found.append(self._seen_as(index, self.held[index], int(self.at[index]), HAND, seen=True, asked=False))
+        places = [(name, i == self.destination[index]) for i, name in enumerate(PLACES)]
+        return draw(self.instructions[index], places, found, int(self.at[index]), self._answers(index))
 
-    def _draw_object(self, pen: ImageDraw.ImageDraw, index: int, one: int, middle: tuple[int, int], seen: bool) -> None:
-        colour = np.array(
-            {"red": (200, 40, 40), "green": (40, 150, 60), "blue": (50, 90, 200), "white": (250, 250, 250)}.get(
-                COLOURS[self.colour[index, one]], (30, 30, 30)
-            )
-        )
-        shown = colour if seen else colour // 4 + 158
-        radius = 13 if self.large[index, one] else 8
-        x, y = middle
-        pen.ellipse((x - radius, y - radius, x + radius, y + radius), fill=tuple(shown.tolist()), outline=(52, 60, 72))
-        name, font = KINDS[self.kind[index, one]], ImageFont.load_default(10)
-        pen.text((x - 3 * len(name), y + 16), name, fill=(20, 20, 20) if seen else (150, 145, 130), font=font)
+    def _seen_as(self, index: int, one: Any, place: int, slot: int, *, seen: bool, asked: bool) -> Thing:
+        kind, colour = KINDS[self.kind[index, one]], COLOURS[self.colour[index, one]]
+        return Thing(kind, colour, bool(self.large[index, one]), place, slot, seen, asked)
 
     def _answers(self, index: int) -> list[str]:
         """Questions with answers, three lines at most."""
