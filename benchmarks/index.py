@@ -20,6 +20,7 @@ RESULTS = ROOT / "docs" / "results"
 ELSEWHERE = {
     "action-grouping": ("tabular method", "tiltyard.benchmarks.action_grouping:learn"),
     "adastop": ("statistic", "tiltyard.benchmarks.adastop:AdaStop"),
+    "ask-to-act": ("environment", "tiltyard.envs.robotics.ask_to_act:AskToActEnv"),
     "carl": ("reward of an environment", "tiltyard.envs.driving.rewards:DrivingReward"),
     "brorl": ("analysis", "tiltyard.benchmarks.analysis.brorl:mass_change"),
     "cot-pass-k": ("analysis", "tiltyard.benchmarks.analysis.cot_pass_k:cot_pass_at_k"),
