@@ -3,12 +3,14 @@
 from dataclasses import replace
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 
 from tiltyard.benchmarks.claims.ask_to_act import CLAIM, CLONED, DENSE, SPARSE
 from tiltyard.benchmarks.claims.claim import Found, Outcome
-from tiltyard.benchmarks.testbeds.ask_household import AskHousehold, AskRun, FineTuning, Judged, demonstrations
+from tiltyard.benchmarks.evaluation import evaluation_seeds
+from tiltyard.benchmarks.testbeds.ask_household import TASK, AskHousehold, AskRun, FineTuning, Judged, demonstrations
 
 
 class Expert:
@@ -21,6 +23,25 @@ class Expert:
         action = self.actions[min(self.step, len(self.actions) - 1)]
         self.step += 1
         return np.full(len(observations), action), None
+
+
+class Fetcher:
+    """Looks everywhere and brings the first object that may be meant; does nothing where a colour is said."""
+
+    def predict(self, observations: Any, deterministic: bool) -> tuple[Any, None]:
+        return np.array([self.one(seen) for seen in observations]), None
+
+    def one(self, seen: Any) -> int:
+        at, holds, said, destination = seen[:10].argmax(), seen[10:16].any(), seen[28:33].any(), seen[34:44].argmax()
+        visited, flags = seen[62:72], seen[432:].reshape(10, 3)
+        if said:
+            return 0
+        if holds:
+            return 13 if at == destination else int(destination)
+        if not visited.all():
+            return int(visited.argmin())
+        place, slot = np.argwhere(flags)[0]
+        return 10 + int(slot) if at == place else int(place)
 
 
 def judged(success: list[float], candidates: list[float] | None = None) -> Judged:
@@ -44,6 +65,21 @@ def test_a_policy_is_judged_by_what_it_did() -> None:
     assert found.success.sum() == 0
     assert set(found.candidates) == {1.0, 2.0, 3.0, 4.0}
     assert 0 < found.held_out.mean() < 0.5
+
+
+def test_only_the_first_episode_of_each_home_is_judged() -> None:
+    # Homes where a colour is said go on for 40 steps, in which the others begin anew twice.
+    found = replace(AskHousehold(), episodes=120).judge(Fetcher(), 0)
+    alone = gymnasium.make_vec(TASK, 120, vectorization_mode="vector_entry_point", split="test")
+    observations, info = alone.reset(seed=evaluation_seeds(0, 120))
+    idle = observations[:, 28:33].any(1)
+    assert 20 < idle.sum() < 60
+    np.testing.assert_array_equal(found.candidates, info["candidates"])
+    np.testing.assert_array_equal(found.held_out, info["held_out"])
+    assert not found.success[idle].any()
+    assert found.success[~idle & (found.candidates == 1)].all()
+    assert 0.1 < found.success[~idle & (found.candidates == 4)].mean() < 0.6
+    alone.close()
 
 
 def test_means_by_candidates() -> None:

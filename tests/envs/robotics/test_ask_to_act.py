@@ -250,7 +250,8 @@ def test_the_expert_asks_only_what_it_must(ambiguity: int, questions: float) -> 
 
 def test_the_expert_mends_what_others_did() -> None:
     env, home = cups()
-    run(env, 1, PICK, 6)  # holds the wrong cup, at the destination
+    home.destination[0] = 8  # where the expert arrives last, with the wrong cup in its hand
+    run(env, 1, PICK, 6)
     for _ in range(30):
         _, _, terminated, _, info = env.step(int(env.unwrapped.expert().predict(None)[0]))
         if terminated:
