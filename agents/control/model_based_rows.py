@@ -18,6 +18,12 @@ MODEL_BASED: tuple[Row, ...] = (
         paper="vagram",
     ),
     Row(
+        "wmar",
+        "tiltyard.agents.control.wmar:WMAR",
+        ("driving", "robotics"),
+        "MBPO whose replay buffer is half the newest transitions and half a uniform sample of all, for tasks in turn",
+    ),
+    Row(
         "contrastive-ucb",
         "tiltyard.agents.control.contrastive_ucb:ContrastiveUCB",
         ("driving",),

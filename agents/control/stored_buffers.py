@@ -32,6 +32,12 @@ def arrays_of(buffer: ReplayBuffer) -> Arrays:
     return arrays
 
 
+def _whole(buffer: ReplayBuffer) -> Arrays:
+    """Arrays of a buffer whose rows are no transitions in order of time."""
+    found: Arrays = buffer.saved_whole() if hasattr(buffer, "saved_whole") else {}
+    return found
+
+
 def contents(buffer: ReplayBuffer) -> Arrays:
     """Everything that a buffer holds, oldest transition first.
 
@@ -46,7 +52,7 @@ def contents(buffer: ReplayBuffer) -> Arrays:
             "a HerReplayBuffer with copy_info_dict=True holds whatever the environment put into its infos, which "
             "cannot be saved as plain arrays: leave copy_info_dict out, or do not save the buffer"
         )
-    found = {name: _oldest_first(buffer, stored) for name, stored in arrays_of(buffer).items()}
+    found = {name: _oldest_first(buffer, stored) for name, stored in arrays_of(buffer).items()} | _whole(buffer)
     if buffer.optimize_memory_usage and not buffer.full:
         found["observations"] = buffer.observations[: buffer.pos + 1]
     if isinstance(buffer, HerReplayBuffer):
@@ -66,8 +72,8 @@ def check(archive: zipfile.ZipFile, buffer: ReplayBuffer) -> None:
     Raises:
         ValueError: they are not those of ``buffer``, or longer, or hold something else than numbers.
     """
-    own, shapes = arrays_of(buffer), _shapes(archive)
-    known = {*own, UNFINISHED} if isinstance(buffer, HerReplayBuffer) else {*own}
+    own, whole, shapes = arrays_of(buffer), _whole(buffer), _shapes(archive)
+    known = {*own, *whole, *((UNFINISHED,) if isinstance(buffer, HerReplayBuffer) else ())}
     if shapes.keys() != known:
         raise ValueError(f"it holds {sorted(shapes)}, but this agent's replay buffer has {sorted(known)}")
     length = shapes["rewards"][:1]
@@ -80,6 +86,9 @@ def check(archive: zipfile.ZipFile, buffer: ReplayBuffer) -> None:
                 f"it holds {name} of shape {shape}, which does not fit this agent's {array.shape}: spaces and number "
                 "of environments must be equal, buffer_size at least as large (and equal with optimize_memory_usage)"
             )
+    for name, array in whole.items():
+        if shapes[name] != array.shape:
+            raise ValueError(f"it holds {name} of shape {shapes[name]}, not this agent's {array.shape}")
     if shapes.get(UNFINISHED, (buffer.n_envs,)) != (buffer.n_envs,):
         raise ValueError(f"it holds {UNFINISHED} of shape {shapes[UNFINISHED]}, not one number an environment")
 
@@ -107,6 +116,8 @@ def fill(buffer: ReplayBuffer, stored: Arrays) -> None:
         _check_episodes(stored, filled)
     for name, array in arrays_of(buffer).items():
         array[: len(stored[name])] = stored[name]
+    for name, array in _whole(buffer).items():
+        array[:] = stored[name]
     buffer.full = filled == buffer.buffer_size
     buffer.pos = filled % buffer.buffer_size
     if isinstance(buffer, HerReplayBuffer):
