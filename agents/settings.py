@@ -98,7 +98,7 @@ _OURS: _Table = (
         critic_updates critic_backups inverse_updates inner_updates implicit_terms meta_batch_size
         abstraction_factor subgoal_steps slots window
         n_policies policy_timesteps bandit_rounds episodes_per_task queries_per_task
-        population_size chunk_size n_neighbors archived_per_generation n_views descriptor_size
+        population_size chunk_size chunk_length n_neighbors archived_per_generation n_views descriptor_size
         autoencoder_width denoise_steps n_groups oversample_limit n_models n_elites model_batch_size
         model_train_freq model_updates model_patience rollouts_per_step rollout_length kept_fits
         n_support feature_dim""",

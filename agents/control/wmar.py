@@ -15,6 +15,9 @@ from .replay import RowReplay
 from .settings import takes
 from .vagram import VaGraM, VaGraMSettings
 
+CHUNK = 512
+"""Steps of the authors' chunks."""
+
 
 class AugmentedReplay(RowReplay):
     """Two buffers of equal size: the newest transitions, and chunks of consecutive ones drawn from everything seen.
@@ -33,7 +36,7 @@ class AugmentedReplay(RowReplay):
         action_space: of one environment.
         device: of batches.
         n_envs: environments.
-        chunk_length: steps of a chunk; the authors' are 512.
+        chunk_length: steps of a chunk; the authors' 512, or all of a shorter half, if None.
         **kwargs: SB3's.
 
     Raises:
@@ -48,10 +51,11 @@ class AugmentedReplay(RowReplay):
         device: th.device | str = "auto",
         n_envs: int = 1,
         *,
-        chunk_length: int = 512,
+        chunk_length: int | None = None,
         **kwargs: Any,
     ) -> None:
         half = buffer_size // n_envs // 2
+        chunk_length = max(1, min(CHUNK, half)) if chunk_length is None else chunk_length
         if not 1 <= chunk_length <= half:
             raise ValueError(
                 f"chunk_length must be from 1 to half of the steps of buffer_size, {half}, got {chunk_length}: "
@@ -108,12 +112,12 @@ class WMARSettings(VaGraMSettings):
 
     Args:
         model_loss: maximum likelihood "mle", "vagram" or "mse".
-        chunk_length: steps of a chunk of the long-term half of the replay buffer.
+        chunk_length: steps of a chunk of the long-term half of the replay buffer; see :class:`AugmentedReplay`.
     """
 
     _: KW_ONLY
     model_loss: str = "mle"
-    chunk_length: int = 512
+    chunk_length: int | None = None
 
 
 class WMAR(VaGraM):

@@ -104,6 +104,12 @@ def test_a_half_needs_room_for_a_chunk(chunk: int) -> None:
         buffer(chunk=chunk)
 
 
+def test_chunks_are_the_authors_or_as_long_as_a_half() -> None:
+    spaces = Box(-9, 9, (1,)), Box(-1, 1, (1,))
+    assert AugmentedReplay(4000, *spaces).chunk_length == 512
+    assert AugmentedReplay(600, *spaces).chunk_length == 300
+
+
 def test_the_model_learns_from_both_halves() -> None:
     agent: Any = WMAR("MlpPolicy", Puck(2, steps=10), **SMALL).learn(90)
     assert isinstance(agent.replay_buffer, AugmentedReplay)
