@@ -16,6 +16,7 @@ LONGER = {  # claims above LINES, with the reason
     "contrastive-ucb": "each condition in two forms, and epsilon-greedy on a shorter lock too",
     "dpt": "online, from datasets and as a distribution, against four rules",
     "gbrl": "two tasks, each agent tuned in each, and in two forms",
+    "icrl-theory": "students of two teachers, regrets and errors, and three kinds of contexts",
     "kimi-k1-5": "which weight decides is the claim's own rule, and it has three parts",
     "mbtl": "two ways of the abstract to compare with, which are measured differently, and two beside them",
     "multi-domain-rlvr": "seven conditions, of which five takeaways of the paper are parts",
