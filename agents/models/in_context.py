@@ -193,16 +193,16 @@ class ArmTransformer(InContextTransformer):
                 "not divide into: use MlpPolicy"
             )
         super().__init__(observation_size, n_actions, width=width, depth=depth, heads=heads)
-        features = observation_size // n_actions
-        self.embed_transition = nn.Linear(2 * features + 1, width)
-        self.embed_query = nn.Linear(features, width)
+        self.features = observation_size // n_actions
+        self.embed_transition = nn.Linear(2 * self.features + 1, width)
+        self.embed_query = nn.Linear(self.features, width)
         self.head = nn.Linear(width, 1)
         nn.init.zeros_(self.head.weight)
         nn.init.zeros_(self.head.bias)
 
     def embed_transitions(self, observations: Tensor, actions: Tensor, rewards: Tensor, following: Tensor) -> Tensor:
         """Features of the actions taken, rewards, and their products; what follows is not read."""
-        each = observations.unflatten(-1, (self.n_actions, -1))
+        each = observations.reshape(*observations.shape[:-1], self.n_actions, self.features)
         taken = each.take_along_dim(actions[..., None, None], dim=-2).squeeze(-2)
         earned = rewards.unsqueeze(-1)
         embedded: Tensor = self.embed_transition(torch.cat([taken, earned, earned * taken], dim=-1))
@@ -211,8 +211,8 @@ class ArmTransformer(InContextTransformer):
     def forward(self, queries: Tensor, read: Tensor, seen: Tensor) -> Tensor:
         """Logits of actions ``[B, m, A]``; arguments as of :meth:`InContextTransformer.forward`."""
         m, count = queries.shape[1], self.n_actions
-        y = self.embed_query(queries.unflatten(-1, (count, -1)).flatten(1, 2))
+        y = self.embed_query(queries.reshape(len(queries), m * count, self.features))
         state = torch.arange(m * count, device=queries.device) // count
         own = state[:, None] == state
         logits: Tensor = self.head(self.attend(y, read, seen.repeat_interleave(count, dim=1), own))
-        return logits.unflatten(1, (m, count)).squeeze(-1)
+        return logits.view(len(queries), m, count)

@@ -14,7 +14,7 @@ from stable_baselines3.common.utils import LinearSchedule
 
 from ...agents import make
 from ...agents.control.algorithm_distillation import distribution_ratio
-from ...agents.control.history_algorithms import Algorithm, linucb, thompson, uniform
+from ...agents.control.history_algorithms import NAMES, Algorithm, uniform
 from ...agents.models.in_context import Context
 from ..statistics import Floats
 from .linear_bandits import LinearBanditVectorEnv
@@ -121,7 +121,7 @@ class DistilledBandits:
     def run(self, condition: Student, rate: float, seed: int) -> Imitated:
         """Pretrains a student, and holds it against its teacher in new bandits."""
         agent, first = self.pretrained(condition, rate, seed), self.first(seed)
-        algorithm = {"linucb": linucb, "thompson": thompson}[condition.teacher](self.arms)
+        algorithm = NAMES[condition.teacher](self.arms)
         means, context = self.played(algorithm, seed)
         known = condition.teacher == "linucb"
         return Imitated(

@@ -60,7 +60,7 @@ class LinearBandits(BatchedEnv):
     @property
     def means(self) -> Floats:
         """What each arm pays ``[n, A]``."""
-        return np.einsum("nai,ni->na", self.arms, self.weights)
+        return np.asarray(np.einsum("nai,ni->na", self.arms, self.weights))
 
     def begin(self, indices: Ints, seeds: Ints, episodes: Ints) -> None:
         """Draws features, weights, and the noise of all pulls."""
