@@ -6,7 +6,8 @@ r"""Algorithm distillation: a transformer taught what an expert algorithm would 
     agent = make(..., expert="optimal", contexts=["uniform", "thompson"])   # DPT's labels: posterior sampling
 
 Paper: Lin, Bai and Mei, Transformers as Decision Makers: Provable In-Context Reinforcement Learning via Supervised
-Pretraining (2023), sec. 3 and 5. "The authors' code" is github.com/licong-lin/in-context-rl.
+Pretraining (2023), sec. 3 and 5. "The authors' code" is github.com/licong-lin/in-context-rl, which was read; of the
+paper itself the abstract and the beginnings of sections 1, 3 and 5 and of the details of experiments were.
 """
 
 from dataclasses import dataclass
@@ -56,8 +57,8 @@ class AlgorithmDistillation(InContextAgent):
     With contexts that are the expert's own this is algorithm distillation (Laskin et al. 2022); with "optimal" as
     expert, and others' contexts, it is DPT with its loss on every step, whose model is Thompson sampling: it says how
     likely each action is the best. Deployed (:meth:`~.InContextAgent.deploy`), it plays its own contexts, which are
-    nearly the expert's if it imitates well. What it learnt there the paper bounds by the square root of
-    :func:`distribution_ratio` of the expert to the context algorithm.
+    nearly the expert's if it imitates well. The paper bounds the difference of their regrets by a term that grows with
+    the square root of :func:`distribution_ratio` of the expert to the context algorithm.
 
     Departures: the authors' network is a GPT-2 with positions that reads a list of features and an index of the action
     taken, with attention by ReLU; here it is :mod:`~..models.in_context`, which reads transitions as a set, and its

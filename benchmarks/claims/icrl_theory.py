@@ -60,6 +60,7 @@ def details(found: Found[Student, Imitated]) -> dict[str, Any]:
         "learning rates": rates_told(found),
         ACTS: [*map(float, teachers), float(errors[OWN].mean() / (1 - 1 / bed.arms))],
         "regret": summary(found.each(lambda run: run.regret)),
+        "regret by the likeliest actions": summary(found.each(lambda run: run.likeliest)),
         "regret of the teacher": summary(found.each(lambda run: run.teacher)),
         "regret of arms at random": summary({OWN: found[OWN].each(lambda run: run.random)}),
         "error of imitation on LinUCB's histories": summary(
@@ -96,5 +97,6 @@ CLAIM = Comparison(
     ),
     parts=parts,
     details=details,
+    remark="REMARK",
 )
 measure = CLAIM.measure

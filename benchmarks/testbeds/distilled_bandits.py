@@ -46,13 +46,15 @@ class Imitated:
     """What became of a student.
 
     Attributes:
-        regret: of all pulls, mean over bandits.
+        regret: of all pulls, mean over bandits, by actions that are sampled.
+        likeliest: the same by the student's likeliest actions.
         teacher: the teacher's in the same bandits.
         random: that of arms at random.
         errors: of imitation at each step ``[T]``; NaN where the teacher's odds are not known.
     """
 
     regret: float
+    likeliest: float
     teacher: float
     random: float
     errors: Floats
@@ -124,8 +126,14 @@ class DistilledBandits:
         algorithm = NAMES[condition.teacher](self.arms)
         means, context = self.played(algorithm, seed)
         known = condition.teacher == "linucb"
+
+        def earned(deterministic: bool) -> float:
+            test = self.family(self.tests, "test")
+            return regret(means, agent.deploy(test, seed=first, deterministic=deterministic).actions)
+
         return Imitated(
-            regret=regret(means, agent.deploy(self.family(self.tests, "test"), seed=first).actions),
+            regret=earned(False),
+            likeliest=earned(True),
             teacher=regret(means, context.actions),
             random=regret(means, self.played(uniform(self.arms), seed)[1].actions),
             errors=1 - odds(agent, context) if known else np.full(self.pulls, np.nan),

@@ -16,10 +16,10 @@ class Invented(DistilledBandits):
     def run(self, condition: Student, rate: float, seed: int) -> Imitated:
         noise = 0.001 * (seed % 1000)
         if condition.expert == "optimal":
-            return Imitated(22.0 + noise, 20.0, 90.0, np.full(2, np.nan))
+            return Imitated(22.0 + noise, 21.0, 20.0, 90.0, np.full(2, np.nan))
         error = {1: 0.2, 2: 0.25}[len(condition.contexts)] + 0.2 * (condition.contexts == ("uniform",))
         error += noise + abs(rate - 0.006)
-        return Imitated(100 * error - 10, 8.0, 90.0, np.array([error - 0.1, error + 0.1]))
+        return Imitated(100 * error - 10, 9.0, 8.0, 90.0, np.array([error - 0.1, error + 0.1]))
 
 
 def test_parts_are_by_hand() -> None:
@@ -37,5 +37,5 @@ def test_parts_are_by_hand() -> None:
 
 
 def test_students_are_tuned_by_what_they_are_for() -> None:
-    assert claim.tuned(Imitated(3.0, 2.0, 9.0, np.array([0.3, 0.1]))) == pytest.approx(-0.2)
-    assert claim.tuned(Imitated(3.0, 2.0, 9.0, np.full(2, np.nan))) == pytest.approx(-0.5)
+    assert claim.tuned(Imitated(3.0, 2.5, 2.0, 9.0, np.array([0.3, 0.1]))) == pytest.approx(-0.2)
+    assert claim.tuned(Imitated(3.0, 2.5, 2.0, 9.0, np.full(2, np.nan))) == pytest.approx(-0.5)

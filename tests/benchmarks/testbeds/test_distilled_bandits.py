@@ -19,8 +19,8 @@ OWN, MIXED, EVEN = (bed.Student("linucb", how) for how in (("linucb",), ("linucb
 def test_regret_by_hand() -> None:
     means = np.array([[0.2, 0.8], [0.9, -0.1]])
     assert bed.regret(means, np.array([[0, 0, 1], [0, 1, 0]])) == pytest.approx((2 * 0.6 + 1.0) / 2)
-    assert bed.Imitated(3.0, 2.5, 9.0, np.array([0.2, 0.4])).excess == pytest.approx(0.2)
-    assert bed.Imitated(3.0, 2.5, 9.0, np.array([0.2, 0.4])).error == pytest.approx(0.3)
+    assert bed.Imitated(3.0, 2.8, 2.5, 9.0, np.array([0.2, 0.4])).excess == pytest.approx(0.2)
+    assert bed.Imitated(3.0, 2.8, 2.5, 9.0, np.array([0.2, 0.4])).error == pytest.approx(0.3)
 
 
 def test_ratios_of_distributions() -> None:
