@@ -87,8 +87,8 @@ CLAIM = Comparison(
     },
     ours=OWN,
     baselines=(MIXED, EVEN),
-    seeds=6,
-    tuning=Tuning(tuned, (0.003, 0.006, 0.012), seeds=1),
+    seeds=5,
+    tuning=Tuning(tuned, (0.0025, 0.005, 0.01, 0.02), seeds=1),
     premise=Premise(
         "Both teachers lose less than half of what arms at random lose, and the error on LinUCB's contexts is less "
         "than half of that of even odds",
@@ -97,6 +97,16 @@ CLAIM = Comparison(
     ),
     parts=parts,
     details=details,
-    remark="REMARK",
+    remark="Five features, noise of 1.5, LinUCB's bonus of 2 and its ridge of 1 are those of the authors' code; "
+    "five arms and 30 pulls stand for its ten and 200, weights are standard normal (in its experiment with "
+    "LinUCB uniform in [0, 1]), and LinUCB begins with the longest arm, where the code draws one. The "
+    "network has 0.06 million weights and 1,760 updates, a thousandth of the authors', reads transitions as "
+    "a set and asks for each arm by itself. The bound is not tested: the ratio of uniform contexts is 5 to "
+    "the power of 30, which bounds nothing, and only the order of three ratios is looked at. All students "
+    "have as many updates and labels; with more of them those with uniform contexts might catch up. Actions "
+    "are sampled, as in the authors' code; regret by the likeliest is told beside. The margin of 20% was "
+    "set before any run. The testbed was shaped on tuning seed 1000 in some fifteen runs: with 600 and "
+    "1,200 updates LinUCB's student lost 24% more than its teacher, with 1,760 12 to 15%; the error of one "
+    "with uniform contexts was 0.44 after 600.",
 )
 measure = CLAIM.measure

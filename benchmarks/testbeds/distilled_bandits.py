@@ -90,12 +90,12 @@ class DistilledBandits:
     pulls: int = 30
     tests: int = 500
     n_envs: int = 64
-    rounds: int = 150
-    gradient_steps: int = 8
+    rounds: int = 110
+    gradient_steps: int = 16
     settings: tuple[tuple[str, Any], ...] = (
         ("batch_size", 16),
         ("queries_per_task", 8),
-        ("policy_kwargs", {"width": 32, "depth": 3, "heads": 2}),
+        ("policy_kwargs", {"width": 48, "depth": 2, "heads": 2}),
     )
 
     def family(self, count: int, split: str) -> LinearBanditVectorEnv:
@@ -113,7 +113,7 @@ class DistilledBandits:
             learning_rate=LinearSchedule(rate, 0.0, 1.0),
             context_length=self.pulls,
             gradient_steps=self.gradient_steps,
-            seed=seed,
+            seed=self.first(seed),
             device="cpu",
             **dict(self.settings),
         )
@@ -140,7 +140,7 @@ class DistilledBandits:
         )
 
     def first(self, seed: int) -> int:
-        """Names the test bandits of a seed."""
+        """Names the test bandits of a seed, and the student's randomness."""
         return 3_000_000 + self.tests * seed
 
     def played(self, algorithm: Algorithm, seed: int) -> tuple[Floats, Context]:
