@@ -1,6 +1,6 @@
 """The policy of DPT with SB3's ``predict``: what it knows of a task comes in as the state."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +10,7 @@ from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.type_aliases import PyTorchObs, Schedule
 from torch import Tensor
 
-from ..models.in_context import Context, InContextTransformer
+from ..models.in_context import ArmTransformer, Context, InContextTransformer
 from ..policy_files import SafePolicy
 
 Array = npt.NDArray[Any]
@@ -36,6 +36,7 @@ class DPTPolicy(SafePolicy, BasePolicy):
     """
 
     action_space: Discrete
+    network_class: ClassVar[type[InContextTransformer]] = InContextTransformer
 
     def __init__(
         self,
@@ -65,7 +66,7 @@ class DPTPolicy(SafePolicy, BasePolicy):
             self._middle = np.where(bounded, low / 2 + high / 2, np.float32(0))
             self._half = np.where(bounded, high / 2 - low / 2, np.float32(1))
         sizes = {"width": width, "depth": depth, "heads": heads}
-        self.network = InContextTransformer(self.observation_size, int(action_space.n), **sizes)
+        self.network = self.network_class(self.observation_size, int(action_space.n), **sizes)
         self.optimizer = th.optim.AdamW(self.parameters(), lr=lr_schedule(1), weight_decay=weight_decay)
 
     def scaled(self, observations: Array) -> Tensor:
@@ -158,6 +159,12 @@ class DPTPolicy(SafePolicy, BasePolicy):
         """Actions without a context."""
         assert isinstance(observation, Tensor)
         return th.as_tensor(self.predict(observation.cpu().numpy(), deterministic=deterministic)[0])
+
+
+class ArmPolicy(DPTPolicy):
+    """One for observations that list the features of each action, ``[A, d]``: see :class:`~.ArmTransformer`."""
+
+    network_class = ArmTransformer
 
 
 class Memory:

@@ -17,6 +17,10 @@ Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
 
 
+Player = Callable[[Any, list[Context]], tuple[Ints, Ints]]
+"""From observations, and the columns of a context that were played so far, to actions and labels ``[n]``."""
+
+
 class Step(NamedTuple):
     """One step of n environments, B = n.
 
@@ -108,6 +112,11 @@ def drawn(rng: np.random.Generator, probabilities: npt.NDArray[np.float64]) -> I
     below = (rng.random((len(bounds), 1)) * bounds[:, -1:] >= bounds).sum(axis=1)
     found: Ints = np.minimum(below, bounds.shape[1] - 1)
     return found
+
+
+def side_by_side(columns: list[Context]) -> Context:
+    """One context of columns, of which there is at least one."""
+    return Context(*(np.concatenate(parts, axis=1) for parts in zip(*columns, strict=True)))
 
 
 class Task(NamedTuple):

@@ -5,6 +5,7 @@ Values are the papers', where they are not the class's own already. What was tun
 """
 
 from ..row import Row, Settings
+from .in_context_rows import IN_CONTEXT
 from .model_based_rows import MODEL_BASED
 from .phone_rows import PHONES
 
@@ -144,15 +145,6 @@ ROWS: tuple[Row, ...] = (
         "tiltyard.agents.control.barfi:BARFI",
         ("driving", "robotics"),
         "REINFORCE on a reward that is learnt too: how much of an auxiliary reward serves the primary one",
-        env_kwargs={"driving": {"action": "discrete"}},
-        n_envs={"*": 16},
-    ),
-    Row(
-        "dpt",
-        "tiltyard.agents.control.dpt:DPT",
-        ("driving",),
-        "A transformer taught the optimal action given transitions of a task; in new tasks it learns from these alone",
-        settings={"driving": {"expert_ratio": 1.0}},  # mixed behaviour alone leaves the road
         env_kwargs={"driving": {"action": "discrete"}},
         n_envs={"*": 16},
     ),
@@ -392,6 +384,7 @@ ROWS: tuple[Row, ...] = (
         ("driving", "robotics"),
         "Offline-to-online: soft Q-learning that chooses actions one dimension after the other, from coarse to fine",
     ),
+    *IN_CONTEXT,
     *MODEL_BASED,
     *PHONES,
 )

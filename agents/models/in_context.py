@@ -111,6 +111,14 @@ class InContextTransformer(nn.Module):
         found = F.linear(block.norm_1(x), block.qkv.weight[first * width :])
         return found.view(batch, length, 3 - first, block.heads, width // block.heads).permute(2, 0, 3, 1, 4)
 
+    def embed_transitions(self, observations: Tensor, actions: Tensor, rewards: Tensor, following: Tensor) -> Tensor:
+        """Transitions before the first block ``[B, n, width]``; arguments as of :meth:`read`."""
+        taken, earned = F.one_hot(actions, self.n_actions).to(rewards.dtype), rewards.unsqueeze(-1)
+        embedded: Tensor = self.embed_transition(
+            torch.cat([observations, taken, following, earned, earned * taken], dim=-1)
+        )
+        return embedded
+
     def read(self, observations: Tensor, actions: Tensor, rewards: Tensor, following: Tensor) -> Tensor:
         """Keys and values ``[depth, 2, B, heads, n, channels]`` of transitions, each by itself.
 
@@ -120,8 +128,7 @@ class InContextTransformer(nn.Module):
             rewards: ``[B, n]``.
             following: ``[B, n, O]`` observations after them.
         """
-        taken, earned = F.one_hot(actions, self.n_actions).to(rewards.dtype), rewards.unsqueeze(-1)
-        x = self.embed_transition(torch.cat([observations, taken, following, earned, earned * taken], dim=-1))
+        x = self.embed_transitions(observations, actions, rewards, following)
         kept = []
         for i, block in enumerate(self.layers):
             kept.append(self._project(block, x, 1))
@@ -138,13 +145,74 @@ class InContextTransformer(nn.Module):
             seen: ``[B, m, n]`` bool, which transitions each query is given.
         """
         m = queries.shape[1]
-        own = torch.eye(m, dtype=torch.bool, device=queries.device).expand(len(queries), m, m)
-        allowed = torch.cat((seen, own), dim=-1).unsqueeze(1)
-        y = self.embed_query(queries)
+        own = torch.eye(m, dtype=torch.bool, device=queries.device)
+        logits: Tensor = self.head(self.attend(self.embed_query(queries), read, seen, own))
+        return logits
+
+    def attend(self, y: Tensor, read: Tensor, seen: Tensor, own: Tensor) -> Tensor:
+        """What queries are after the last block ``[B, q, width]``, normed.
+
+        Args:
+            y: ``[B, q, width]`` before the first.
+            read: of :meth:`read`.
+            seen: ``[B, q, n]`` bool, the transitions that each attends to.
+            own: ``[q, q]`` bool, the queries that each attends to.
+        """
+        allowed = torch.cat((seen, own.expand(len(y), *own.shape)), dim=-1).unsqueeze(1)
         for block, kept in zip(self.layers, read, strict=True):
             q, k, v = self._project(block, y, 0)
             keys, values = torch.cat((kept[0], k), dim=2), torch.cat((kept[1], v), dim=2)
             attended = F.scaled_dot_product_attention(q, keys, values, attn_mask=allowed)
             y = block.finish(y, attended.transpose(1, 2).flatten(2))
-        logits: Tensor = self.head(self.norm(y))
-        return logits
+        normed: Tensor = self.norm(y)
+        return normed
+
+
+class ArmTransformer(InContextTransformer):
+    """One for tasks whose observation is a list of what each action is: ``[A, d]`` features, flattened.
+
+    A transition is read as the features of the action taken and its reward; each action of a query state is a query of
+    its own, beside the state's other actions, and has one logit. So logits go with the actions in whatever order these
+    are listed, and nothing has to be learnt about one of them twice.
+
+    Args:
+        observation_size: numbers of an observation, a multiple of ``n_actions``.
+        n_actions: number of actions.
+        width: channels of the residual stream; a multiple of ``heads``.
+        depth: number of blocks.
+        heads: of the attention.
+
+    Raises:
+        ValueError: observations that actions cannot share.
+    """
+
+    def __init__(self, observation_size: int, n_actions: int, *, width: int, depth: int, heads: int) -> None:
+        if observation_size % n_actions:
+            raise ValueError(
+                f"observations list the features of each of {n_actions} actions, which {observation_size} numbers do "
+                "not divide into: use MlpPolicy"
+            )
+        super().__init__(observation_size, n_actions, width=width, depth=depth, heads=heads)
+        self.features = observation_size // n_actions
+        self.embed_transition = nn.Linear(2 * self.features + 1, width)
+        self.embed_query = nn.Linear(self.features, width)
+        self.head = nn.Linear(width, 1)
+        nn.init.zeros_(self.head.weight)
+        nn.init.zeros_(self.head.bias)
+
+    def embed_transitions(self, observations: Tensor, actions: Tensor, rewards: Tensor, following: Tensor) -> Tensor:
+        """Features of the actions taken, rewards, and their products; what follows is not read."""
+        each = observations.reshape(*observations.shape[:-1], self.n_actions, self.features)
+        taken = each.take_along_dim(actions[..., None, None], dim=-2).squeeze(-2)
+        earned = rewards.unsqueeze(-1)
+        embedded: Tensor = self.embed_transition(torch.cat([taken, earned, earned * taken], dim=-1))
+        return embedded
+
+    def forward(self, queries: Tensor, read: Tensor, seen: Tensor) -> Tensor:
+        """Logits of actions ``[B, m, A]``; arguments as of :meth:`InContextTransformer.forward`."""
+        m, count = queries.shape[1], self.n_actions
+        y = self.embed_query(queries.reshape(len(queries), m * count, self.features))
+        state = torch.arange(m * count, device=queries.device) // count
+        own = state[:, None] == state
+        logits: Tensor = self.head(self.attend(y, read, seen.repeat_interleave(count, dim=1), own))
+        return logits.view(len(queries), m, count)
