@@ -134,6 +134,14 @@ def test_rewards_are_learnt_in_their_own_units(taught: RCSL) -> None:
     assert float(taught.actor.reward_std) == pytest.approx(0.58, abs=0.05)  # uniform on [-1, 1]
 
 
+def test_rewards_are_of_where_a_step_led_from_and_to() -> None:
+    agent, one, other = made(), th.full((1, 1), 1.0), th.full((1, 1), 2.0)
+    found = [agent.actor.rewards(*pair) for pair in ((one, one, one), (one, one, other), (other, one, one))]
+    assert not found[0].equal(found[1])
+    assert not found[0].equal(found[2])
+    assert not found[1].equal(found[2])
+
+
 def test_one_observation_is_one_action(taught: RCSL) -> None:
     alone, _ = taught.predict(np.zeros(1, np.float32))
     both, _ = taught.predict(np.zeros((2, 1), np.float32))

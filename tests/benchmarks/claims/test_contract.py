@@ -17,6 +17,7 @@ LONGER = {  # claims above LINES, with the reason
     "dpt": "online, from datasets and as a distribution, against four rules",
     "gbrl": "two tasks, each agent tuned in each, and in two forms",
     "kimi-k1-5": "which weight decides is the claim's own rule, and it has three parts",
+    "mbrcsl": "four conditions in two forms each, and a remark on how the data were shaped",
     "mbtl": "two ways of the abstract to compare with, which are measured differently, and two beside them",
     "multi-domain-rlvr": "seven conditions, of which five takeaways of the paper are parts",
     "offline-rl-vlm-f": "two controls are told beside, and a table of mistakes and pairs",
