@@ -16,13 +16,17 @@ OURS, RCSL, IQL, CQL = "MBRCSL", "RCSL", "IQL", "CQL"
 PREMISE = "what the premise is about"
 MODEL: dict[str, Any] = {
     **{"n_models": 5, "n_elites": 3, "model_net_arch": [64, 64, 64], "model_updates": 1000},
-    **{"behaviour_net_arch": [128, 128], "behaviour_updates": 2000, "rollout_batch_size": 400, "max_rollouts": 4000},
+    **{"behaviour_net_arch": [128, 128], "behaviour_updates": 3000},
+    **{"rollouts": 300, "rollout_batch_size": 500, "max_rollouts": 8000},
 }
+ASKED = {"target_return": 60.0}
+"""More than any trajectory has, and less than the short way."""
+PUSHED = {"n_actions": 4, "actor_learning_rate": 1e-3}
 FORMS = {  # the first of each is the condition's own
-    OURS: [Learner("mbrcsl", MODEL), Learner("mbrcsl", {**MODEL, "target_return": 60.0})],
-    RCSL: [Learner("rcsl"), Learner("rcsl", {"target_return": 60.0})],
-    IQL: [Learner("iql", {"expectile": 0.9, "beta": 3.0}), Learner("iql", {"expectile": 0.7, "beta": 3.0})],
-    CQL: [Learner("cql", {"n_actions": 4, "min_q_weight": weight}) for weight in (1.0, 5.0)],
+    OURS: [Learner("mbrcsl", MODEL), Learner("mbrcsl", {**MODEL, **ASKED})],
+    RCSL: [Learner("rcsl"), Learner("rcsl", ASKED)],
+    IQL: [Learner("iql", {"expectile": 0.9, "beta": beta}) for beta in (3.0, 10.0)],
+    CQL: [Learner("cql", {**PUSHED, "min_q_weight": weight}) for weight in (0.3, 1.0)],
 }
 
 
@@ -70,8 +74,8 @@ CLAIM = Comparison(
     conditions={name: forms[0] for name, forms in FORMS.items()},
     ours=OURS,
     baselines=(RCSL, IQL, CQL),
-    seeds=7,
-    tuning=Tuning(score, (3e-4, 1e-3, 3e-3), seeds=1, variants=FORMS),
+    seeds=6,
+    tuning=Tuning(score, (1e-3, 3e-3, 1e-2), seeds=1, variants=FORMS),
     premise=Premise(
         "No trajectory takes the short way or earns half of what it does, and rollouts were found that earn more",
         (PREMISE,),
@@ -79,6 +83,12 @@ CLAIM = Comparison(
     ),
     parts=parts,
     details=details,
-    remark="",
+    remark="The data were shaped on tuning seed 1000: 200 episodes of 100 steps of 20 ms (the authors: 1,000 of 200 "
+    "steps of 10 ms), and walkers with noisy pushes where theirs have none, so that the two kinds of trajectories "
+    "overlap more. On that seed IQL scored 0.05 and CQL 0.02 at a tau of 0.005, and 0.5 to 0.6 at 0.02, which all "
+    "have now; MBRCSL scored 0.40 with 100 rollouts kept, as the authors keep, and 0.50 with 300. The behaviour policy "
+    "is autoregressive; a small flow-matching one scored less. IQL is not among the baselines that the authors' code "
+    "runs in PointMaze (CQL, COMBO, MOPO, decision transformer, cloning of the best). Learning rates and two forms of "
+    "each were tuned on one seed. Of the paper, the abstract and the authors' code were read.",
 )
 measure = CLAIM.measure

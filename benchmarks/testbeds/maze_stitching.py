@@ -42,7 +42,8 @@ TEST = 10**6
 """Added to a run's seed for the problems that agents are scored on."""
 SETTINGS: dict[str, Any] = {
     "batch_size": 128,
-    "gamma": 0.99,
+    "gamma": 0.98,
+    "tau": 0.02,
     "buffer_size": 10,  # nothing is learnt online
     "policy_kwargs": {"net_arch": [64, 64]},
 }
@@ -115,6 +116,7 @@ class MazeStitching:
         updates: of an agent.
         problems: that agents are scored on.
         settings: of all agents.
+        instead: of the conditions' settings, in the smallest size.
     """
 
     episodes: int = 200
@@ -123,6 +125,7 @@ class MazeStitching:
     updates: int = 3000
     problems: int = 50
     settings: Mapping[str, Any] = field(default_factory=SETTINGS.copy)
+    instead: Mapping[str, Any] = field(default_factory=dict)
 
     def env(self, n: int) -> PointMazeVectorEnv:
         """``n`` mazes whose episodes go on at the goal."""
@@ -162,7 +165,8 @@ class MazeStitching:
     def run(self, condition: Learner, rate: float, seed: int) -> Scored:
         """Trains a condition and scores it."""
         data = self.dataset(seed)
-        settings = {**self.settings, **condition.settings, "learning_rate": rate, "seed": seed, "device": "cpu"}
+        own = {name: self.instead.get(name, value) for name, value in condition.settings.items()}
+        settings = {**self.settings, **own, "learning_rate": rate, "seed": seed, "device": "cpu"}
         agent: Any = make(condition.agent, self.env(1), **settings)
         agent.learn_offline(data, self.updates, log_interval=0)
         kept = agent.rollouts_kept / agent.rollouts_tried if hasattr(agent, "rollouts_tried") else np.nan
@@ -183,7 +187,14 @@ class MazeStitching:
     def smallest(self) -> Self:
         """A few short walks, hardly any updates."""
         few = {**self.settings, "batch_size": 8, "policy_kwargs": {"net_arch": [8]}}
-        return replace(self, episodes=4, steps=20, updates=2, problems=2, settings=few)
+        instead = {
+            "model_updates": 2,
+            "behaviour_updates": 2,
+            "rollouts": 2,
+            "rollout_batch_size": 4,
+            "max_rollouts": 8,
+        }
+        return replace(self, episodes=4, steps=20, updates=2, problems=2, settings=few, instead=instead)
 
 
 def went_short(seen: Floats) -> npt.NDArray[np.bool_]:
