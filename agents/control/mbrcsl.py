@@ -202,8 +202,13 @@ class MBRCSL(RCSL):
             net_arch=asked.model_net_arch or [200] * 4,
         ).to(self.device)
         optimizer = Adam(model.parameters(), lr=asked.model_learning_rate, weight_decay=asked.model_weight_decay)
-        size = {"updates": asked.model_updates, "batch_size": asked.model_batch_size}
-        model.fit(steps, optimizer, patience=asked.model_patience, **size)
+        model.fit(
+            steps,
+            optimizer,
+            updates=asked.model_updates,
+            batch_size=asked.model_batch_size,
+            patience=asked.model_patience,
+        )
         return model
 
     def fit_behaviour(self, steps: Steps) -> AutoregressiveBehaviour:
@@ -224,7 +229,8 @@ class MBRCSL(RCSL):
         steps = self.real_steps()
         model, behaviour = self.fit_model(steps), self.fit_behaviour(steps)
         kept, best = self._better(model, behaviour)
-        if not kept:
+        if kept is None:
+            assert self.demonstrations is not None
             warnings.warn(
                 f"none of {self.rollouts_tried} rollouts has a predicted return above {self._best:g}, the best of the "
                 "data: MBRCSL learns from the data alone, as RCSL does",

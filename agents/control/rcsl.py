@@ -214,9 +214,11 @@ class RCSL(BC):
         """Squared errors of actions, and of rewards in units of their deviation, which is learnt apart; means."""
         assert batch.returns is not None
         actor, seen = self.actor, batch.observations
-        loss: Tensor = (actor(with_returns(seen, batch.returns)) - batch.actions).square().mean()
+        acted = actor(with_returns(seen, batch.returns))
         wanted = (batch.rewards - actor.reward_mean) / actor.reward_std
-        return loss + (actor.unit_rewards(seen, batch.actions, batch.next_observations) - wanted).square().mean()
+        paid = actor.unit_rewards(seen, batch.actions, batch.next_observations)
+        loss: Tensor = (acted - batch.actions).square().mean() + (paid - wanted).square().mean()
+        return loss
 
 
 def begins(transitions: Transitions) -> npt.NDArray[np.int64]:
