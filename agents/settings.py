@@ -101,7 +101,7 @@ _OURS: _Table = (
         population_size chunk_size chunk_length n_neighbors archived_per_generation n_views descriptor_size
         autoencoder_width denoise_steps n_groups oversample_limit n_models n_elites model_batch_size
         model_train_freq model_updates model_patience rollouts_per_step rollout_length kept_fits
-        n_support feature_dim""",
+        n_support feature_dim behaviour_updates rollout_batch_size max_rollouts rollout_horizon""",
     ),
     (Range(2), "bins"),
     (Range(0, 1024), "rollout_workers"),
@@ -115,7 +115,7 @@ _OURS: _Table = (
         inverse_learning_rate momentum_power reward_learning_rate gamma_coef epsilon
         adversary_learning_rate bandit_rate bonus_weight bonus_limit value_learning_rate
         emitter_size high_beta low_beta clone_learning_rate model_learning_rate model_weight_decay mse_steps
-        uniform_actions""",
+        uniform_actions behaviour_learning_rate""",
     ),
     (
         _POSITIVE,
@@ -124,7 +124,7 @@ _OURS: _Table = (
     ),
     (_LIMIT, "weight_limit max_clip guidance_limit clip_obs clip_reward"),
     (Range(0, infinite=True), "patch_limit"),
-    (Range(), "terminal_value target_action_gap imitation_margin reward_shift return_low return_high"),
+    (Range(), "target_return terminal_value target_action_gap imitation_margin reward_shift return_low return_high"),
 )
 
 

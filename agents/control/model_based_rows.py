@@ -24,6 +24,19 @@ MODEL_BASED: tuple[Row, ...] = (
         "MBPO whose replay buffer is half the newest transitions and half a uniform sample of all, for tasks in turn",
     ),
     Row(
+        "mbrcsl",
+        "tiltyard.agents.control.mbrcsl:MBRCSL",
+        ("driving", "robotics"),
+        "Offline: RCSL on rollouts of a behaviour policy in learnt dynamics models that are better than the data",
+    ),
+    Row(
+        "rcsl",
+        "tiltyard.agents.control.rcsl:RCSL",
+        ("driving", "robotics"),
+        "Offline: imitates actions given the returns that followed them; asked for high ones it is mbrcsl's baseline",
+        paper="mbrcsl",
+    ),
+    Row(
         "contrastive-ucb",
         "tiltyard.agents.control.contrastive_ucb:ContrastiveUCB",
         ("driving",),

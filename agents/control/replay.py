@@ -11,6 +11,8 @@ from stable_baselines3.common.type_aliases import DictReplayBufferSamples
 from stable_baselines3.common.vec_env import VecNormalize
 from torch import Tensor
 
+from ..models.dynamics import Steps
+
 FloatArray = npt.NDArray[np.float32]
 OWN, DATASET, EXPERT, MODEL = 0, 1, 2, 3
 """Where a transition of a batch was drawn from: one's own experience, a dataset, what to imitate, a learnt model."""
@@ -74,6 +76,23 @@ class Columns:
             returns,
             sources(len(rows), source, rows.device),
         )
+
+    def steps(self, rows: Tensor) -> Steps:
+        """The rows ``[N, width]`` as a dynamics model learns from them; a time limit is no end."""
+        return Steps(
+            rows[:, self.observation],
+            rows[:, self.action],
+            rows[:, self.reward],
+            rows[:, self.next_observation],
+            rows[:, self.done] * (1 - rows[:, self.timeout]),
+        )
+
+    @staticmethod
+    def rows(steps: Steps) -> Tensor:
+        """What :meth:`steps` reads, ``[N, width]``, of steps ``[N, ...]``."""
+        ends = steps.terminated[:, None]
+        parts = [steps.observations, steps.actions, steps.rewards[:, None], ends, th.zeros_like(ends)]
+        return th.cat([*parts, steps.next_observations], dim=1)
 
 
 def sources(n: int, source: int, device: th.device | str) -> Tensor:

@@ -193,14 +193,7 @@ class VaGraM(ActorCritic):
         if not isinstance(buffer, RowReplay) or self._vec_normalize_env is not None:
             raise TypeError("vagram learns from its own replay buffer, without VecNormalize: leave these out")
         tables = [buffer.stored()] if self.demonstrations is None else [self.demonstrations.rows, buffer.stored()]
-        rows, columns = th.cat(tables).to(self.device, self.critic.like.dtype), self._columns()
-        return Steps(
-            rows[:, columns.observation],
-            rows[:, columns.action],
-            rows[:, columns.reward],
-            rows[:, columns.next_observation],
-            rows[:, columns.done] * (1 - rows[:, columns.timeout]),
-        )
+        return self._columns().steps(th.cat(tables).to(self.device, self.critic.like.dtype))
 
     def fit_model(self) -> float:
         """Fits the model to all real transitions and rolls it out; the error of its elites on steps kept aside."""
@@ -219,10 +212,8 @@ class VaGraM(ActorCritic):
                 patience=asked.model_patience,
             )
         starts = th.randint(len(steps.rewards), (asked.rollouts_per_step * asked.model_train_freq,))
-        found = self.model.rollout(steps.observations[starts], self.actor, asked.rollout_length).flat()
-        ends = found.terminated[:, None]
-        parts = [found.observations, found.actions, found.rewards[:, None], ends, th.zeros_like(ends)]
-        rows = th.cat([*parts, found.next_observations], dim=1)
+        found = self.model.rollout(steps.observations[starts], self.actor, asked.rollout_length)
+        rows = self._columns().rows(found.flat())
         kept = asked.kept_fits * len(starts) * asked.rollout_length
         self._imagined = rows if self._imagined is None else th.cat([self._imagined, rows])[-kept:]
         self._fitted_at = self.num_timesteps

@@ -56,6 +56,9 @@ SMALL: dict[str, Any] = {
     "model_updates": 2,
     "model_net_arch": [8],
     "rollouts_per_step": 1,
+    "behaviour_updates": 2,
+    "rollout_batch_size": 4,
+    "max_rollouts": 8,
     "n_envs": 2,
     "seed": 0,
 }

@@ -19,7 +19,7 @@ LONGER = {  # claims above LINES, with the reason
     "hl-gauss": "each head is tuned and told at each level of noise",
     "kimi-k1-5": "which weight decides is the claim's own rule, and all weights are parts",
     "icrl-theory": "students of two teachers, regrets and errors, and three kinds of contexts",
-    "kimi-k1-5": "which weight decides is the claim's own rule, and it has three parts",
+    "mbrcsl": "four conditions in two forms each, and a remark on how the data were shaped",
     "mbtl": "two ways of the abstract to compare with, which are measured differently, and two beside them",
     "multi-domain-rlvr": "seven conditions, of which five takeaways of the paper are parts",
     "offline-rl-vlm-f": "two controls are told beside, and a table of mistakes and pairs",
