@@ -1,5 +1,8 @@
 """WMAR: a replay buffer of half the newest transitions and half a uniform sample of all, for tasks that come in turn.
 
+    agent = make("wmar", env, buffer_size=100_000)            # a learnt model, and policies from its rollouts
+    agent = make("sac", env, replay_buffer_class=AugmentedReplay)   # the buffer alone
+
 Paper: Yang, Kuhlmann and Kowadlo, Augmenting Replay in World Models for Continual Reinforcement Learning (2024),
 section 3. "The authors' code" is github.com/Cerenaut/WMAR, ``Code/ARROW_and_DV3/Atari/replay.py``.
 """

@@ -1,5 +1,9 @@
 """A household robot that may ask which object is meant before it brings one.
 
+    env = gymnasium.make("tiltyard/AskToAct-v0", ambiguity=(4, 4), reward="dense")
+    observation, info = env.reset(seed=0)      # info["instruction"]: "Bring the bottle to the sink."
+    env.step(19)                               # asks whether it is large
+
 The task of Ramrakhya et al., Grounding Multimodal LLMs to Embodied Agents that Ask for Help with Reinforcement Learning
 (2025), section 3: the user asks for an object in words that fit several, the robot sees only what is where it has been,
 and it can ask the user about attributes, size and place; few questions are better. Read were the abstract, the
