@@ -7,7 +7,8 @@ r"""Algorithm distillation: a transformer taught what an expert algorithm would 
 
 Paper: Lin, Bai and Mei, Transformers as Decision Makers: Provable In-Context Reinforcement Learning via Supervised
 Pretraining (2023), sec. 3 and 5. "The authors' code" is github.com/licong-lin/in-context-rl, which was read; of the
-paper itself the abstract and the beginnings of sections 1, 3 and 5 and of the details of experiments were.
+paper itself the abstract and the beginnings of sections 1, 3 and 5 and of the details of experiments were, but not its
+theorem: what is said of the ratio of distributions is from summaries.
 """
 
 from dataclasses import dataclass
