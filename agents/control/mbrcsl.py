@@ -8,16 +8,19 @@ Learning (2023), section 4. "The authors' code" is github.com/zhaoyizhou1123/mbr
 import warnings
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
 
 import torch as th
+from stable_baselines3.common.policies import BasePolicy
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from ..models.dynamics import DynamicsEnsemble, Rollout, Steps
+from .actor_critic import ActorCritic, Metrics
 from .datasets import Transitions
 from .on_policy.action_tokens import actions_of, tokens_of
-from .rcsl import RCSL, RCSLSettings, begins
-from .replay import DATASET, MODEL, Batch, Demonstrations
+from .rcsl import CONDITIONED, RCSLSettings, ReturnPolicy, begins, check_flat, condition, imitation_loss
+from .replay import DATASET, MODEL, Batch, Demonstrations, FloatArray
 from .settings import takes
 from .updates import Adam, Mlp, minimise
 
@@ -133,15 +136,16 @@ class MBRCSLSettings(RCSLSettings):
     rollout_horizon: int | None = None
 
 
-class MBRCSL(RCSL):
+class MBRCSL(ActorCritic):
     """Model-based return-conditioned supervised learning: RCSL on rollouts that are better than the data.
 
     Before the first update on a dataset (its algorithm 1): an ensemble of dynamics models, rewards included, and a
     behaviour policy that can express several modes learn from the data; from the data's first states the behaviour
     policy is rolled out in the model for whole episodes, and rollouts whose predicted return is above the best of the
-    data are kept, until there are ``rollouts`` of them. :class:`~.rcsl.RCSL` then learns from these alone, and is asked
-    for the largest return predicted. The behaviour policy acts on states, not on histories: where trajectories meet it
-    goes on now with one and now with another, which is what stitches. No values are backed up anywhere.
+    data are kept, until there are ``rollouts`` of them. Its policy, that of :class:`~.rcsl.RCSL`, then learns from
+    these alone, and is asked for the largest return predicted. The behaviour policy acts on states, not on histories:
+    where trajectories meet it goes on now with one and now with another, which is what stitches. No values are backed
+    up anywhere.
 
     Where ``max_rollouts`` hold none above the data's best it warns, and learns from the data as RCSL does.
 
@@ -155,7 +159,11 @@ class MBRCSL(RCSL):
         rollouts_tried: likewise.
     """
 
+    policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {"MlpPolicy": ReturnPolicy}
+    policy_defaults: ClassVar[dict[str, Any]] = CONDITIONED
+    needs_data: ClassVar[bool] = True
     settings: MBRCSLSettings
+    policy: ReturnPolicy
     rollouts_kept: int = 0
     rollouts_tried: int = 0
 
@@ -169,7 +177,12 @@ class MBRCSL(RCSL):
             raise ValueError(
                 f"n_elites must be between 1 and the {self.settings.n_models} members, got {self.settings.n_elites}"
             )
+        check_flat(self)
         super()._setup_model()
+
+    def reference_returns(self, transitions: Transitions) -> FloatArray:
+        """Undiscounted returns from each step on, ``[N]``."""
+        return transitions.returns(1.0)
 
     def on_dataset(self, transitions: Transitions) -> None:
         """Forgets the rollouts of earlier data; keeps where episodes begin, their longest and their best."""
@@ -237,8 +250,9 @@ class MBRCSL(RCSL):
                 stacklevel=2,
             )
             kept, best = self.demonstrations, self._best
-        rows, columns = kept.rows, self._columns()
-        self.condition(rows[:, columns.observation], kept.returns, rows[:, columns.reward], best=best)
+        (rows, columns), asked = (kept.rows, self._columns()), self.settings.target_return
+        seen, rewards = rows[:, columns.observation], rows[:, columns.reward]
+        condition(self.policy, seen, kept.returns, rewards, target=best if asked is None else asked)
         return kept
 
     def _better(
@@ -271,6 +285,10 @@ class MBRCSL(RCSL):
         source = MODEL if self.rollouts_kept else DATASET
         rows, returns = kept.rows[found].to(self.device), kept.returns[found].to(self.device)
         return self._columns().batch(rows, self.gamma, source, returns)
+
+    def update(self, batch: Batch) -> Metrics:
+        """See :class:`~.rcsl.RCSL`."""
+        return {"actor_loss": minimise(self.actor.optimizer, imitation_loss(self.policy.actor, batch))}
 
     def _excluded_save_params(self) -> list[str]:
         return [*super()._excluded_save_params(), "_stitched", "_starts", "_best", "_longest"]

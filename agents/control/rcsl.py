@@ -17,14 +17,14 @@ from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import Tensor
 
+from .actor_critic import ActorCritic, Metrics
 from .actor_critic_policy import ActorCriticPolicy
-from .bc import BC
 from .datasets import Transitions
 from .networks import Actor, Deterministic
 from .replay import Batch, FloatArray, fits
 from .settings import OffPolicySettings, takes
 from .td3_bc import Standardised
-from .updates import Mlp
+from .updates import Mlp, minimise
 
 State = tuple[npt.NDArray[Any], ...]
 LEAST_STD = 1e-3
@@ -141,6 +141,10 @@ class ReturnPolicy(ActorCriticPolicy):
         return th.where(th.as_tensor(episode_start, dtype=th.bool, device=seen.device), begun, left)
 
 
+CONDITIONED: dict[str, Any] = {"actor": "deterministic", "n_critics": 0, "features_extractor_class": Standardised}
+"""What return-conditioned agents ask of their policy."""
+
+
 @dataclass(frozen=True)
 class RCSLSettings(OffPolicySettings):
     """Those of RCSL, beside what all agents take.
@@ -154,7 +158,38 @@ class RCSLSettings(OffPolicySettings):
     target_return: float | None = None
 
 
-class RCSL(BC):
+def imitation_loss(actor: ReturnActor, batch: Batch) -> Tensor:
+    """Squared errors of actions, and of rewards in units of their deviation, which is learnt apart; means."""
+    assert batch.returns is not None
+    acted = actor(with_returns(batch.observations, batch.returns))
+    wanted = (batch.rewards - actor.reward_mean) / actor.reward_std
+    paid = actor.unit_rewards(batch.observations, batch.actions, batch.next_observations)
+    loss: Tensor = (acted - batch.actions).square().mean() + (paid - wanted).square().mean()
+    return loss
+
+
+def condition(policy: ReturnPolicy, observations: Tensor, returns: Tensor, rewards: Tensor, *, target: float) -> None:
+    """Fits moments, if these data are the first, and sets what is asked for.
+
+    Args:
+        policy: of the agent.
+        observations: ``[N, obs]``.
+        returns: from there on ``[N]``.
+        rewards: ``[N]``.
+        target: the return of a whole episode to ask for.
+    """
+    policy.actor.fit_moments(with_returns(observations, returns).to(policy.device), rewards.to(policy.device))
+    policy.target.fill_(target)
+
+
+def check_flat(agent: ActorCritic) -> None:
+    """Raises ``TypeError`` unless observations and actions are flat boxes."""
+    seen, acts = agent.observation_space, agent.action_space
+    if not fits(seen, acts):
+        raise TypeError(f"{type(agent).__name__} needs flat Box observations and actions, not {seen} and {acts}")
+
+
+class RCSL(ActorCritic):
     r"""A deterministic policy of state and return.
 
     .. math:: \min_\pi E|\pi(s_t, G_t) - a_t|^2, \quad G_t = \sum_{k \ge t} r_k
@@ -171,7 +206,8 @@ class RCSL(BC):
     """
 
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {"MlpPolicy": ReturnPolicy}
-    policy_defaults: ClassVar[dict[str, object]] = {**BC.policy_defaults, "features_extractor_class": Standardised}
+    policy_defaults: ClassVar[dict[str, Any]] = CONDITIONED
+    needs_data: ClassVar[bool] = True
     settings: RCSLSettings
     policy: ReturnPolicy
 
@@ -180,11 +216,7 @@ class RCSL(BC):
         self.construct(settings)
 
     def _setup_model(self) -> None:
-        if not fits(self.observation_space, self.action_space):
-            raise TypeError(
-                f"{type(self).__name__} needs flat Box observations and actions, not {self.observation_space} and "
-                f"{self.action_space}"
-            )
+        check_flat(self)
         super()._setup_model()
 
     def reference_returns(self, transitions: Transitions) -> FloatArray:
@@ -195,30 +227,16 @@ class RCSL(BC):
         """Takes the data's moments and the largest return."""
         parts = transitions.observations, self.reference_returns(transitions), transitions.rewards
         seen, returns, rewards = map(th.from_numpy, parts)
-        self.condition(seen, returns, rewards, best=float(returns[begins(transitions)].max()))
+        asked, best = self.settings.target_return, float(returns[begins(transitions)].max())
+        condition(self.policy, seen, returns, rewards, target=best if asked is None else asked)
 
-    def condition(self, observations: Tensor, returns: Tensor, rewards: Tensor, *, best: float) -> None:
-        """Fits moments, if these data are the first, and sets what is asked for.
+    def sample(self, batch_size: int) -> Batch:
+        """A batch of the dataset."""
+        return super().sample(batch_size) if self.demonstrations is None else self.demonstrated(batch_size)
 
-        Args:
-            observations: ``[N, obs]``.
-            returns: from there on ``[N]``.
-            rewards: ``[N]``.
-            best: the largest return of a whole episode.
-        """
-        device, asked = self.device, self.settings.target_return
-        self.actor.fit_moments(with_returns(observations, returns).to(device), rewards.to(device))
-        self.policy.target.fill_(best if asked is None else asked)
-
-    def actor_loss(self, batch: Batch) -> Tensor:
-        """Squared errors of actions, and of rewards in units of their deviation, which is learnt apart; means."""
-        assert batch.returns is not None
-        actor, seen = self.actor, batch.observations
-        acted = actor(with_returns(seen, batch.returns))
-        wanted = (batch.rewards - actor.reward_mean) / actor.reward_std
-        paid = actor.unit_rewards(seen, batch.actions, batch.next_observations)
-        loss: Tensor = (acted - batch.actions).square().mean() + (paid - wanted).square().mean()
-        return loss
+    def update(self, batch: Batch) -> Metrics:
+        """See the class."""
+        return {"actor_loss": minimise(self.actor.optimizer, imitation_loss(self.policy.actor, batch))}
 
 
 def begins(transitions: Transitions) -> npt.NDArray[np.int64]:

@@ -12,7 +12,7 @@ from stable_baselines3.common.evaluation import evaluate_policy
 
 from tiltyard.agents import BC, RCSL
 from tiltyard.agents.control.datasets import Transitions
-from tiltyard.agents.control.rcsl import begins, with_returns
+from tiltyard.agents.control.rcsl import begins, imitation_loss, with_returns
 from tiltyard.agents.control.td3_bc import Standardised
 
 SMALL: dict[str, Any] = {
@@ -79,7 +79,7 @@ def test_loss_by_hand() -> None:
     agent.actor.reward_std.fill_(2.0)
     batch = agent.demonstrated(2)._replace(actions=th.tensor([[0.5], [-1.0]]), rewards=th.tensor([5.0, 1.0]))
     # Actions (0.25 + 1) / 2; rewards ((5 - 1) / 2)^2 = 4 and 0, over two.
-    assert agent.actor_loss(batch).item() == pytest.approx(0.625 + 2)
+    assert imitation_loss(agent.policy.actor, batch).item() == pytest.approx(0.625 + 2)
 
 
 def test_returns_to_go_are_undiscounted_whatever_gamma_is() -> None:
