@@ -19,9 +19,10 @@ MODEL_BASED: tuple[Row, ...] = (
     ),
     Row(
         "wmar",
-        "tiltyard.agents.control.wmar:WMAR",
+        "tiltyard.agents.control.vagram:VaGraM",
         ("driving", "robotics"),
         "MBPO whose replay buffer is half the newest transitions and half a uniform sample of all, for tasks in turn",
+        settings={"*": {"model_loss": "mle", "long_term": True}},
     ),
     Row(
         "mbrcsl",

@@ -23,6 +23,7 @@ from .sac import SACSettings, soft_update
 from .settings import takes
 from .soft import Temperature, check_subset
 from .updates import Adam
+from .wmar import AugmentedReplay
 
 LOSSES = ("vagram", "mle", "mse")
 CHUNK = 4096  # states whose value gradients are found at once
@@ -50,6 +51,9 @@ class VaGraMSettings(SACSettings):
         real_ratio: share of each batch that is real.
         mse_steps: environment steps during which the squared error is added to VaGraM's loss.
         gradient_quantile: longer value gradients are cut to this quantile of their lengths.
+        long_term: whether half of the replay buffer is a sample of everything seen, see
+            :class:`~.wmar.AugmentedReplay`; with "mle" that is WMAR.
+        chunk_length: steps of its chunks.
     """
 
     _: KW_ONLY
@@ -70,6 +74,8 @@ class VaGraMSettings(SACSettings):
     real_ratio: float = 0.05
     mse_steps: int = 1000
     gradient_quantile: float = 0.95
+    long_term: bool = False
+    chunk_length: int | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -147,6 +153,11 @@ class VaGraM(ActorCritic):
             raise TypeError(
                 f"vagram needs flat Box observations and actions and n_steps=1, not {self.observation_space}"
             )
+        if self.settings.long_term:
+            if self.replay_buffer_class not in (None, AugmentedReplay):
+                raise ValueError("long_term=True is a replay buffer of its own: leave replay_buffer_class as it is")
+            kwargs = {**(self.replay_buffer_kwargs or {}), "chunk_length": self.settings.chunk_length}
+            self.replay_buffer_class, self.replay_buffer_kwargs = AugmentedReplay, kwargs
         super()._setup_model()
         asked, columns = self.settings, self._columns()
         check_subset(asked.critic_subset, self.critic.net.n)

@@ -3,11 +3,14 @@
     agent = make("wmar", env, buffer_size=100_000)            # a learnt model, and policies from its rollouts
     agent = make("sac", env, replay_buffer_class=AugmentedReplay)   # the buffer alone
 
+Tasks come one after another, without labels. The model learns from :class:`AugmentedReplay`, and policies from rollouts
+that begin in its states, so that both go on learning what is over. Departure: the world model is the ensemble of
+:class:`~.vagram.VaGraM` on flat observations with MBPO's loss, where the authors have DreamerV3 on images.
+
 Paper: Yang, Kuhlmann and Kowadlo, Augmenting Replay in World Models for Continual Reinforcement Learning (2024),
 section 3. "The authors' code" is github.com/Cerenaut/WMAR, ``Code/ARROW_and_DV3/Atari/replay.py``.
 """
 
-from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -15,8 +18,6 @@ import torch as th
 from torch import Tensor
 
 from .replay import RowReplay
-from .settings import takes
-from .vagram import VaGraM, VaGraMSettings
 
 CHUNK = 512
 """Steps of the authors' chunks."""
@@ -107,42 +108,3 @@ class AugmentedReplay(RowReplay):
     def saved_whole(self) -> dict[str, np.ndarray[Any, Any]]:
         """Arrays that a file holds as they are, beside the newest transitions."""
         return {"long_term": self.long_term, "keys": self.keys}
-
-
-@dataclass(frozen=True)
-class WMARSettings(VaGraMSettings):
-    """Those of WMAR, beside VaGraM's.
-
-    Args:
-        model_loss: maximum likelihood "mle", "vagram" or "mse".
-        chunk_length: steps of a chunk of the long-term half of the replay buffer; see :class:`AugmentedReplay`.
-    """
-
-    _: KW_ONLY
-    model_loss: str = "mle"
-    chunk_length: int | None = None
-
-
-class WMAR(VaGraM):
-    r"""World models with augmented replay: a model-based agent that keeps a sample of everything in half its buffer.
-
-    Tasks come one after another, without labels. The model learns from :class:`AugmentedReplay`, and policies from
-    rollouts that begin in its states, so that both go on learning what is over; a FIFO buffer of the same size would
-    hold the last task alone.
-
-    Departure: the world model is MBPO's ensemble of :class:`~.vagram.VaGraM` on flat observations, where the authors
-    have DreamerV3 on images; with ``model_loss="vagram"`` it is VaGraM's.
-    """
-
-    settings: WMARSettings
-
-    @takes(WMARSettings)
-    def __init__(self, settings: WMARSettings) -> None:
-        self.construct(settings)
-
-    def _setup_model(self) -> None:
-        if self.replay_buffer_class not in (None, AugmentedReplay):
-            raise ValueError("WMAR is its replay buffer: leave replay_buffer_class as it is")
-        self.replay_buffer_class = AugmentedReplay
-        self.replay_buffer_kwargs = {**(self.replay_buffer_kwargs or {}), "chunk_length": self.settings.chunk_length}
-        super()._setup_model()

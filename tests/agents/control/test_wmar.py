@@ -10,7 +10,7 @@ from gymnasium.spaces import Box
 from scipy.stats import chisquare
 
 from tiltyard.agents import SAC, make
-from tiltyard.agents.control.wmar import WMAR, AugmentedReplay
+from tiltyard.agents.control.wmar import AugmentedReplay
 from tiltyard.benchmarks.testbeds.distracted import SETTINGS, Puck
 
 SMALL: dict[str, Any] = {
@@ -119,7 +119,7 @@ def test_chunks_are_the_authors_or_as_long_as_a_half() -> None:
 
 
 def test_the_model_learns_from_both_halves() -> None:
-    agent: Any = WMAR("MlpPolicy", Puck(2, steps=10), **SMALL).learn(90)
+    agent: Any = make("wmar", Puck(2, steps=10), **SMALL).learn(90)
     assert isinstance(agent.replay_buffer, AugmentedReplay)
     assert agent.replay_buffer.chunks == 2
     np.testing.assert_array_equal(agent.real_steps().rewards, agent.replay_buffer.stored()[:, agent._columns().reward])
@@ -136,19 +136,19 @@ def test_any_control_agent_takes_the_buffer() -> None:
 
 
 def test_another_buffer_is_refused() -> None:
-    with pytest.raises(ValueError, match="WMAR is its replay buffer"):
-        WMAR("MlpPolicy", Puck(2), **{**SMALL, "replay_buffer_class": dict})
+    with pytest.raises(ValueError, match="long_term=True is a replay buffer of its own"):
+        make("wmar", Puck(2), **{**SMALL, "replay_buffer_class": dict})
 
 
 def test_both_halves_are_saved_and_come_back(tmp_path: Path) -> None:
-    agent: Any = WMAR("MlpPolicy", Puck(2, steps=10), **SMALL).learn(90)
+    agent: Any = make("wmar", Puck(2, steps=10), **SMALL).learn(90)
     agent.save_replay_buffer(tmp_path / "buffer")
-    other: Any = WMAR("MlpPolicy", Puck(2, steps=10), **SMALL)
+    other: Any = make("wmar", Puck(2, steps=10), **SMALL)
     other.load_replay_buffer(tmp_path / "buffer")
     for name in ("long_term", "keys"):
         np.testing.assert_array_equal(getattr(other.replay_buffer, name), getattr(agent.replay_buffer, name))
     assert sorted(times(other.replay_buffer.stored())) == sorted(times(agent.replay_buffer.stored()))
-    shorter: Any = WMAR("MlpPolicy", Puck(2, steps=10), **{**SMALL, "chunk_length": 20})
+    shorter: Any = make("wmar", Puck(2, steps=10), **{**SMALL, "chunk_length": 20})
     with pytest.raises(ValueError, match="it holds long_term of shape"):
         shorter.load_replay_buffer(tmp_path / "buffer")
 
