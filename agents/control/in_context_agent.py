@@ -1,6 +1,7 @@
 """Agents that learn in context: pretrained on transitions of many tasks, they act in new ones without an update."""
 
 import time
+from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
@@ -146,21 +147,21 @@ class InContextAgent(ControlAgent, BaseAlgorithm):
 
     # -- what each of them is -----------------------------------------------------------------------------------------
 
+    @abstractmethod
     def player(self, env: VecEnv) -> Player:
         """Who plays one task in every environment, and what it teaches.
 
         Raises:
             TypeError: an environment that lacks what this needs.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def keep(self, context: Context, labels: Ints) -> list[Task]:
         """What is kept of tasks: ``context`` of all transitions, and in each one's state the label ``[B, n]``."""
-        raise NotImplementedError
 
+    @abstractmethod
     def batch(self, tasks: list[Task]) -> Batch:
         """What the loss is of."""
-        raise NotImplementedError
 
     # -- pretraining -----------------------------------------------------------------------------------------------
 

@@ -1,15 +1,14 @@
 """Rollouts of the data's policy in a learnt model: which are kept, and what is learnt from them."""
 
+import sys
 import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import numpy as np
 import pytest
 import torch as th
-from gymnasium.spaces import Box
 from stable_baselines3.common.evaluation import evaluate_policy
 
 from tiltyard.agents import MBRCSL, RCSL
@@ -18,30 +17,15 @@ from tiltyard.agents.control.mbrcsl import AutoregressiveBehaviour, rollout_retu
 from tiltyard.agents.control.replay import DATASET, MODEL
 from tiltyard.agents.models.dynamics import Rollout, Steps
 
-STEPS = 4
+sys.path.insert(0, str(Path(__file__).parent))
+from purse_helpers import STEPS, Purse
+
 SMALL: dict[str, Any] = {
     **{"policy_kwargs": {"net_arch": [32]}, "learning_rate": 3e-3, "batch_size": 64, "seed": 0, "device": "cpu"},
     **{"n_models": 3, "n_elites": 2, "model_net_arch": [32], "model_updates": 600, "model_learning_rate": 3e-3},
     **{"behaviour_updates": 600, "behaviour_net_arch": [32, 32], "behaviour_learning_rate": 3e-3, "bins": 40},
     **{"rollouts": 30, "rollout_batch_size": 100, "max_rollouts": 1000, "buffer_size": 50},
 }
-
-
-class Purse(gymnasium.Env[Any, Any]):
-    """A step pays half of its action; what is seen counts steps. Episodes of four steps."""
-
-    observation_space = Box(-10, 10, (1,))
-    action_space = Box(-2, 2, (1,))
-
-    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
-        super().reset(seed=seed)
-        self.step_count = 0
-        return np.zeros(1, np.float32), {}
-
-    def step(self, action: Any) -> Any:
-        self.step_count += 1
-        seen = np.full(1, self.step_count, np.float32)
-        return seen, float(action[0]) / 2, False, self.step_count == STEPS, {}
 
 
 def halves(episodes: int = 100, seed: int = 0, steps: int = STEPS, ends: bool = False) -> Transitions:

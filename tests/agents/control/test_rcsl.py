@@ -1,5 +1,6 @@
 """Actions by the return that is still to be had: what is learnt, what is asked for, and how it falls."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,6 @@ import gymnasium
 import numpy as np
 import pytest
 import torch as th
-from gymnasium.spaces import Box
 from stable_baselines3.common.evaluation import evaluate_policy
 
 from tiltyard.agents import BC, RCSL
@@ -15,28 +15,13 @@ from tiltyard.agents.control.datasets import Transitions
 from tiltyard.agents.control.rcsl import begins, imitation_loss, with_returns
 from tiltyard.agents.control.td3_bc import Standardised
 
+sys.path.insert(0, str(Path(__file__).parent))
+from purse_helpers import STEPS, Purse
+
 SMALL: dict[str, Any] = {
     **{"policy_kwargs": {"net_arch": [32]}, "learning_rate": 3e-3, "batch_size": 64, "seed": 0},
     **{"buffer_size": 50, "device": "cpu"},
 }
-STEPS = 4
-
-
-class Purse(gymnasium.Env[Any, Any]):
-    """A step pays half of its action; what is seen counts steps. Episodes of four steps."""
-
-    observation_space = Box(-10, 10, (1,))
-    action_space = Box(-2, 2, (1,))
-
-    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
-        super().reset(seed=seed)
-        self.step_count = 0
-        return np.zeros(1, np.float32), {}
-
-    def step(self, action: Any) -> Any:
-        self.step_count += 1
-        seen = np.full(1, self.step_count, np.float32)
-        return seen, float(action[0]) / 2, False, self.step_count == STEPS, {}
 
 
 def purses(episodes: int = 400, seed: int = 0) -> Transitions:

@@ -70,7 +70,7 @@ def fits(home: BatchedAskToAct) -> list[int]:
         (ASK_LARGE, [0]),
         (ASK_PLACE + 0, [0]),  # on the kitchen counter: yes
         (ASK_PLACE + 1, [0, 2, 3]),
-        (ASK_COLOUR + 1, [0, 1, 2, 3]),  # green: no, as nobody thought
+        (ASK_COLOUR + 1, [0, 1, 2, 3]),  # green: no, and no object that fits is green
         (ASK_PLACE + 4, [0, 1, 2, 3]),
     ],
 )
