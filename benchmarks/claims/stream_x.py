@@ -3,30 +3,29 @@
 Three agents learn from one environment, one sample at a time, each used once and forgotten, with one set of settings
 for all tasks: stream-x, with its defaults; A2C of Stable-Baselines3 with updates of one step, all else its defaults
 (PPO has no such form: an advantage normalised within a batch of one is nothing); and stream-x without the bound on
-its steps: ObGD replaced by plain gradient descent with the same traces, networks and normalisation. Its step size is
-the best of 1e-2, 1e-3, 3e-4 and 1e-4 in a trial with two other seeds on CartPole and InvertedPendulum.
+its steps: ObGD replaced by plain gradient descent with the same traces, networks and normalisation. Each has the
+multiple of its usual step (stream-x: of ObGD's bounds), one for all tasks, that does best on the tuning seeds.
 
 Scored is the mean return of the episodes that end in the last quarter of training, exploration included, as a stream
-learner is judged while it acts. Every task is a part, against each of the two others: an IQM over four tasks would
-leave the best and the worst out.
+learner is judged while it acts. Every task is a part, against each of the two others: a mean over tasks would hide
+where the one and where the other is ahead.
 """
 
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
-from ..statistics import Floats, bootstrap_interval, iqm
+from ..statistics import Floats
 from ..testbeds import stream
 from ..verdicts import Part
-from .claim import Comparison, Found, Premise
-from .effects import part
+from .claim import Comparison, Found, Premise, Tuning
+from .effects import part, rates_told
 
 BY_TASK = "mean normalised return by task"
 
 
 def parts(found: Found[stream.Learner, list[float]]) -> dict[str, Part]:
-    """Leads on every task; its expert's return, 1, is the most that is counted on."""
+    """Leads on every task, a part each; a return may exceed that at which Gymnasium calls a task solved."""
     ours, bed = np.array(found["stream-x"].runs), found.testbed
     made: dict[str, Floats] = {}
     for name in found.claim.baselines:
@@ -35,21 +34,21 @@ def parts(found: Found[stream.Learner, list[float]]) -> dict[str, Part]:
     return {name: part(lead, margin=0.05) for name, lead in made.items()}
 
 
+def learnt(scores: dict[str, dict[str, float]]) -> bool:
+    """Whether somebody reaches a fifth of what solves a task, on every task, by mean score."""
+    return all(max(of[task] for of in scores.values()) > 0.2 for task in stream.TASKS)
+
+
 def details(found: Found[stream.Learner, list[float]]) -> dict[str, Any]:
     """Scores by task, and the memory that stream-x gains."""
     scores, bed = found.each(lambda run: run), found.testbed
-    over_tasks = {
-        name: asdict(bootstrap_interval(of, iqm, rng=np.random.default_rng([2410, i]), resamples=20_000))
-        for i, (name, of) in enumerate(scores.items())
-    }
     return {
         "seeds": found.seeds,
         "steps": bed.steps,
-        "normalised return, IQM over tasks": over_tasks,
         BY_TASK: {name: bed.by_task(of.mean(axis=0)) for name, of in scores.items()},
         "deviation over seeds by task": {name: bed.by_task(of.std(axis=0)) for name, of in scores.items()},
         f"kilobytes stream-x gained in {bed.watched} steps": bed.kilobytes,
-        "step size without ObGD": stream.SGD_STEP,
+        "multiples of the usual step": rates_told(found),
     }
 
 
@@ -66,11 +65,13 @@ CLAIM = Comparison(
     },
     ours="stream-x",
     baselines=("A2C, batch 1", "stream-x without ObGD"),
-    seeds=5,
-    premise=Premise("At least one condition learns the tasks in so few steps", (BY_TASK,)),
+    seeds=10,
+    tuning=Tuning(lambda run: float(np.mean(run)), (0.1, 0.3, 1.0, 3.0), 2),
+    premise=Premise("At least one condition learns each task", (BY_TASK,), learnt),
     parts=parts,
     details=details,
-    remark="A2C with single samples learns Acrobot (0.675 against 0.035), and no condition learns Hopper in so few "
-    "steps.",
+    remark="Measured before with 5 of these seeds, for 6,500 steps and without tuning: A2C was ahead on Acrobot (0.675 "
+    "against 0.035), and nobody learnt Hopper, which is left out here. The 12,000 steps were chosen after one tuning "
+    "seed of 20,000, where multiples of stream-x's learning rate did nothing: ObGD bounds its steps all the same.",
 )
 measure = CLAIM.measure

@@ -50,25 +50,50 @@ def test_only_the_last_quarter_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     env = Growing()
     monkeypatch.setattr(stream, "sb3_env", lambda task, n, seed: StreamAC._wrap_env(env))
     # Ten episodes of four steps pay 1, 2, ... 10; those that end after step 30 pay 8, 9 and 10.
-    found = Streams(tasks=TASKS, steps=40).final_return(CLAIM.conditions["stream-x"], "CartPole-v1", 0)
+    found = Streams(tasks=TASKS, steps=40).final_return(CLAIM.conditions["stream-x"], "CartPole-v1", 1.0, 0)
     assert found == pytest.approx((9 - 22) / (475 - 22))
 
 
 def test_a_breakdown_counts_as_random_and_other_errors_do_not() -> None:
     bed = Streams(tasks=TASKS, steps=60)
 
-    def broken(env: object, seed: int) -> StreamAC:
+    def broken(env: object, rate: float, seed: int) -> StreamAC:
         agent = StreamAC("MlpPolicy", env, seed=seed)
         with th.no_grad():
             agent.policy.critic.theta.fill_(th.nan)
         return agent
 
-    def wrong(env: object, seed: int) -> StreamAC:
+    def wrong(env: object, rate: float, seed: int) -> StreamAC:
         raise ValueError("something else")
 
-    assert bed.final_return(broken, "CartPole-v1", 0) == 0
+    assert bed.final_return(broken, "CartPole-v1", 1.0, 0) == 0
     with pytest.raises(ValueError, match="something else"):
-        bed.final_return(wrong, "CartPole-v1", 0)
+        bed.final_return(wrong, "CartPole-v1", 1.0, 0)
+
+
+@pytest.mark.parametrize("name", list(CLAIM.conditions))
+def test_a_multiple_changes_how_far_each_condition_steps(name: str) -> None:
+    def moved(rate: float) -> list[float]:
+        agent = CLAIM.conditions[name](StreamAC._wrap_env(gymnasium.make("CartPole-v1")), rate, 0)
+        weights = {key: of for key, of in agent.policy.named_parameters() if of.requires_grad}
+        start = {key: of.detach().clone() for key, of in weights.items()}
+        agent.learn(30)
+        nets = ("actor", "critic") if "stream-x" in name else ("policy_net", "value_net")
+        return [
+            sum(float((weights[key].detach() - start[key]).abs().sum()) for key in weights if net in key)
+            for net in nets
+        ]
+
+    for small, usual in zip(moved(0.01), moved(1.0), strict=True):
+        assert 0 < small < 0.5 * usual
+
+
+def test_the_premise_is_that_somebody_learns_every_task() -> None:
+    one, other = dict.fromkeys(TASKS, 0.1), dict.fromkeys(TASKS, 0.5)
+    assert CLAIM.premise.missing({"mean normalised return by task": {"one": one, "other": one}})
+    assert not CLAIM.premise.missing({"mean normalised return by task": {"one": one, "other": other}})
+    partly = one | {next(iter(TASKS)): 0.5}
+    assert CLAIM.premise.missing({"mean normalised return by task": {"one": one, "other": partly}})
 
 
 def test_memory_is_constant() -> None:
