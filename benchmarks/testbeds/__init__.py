@@ -8,7 +8,7 @@ There are three, each a learner whose task is data:
 
 Beside control stand those that train no policy by its schedule: :mod:`.stream` (one sample at a time, agents of two
 libraries), :mod:`.offline_mixture` (one learner at several settings, from an expert mixed with noise), :mod:`.values`
-(critics of a fixed policy) and :mod:`.counter` (teachers of a parameter space). Two train nothing themselves:
-:mod:`.race_curves` reads the races of a suite, and :mod:`.interval_width` simulates the scores of one. A claim
-(:mod:`tiltyard.benchmarks.claims`) names a testbed, its numbers and the conditions that are compared on it.
+(critics of a fixed policy) and :mod:`.counter` (teachers of a parameter space). One trains nothing:
+:mod:`.interval_width` simulates the scores of a race. A claim (:mod:`tiltyard.benchmarks.claims`) names a testbed, its
+numbers and the conditions that are compared on it.
 """

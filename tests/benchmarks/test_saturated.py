@@ -19,7 +19,6 @@ from tiltyard.benchmarks.leaderboard.rows import Metric
 from tiltyard.benchmarks.nested import Tuned, nested_interval
 from tiltyard.benchmarks.pages import bracketed, ranged
 from tiltyard.benchmarks.statistics import Interval
-from tiltyard.benchmarks.testbeds import race_curves
 
 BENCHMARKS = Path(statistics.__file__).parent
 TAUS = np.linspace(-1, 2, 13)
@@ -31,12 +30,6 @@ def rng() -> np.random.Generator:
 
 def sides(values: np.ndarray) -> list[np.ndarray]:
     return [values, values + 1, values - 1, values[:, ::-1]]
-
-
-def log_ratio(values: np.ndarray) -> Interval:
-    """Of curves that reach their last success at once."""
-    curves = race_curves.Curves(np.arange(1.0, 5.0), np.repeat(values[:, :1], 4, axis=1))
-    return race_curves.mean_log_ratio([(curves, curves)], rng())
 
 
 GIVES: dict[str, Callable[[np.ndarray], list[Any]]] = {
@@ -59,7 +52,6 @@ GIVES: dict[str, Callable[[np.ndarray], list[Any]]] = {
     ],
     "claims.effects.interval": lambda x: [effects.interval(x)],
     "between_bases.Bases.of_others": lambda x: [Bases(np.stack([x[:, 0], x[:, -1] - 1])).of_others],
-    "testbeds.race_curves.mean_log_ratio": lambda x: [log_ratio(x)],
 }
 WITHIN = {
     *("nested._interval", "leaderboard.board._Bootstrap.profile", "leaderboard.board._Bootstrap.curve_band"),

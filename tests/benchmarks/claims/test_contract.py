@@ -13,6 +13,7 @@ FOLDER = Path(harness.__file__).parent
 LINES = 80
 
 LONGER = {  # claims above LINES, with the reason
+    "archer": "two agents, two forms of each with their numbers of games, and three measures of one pair of curves",
     "contrastive-ucb": "each condition in two forms, and epsilon-greedy on a shorter lock too",
     "dpt": "online, from datasets and as a distribution, against four rules",
     "gbrl": "two tasks, each agent tuned in each, and in two forms",
