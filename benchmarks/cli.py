@@ -241,11 +241,18 @@ class Claim:
     """of the paper, such as rliable (see docs/papers.md)"""
     seeds: str | None = None
     """fresh seeds to replicate the stored verdict with, such as 100-119; by default the claim's own, from 0 on"""
+    rejudge: bool = False
+    """judge the stored runs by today's rule instead of running any; a verdict that changes keeps the old one"""
 
     def run(self) -> int:
         """Runs the experiment and prints the verdict."""
-        from .claims.harness import run_claim
+        from .claims.harness import rejudge, run_claim
 
+        if self.rejudge and self.seeds is not None:
+            raise ValueError("--rejudge runs no seeds: leave --seeds out")
+        if self.rejudge:
+            print(rejudge(self.handle))
+            return 0
         print(run_claim(self.handle, seeds=commands.parse_seeds(self.seeds)))
         return 0
 

@@ -3,7 +3,8 @@
 A claim has one or several parts, each one effect with one value a run (a seed), paired where both sides met the same
 problems. Every part gets a Student t interval of its own and two tests at 5%, with Holm's correction over the parts:
 
-* against its threshold, two-sided: ``supported`` above it, ``contradicted`` below it;
+* against its bar, two-sided: ``supported`` above it, ``contradicted`` below it. The bar is the part's threshold; of an
+  effect that is wanted to be no less than it, within a stated margin, it lies the margin below;
 * two one-sided tests within a stated margin around the threshold: ``equivalent``.
 
 Else it is ``undecided``, and :attr:`Judged.detectable` says how large an effect had to be for this design to find it in
@@ -17,8 +18,8 @@ condition's scores look like; ``tests/benchmarks/test_error_rates.py`` simulates
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from math import exp, inf, isfinite, nan, sqrt
-from typing import Literal, Self
+from math import exp, inf, isfinite, log, nan, sqrt
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +32,10 @@ Judgement = Literal["supported", "contradicted", "equivalent", "undecided"]
 Wanted = Literal["above", "no less"]
 
 ALPHA, POWER = 0.05, 0.8
-RULE = "Student's t a part, Holm over the parts, two one-sided tests within the margin; from 2026-11-23"
+RULE = (
+    'Student\'s t a part, Holm over the parts, two one-sided tests within the margin, "no less" against threshold '
+    "minus margin; from 2026-11-26"
+)
 """Of these verdicts, as their records name it."""
 
 
@@ -133,7 +137,7 @@ class Part:
         values: one a run where they are kept, ``()`` where only their summary is.
         threshold: supported above it.
         margin: an effect this near to the threshold counts as none; None where no size counts as none.
-        wanted: "above" the threshold, or "no less": supported already where it is less by no more than the margin.
+        wanted: "above" the threshold, or "no less": it may be less by the margin, see :attr:`bar`.
         highest: the largest value that the effect could have had.
         log: the effect is a natural logarithm; intervals are shown as what it is the logarithm of.
         decides: whether the whole claim rests on it; else it is told, and judged, beside it.
@@ -161,6 +165,11 @@ class Part:
         if self.wanted == "no less" and self.margin is None:
             raise ValueError("an effect that may be a little less needs the margin that says how much")
 
+    @property
+    def bar(self) -> float:
+        """What the effect is tested against: supported above it, contradicted below."""
+        return self.threshold - self.margin if self.wanted == "no less" and self.margin else self.threshold
+
 
 @dataclass(frozen=True)
 class Judged:
@@ -170,8 +179,8 @@ class Judged:
         name: of the part.
         judgement: of this part alone, corrected for how many parts there are.
         interval: 95%, of this part alone.
-        p: two-sided, against the threshold, after Holm's correction; NaN where runs have no spread.
-        detectable: the smallest effect beyond the threshold that the design would have found in four of five
+        p: two-sided, against the part's bar, after Holm's correction; NaN where runs have no spread.
+        detectable: the smallest effect beyond the bar that the design would have found in four of five
             experiments, at the level of Holm's first step; NaN where runs have no spread.
         reason: why it could not be decided, where that is not a matter of more runs; else empty.
         runs: how many.
@@ -197,6 +206,21 @@ class Judged:
     source: str
     values: tuple[float, ...]
 
+    @property
+    def part(self) -> Part:
+        """What was judged, from the values that are kept; only its largest possible value is not kept.
+
+        Raises:
+            ValueError: no values are kept.
+        """
+        if not self.values:
+            raise ValueError(f"part {self.name!r} keeps no value a run, and cannot be judged again: run its claim")
+        mean = float(np.mean(self.values))
+        logarithm = not np.isclose(mean, self.interval.estimate, rtol=1e-6, atol=1e-12)
+        threshold = log(self.threshold) if logarithm else self.threshold
+        how: dict[str, Any] = {"log": logarithm, "decides": self.decides, "source": self.source}
+        return Part(Sample.of(self.values), self.values, threshold, self.margin, self.wanted, **how)
+
     def __str__(self) -> str:
         beside = "" if self.decides else " (beside the claim)"
         note = f": {self.reason}" if self.reason else ""
@@ -220,16 +244,12 @@ def judge(parts: Mapping[str, Part]) -> dict[str, Judged]:
     """Every part with its verdict, by name; the error rate of 5% is that of all of them together."""
     two_sided = dict(zip(parts, holm({name: _two_sided(part) for name, part in parts.items()}), strict=True))
     within = dict(zip(parts, holm({name: _within(part) for name, part in parts.items()}), strict=True))
-    no_less = dict(zip(parts, holm({name: _no_less(part) for name, part in parts.items()}), strict=True))
-    return {
-        name: _judged(name, part, two_sided[name], within[name], no_less[name], len(parts))
-        for name, part in parts.items()
-    }
+    return {name: _judged(name, part, two_sided[name], within[name], len(parts)) for name, part in parts.items()}
 
 
 def _two_sided(part: Part) -> float:
-    """p-value of "the effect is the threshold"."""
-    return min(1.0, 2 * min(part.sample.above(part.threshold), part.sample.below(part.threshold)))
+    """p-value of "the effect is the bar"."""
+    return min(1.0, 2 * min(part.sample.above(part.bar), part.sample.below(part.bar)))
 
 
 def _within(part: Part) -> float:
@@ -239,23 +259,13 @@ def _within(part: Part) -> float:
     return max(part.sample.above(part.threshold - part.margin), part.sample.below(part.threshold + part.margin))
 
 
-def _no_less(part: Part) -> float:
-    """Two-sided p-value of "the effect misses the threshold by the margin", of a part that may miss it by less."""
-    if part.margin is None or part.wanted != "no less":
-        return 1.0
-    return min(1.0, 2 * part.sample.above(part.threshold - part.margin))
-
-
-def _judged(name: str, part: Part, p: float, within: float, no_less: float, parts: int) -> Judged:
+def _judged(name: str, part: Part, p: float, within: float, parts: int) -> Judged:
     sample, interval = part.sample, part.sample.interval()
     reason = _undecidable(part)
     judgement: Judgement = "undecided"
     if not reason and sample.error:
-        higher = sample.mean > part.threshold
-        if (p <= ALPHA and higher) or no_less <= ALPHA:
-            judgement = "supported"
-        elif p <= ALPHA:
-            judgement = "contradicted"
+        if p <= ALPHA:
+            judgement = "supported" if sample.mean > part.bar else "contradicted"
         elif within <= ALPHA:
             judgement = "equivalent"
     if part.log:

@@ -22,7 +22,7 @@ from ..verdicts import RULE, Judgement, Part, judge, overall
 from .claim import Claim, Comparison, Measurement
 from .record import RESULTS, Verdict, definition, kept, register, spelled, store, stored
 
-__all__ = ["RESULTS", "Verdict", "claims", "judged", "load", "run_claim", "store", "stored"]
+__all__ = ["RESULTS", "Verdict", "claims", "judged", "load", "rejudge", "run_claim", "store", "stored"]
 
 _NOT_CLAIMS = {"__init__", "claim", "effects", "harness", "papers", "record"}
 
@@ -107,6 +107,42 @@ def run_claim(handle: str, *, seeds: int | Sequence[int] | None = None, folder: 
     if not trial:
         _keep(verdict, before, home, replicated=bool(given))
     return verdict
+
+
+def rejudge(handle: str, folder: str | Path | None = None) -> Verdict:
+    """Judges a stored verdict's runs by today's rule; nothing is run.
+
+    Where a judgement changes, of the claim or of a part, the new verdict is stored and the old one joins its history;
+    else the record stays as it is. A part that was out of reach stays so. The remark is the claim's present one.
+
+    Args:
+        handle: of the paper table.
+        folder: where ``<handle>.json`` is stored; :data:`.record.RESULTS` by default.
+
+    Raises:
+        KeyError: no such claim.
+        ValueError: no such verdict, or one that keeps no values.
+    """
+    claim, _ = load(handle)
+    home = Path(folder or RESULTS)
+    before = _before(home, handle)
+    if before is None:
+        raise ValueError(f"there is no verdict to judge again: run tiltyard claim {handle} first")
+    found = judged(claim, {one.name: one.part for one in before.parts}, before.details)
+    unreached = {one.name: one for one in before.parts if one.reason}
+    found["parts"] = tuple(unreached.get(one.name, one) for one in found["parts"])
+    if before.reason:
+        found |= {"judgement": before.judgement, "reason": before.reason}
+    today = datetime.now(UTC).date().isoformat()
+    verdict = replace(before, **found, remark=claim.remark, withdrawn=claim.withdrawn, date=today)
+    if _judgements(verdict) == _judgements(before):
+        return before
+    _keep(verdict, before, home, replicated=False)
+    return stored(home)[handle]
+
+
+def _judgements(verdict: Verdict) -> list[str]:
+    return [verdict.judgement, *(one.judgement for one in verdict.parts)]
 
 
 def _keep(verdict: Verdict, before: Verdict | None, folder: Path, *, replicated: bool) -> None:

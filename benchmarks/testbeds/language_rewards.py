@@ -52,25 +52,23 @@ class LanguageRewards:
         bank: frames that are rendered.
         held_out: of them, for each seed.
         steps: of training.
-        learning_rate: of Adam, the same for all sizes.
         batch: frames of a step.
     """
 
     bank: int = 1000
     held_out: int = 300
-    steps: int = 400
-    learning_rate: float = 2e-3
+    steps: int = 1500
     batch: int = 32
 
     def run(self, condition: Size, rate: float, seed: int) -> Likeness:
-        """Trains an encoder and correlates; all conditions of a seed see the same frames and distractors."""
+        """Trains an encoder at Adam's rate, and correlates; all sizes see the same frames and distractors of a seed."""
         rng = np.random.default_rng([2310, seed])
         frames, distances = rendered(self.bank)
         order = rng.permutation(len(frames))
         tested, trained = order[: self.held_out], order[self.held_out :]
         shown, said = distracted(frames[trained], distances[trained], rng)
         encoder = DualEncoder(LEXICON, filters=condition.filters, width=condition.width, seed=seed, centred=True)
-        how: dict[str, Any] = {"steps": self.steps, "batch": self.batch, "learning_rate": self.learning_rate}
+        how: dict[str, Any] = {"steps": self.steps, "batch": self.batch, "learning_rate": rate}
         encoder.fit_statements(shown, said, subject=SUBJECT, rng=rng, **how)
         encoder.eval()
         goal, baseline = encoder.words([GOAL, SUBJECT]).numpy().astype(np.float64)
@@ -128,7 +126,7 @@ def distracted(frames: Frames, distances: Floats, rng: np.random.Generator) -> t
 
 
 @lru_cache(maxsize=4)
-def best_alpha(bed: LanguageRewards, size: Size, seeds: tuple[int, ...]) -> int:
+def best_alpha(bed: LanguageRewards, size: Size, rate: float, seeds: tuple[int, ...]) -> int:
     """Number of the alpha above 0 whose correlation with distractors is best on ``seeds``, mean over them."""
-    means = np.mean([bed.run(size, float("nan"), seed).distracted for seed in seeds], axis=0)
+    means = np.mean([bed.run(size, rate, seed).distracted for seed in seeds], axis=0)
     return 1 + int(np.argmax(means[1:]))

@@ -259,6 +259,7 @@ def test_the_version_is_told_and_listed(capsys):
         ("leaderboard nowhere", "there is no folder nowhere"),
         ("leaderboard .", "holds no finished run to show"),
         ("claim rlible", "did you mean 'rliable'"),
+        ("claim rliable --rejudge --seeds 100-102", "--rejudge runs no seeds: leave --seeds out"),
     ],
 )
 def test_a_mistake_is_one_sentence_and_exit_code_2(tmp_path, monkeypatch, capsys, line, message):

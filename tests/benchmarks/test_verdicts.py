@@ -58,7 +58,9 @@ def test_a_percentile_interval_gives_back_the_standard_error():
         (part(0.10, 0.02, margin=0.2), "supported"),  # there, though it counts for little
         (part(1.0, 0.02, threshold=1.5), "contradicted"),
         (part(-0.005, 0.002, margin=0.02, wanted="no less"), "supported"),  # less, but by less than the margin
-        (part(-0.02, 0.002, margin=0.02, wanted="no less"), "contradicted"),
+        (part(-0.03, 0.002, margin=0.02, wanted="no less"), "contradicted"),
+        (part(-0.01, 0.002, margin=0.02, wanted="no less"), "supported"),  # clearly less, but by less than the margin
+        (part(-0.02, 0.002, margin=0.02, wanted="no less"), "undecided"),  # clearly less, by the margin or nearly so
         (part(-0.02, 0.012, margin=0.02, wanted="no less"), "undecided"),
     ],
 )
@@ -104,6 +106,23 @@ def test_logarithms_are_shown_as_what_they_are_of():
     assert found.interval.estimate == pytest.approx(4.0)
     assert found.threshold == 1.0
     assert found.judgement == "supported"
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"threshold": 0.1, "margin": 0.05},
+        {"margin": 0.2, "wanted": "no less", "decides": False, "source": "a table"},
+        {"threshold": log(1.2), "margin": log(1.1), "log": True},
+        {"log": True},
+    ],
+)
+def test_what_was_judged_comes_back_from_its_verdict(how):
+    values = (0.3, 0.1, 0.5, -0.2, 0.4)
+    given = Part(Sample.of(values), values, **how)
+    found = judge({"": given})[""]
+    assert found.part == replace(given, threshold=pytest.approx(given.threshold))
+    assert judge({"": found.part})[""].judgement == found.judgement
 
 
 def judged(*judgements: str, beside: str = "") -> dict[str, Judged]:

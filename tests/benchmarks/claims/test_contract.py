@@ -32,6 +32,7 @@ LONGER = {  # claims above LINES, with the reason
     "trajectory-weighting": "the negative control is a part of its own, with another dataset",
     "t-ppo": "time, success in equal time and success by completions, told as courses by time",
     "tscac": "every condition is a family of policies, which are told beside what they reach together",
+    "vlm-rm": "three sizes, five alphas, of which tuning seeds choose one, with and without distractors",
     "w-reinforce-nsr": "pass@k for nine k in four conditions, and how high each of eleven parts can be",
 }
 COMPARISONS = {handle: claim for handle in harness.claims() if isinstance(claim := harness.load(handle)[0], Comparison)}

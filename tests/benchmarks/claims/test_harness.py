@@ -1,4 +1,5 @@
 import json
+import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,6 +12,7 @@ from tiltyard.benchmarks.claims import harness, record
 from tiltyard.benchmarks.claims.claim import Claim, Measurement
 from tiltyard.benchmarks.claims.effects import part
 from tiltyard.benchmarks.claims.harness import run_claim
+from tiltyard.benchmarks.verdicts import RULE, Judgement
 from tiltyard.papers import find
 
 ROOT = Path(harness.__file__).resolve().parents[2]
@@ -126,6 +128,57 @@ def test_fresh_seeds_replicate_beside_the_verdict(a_claim: type, tmp_path: Path)
             run_claim("made-up", seeds=(had, 200, 300), folder=tmp_path)
 
 
+OLDER = "an older rule"
+
+
+def judged_by_another_rule(folder: Path, *, judgement: Judgement = "contradicted", reason: str = "") -> record.Verdict:
+    """A stored verdict whose part is in truth supported."""
+    stands = run_claim("made-up", folder=folder)
+    parts = tuple(replace(one, judgement=judgement, reason=reason) for one in stands.parts)
+    other = replace(stands, judgement=judgement, parts=parts, rule=OLDER, reason=reason)
+    record.store(other, folder)
+    return other
+
+
+def test_stored_runs_are_judged_again_without_running_any(
+    a_claim: type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ValueError, match="no verdict to judge again: run tiltyard claim made-up first"):
+        harness.rejudge("made-up", tmp_path)
+    old = judged_by_another_rule(tmp_path)
+    registered = (tmp_path / "registered.tsv").read_text()
+    monkeypatch.setattr(a_claim, "measure", None)
+    found = harness.rejudge("made-up", tmp_path)
+    assert found == harness.stored(tmp_path)["made-up"]
+    assert (found.judgement, found.rule) == ("supported", RULE)
+    assert found.parts[0].interval == old.parts[0].interval
+    assert (found.seeds, found.commit, found.command) == (old.seeds, old.commit, old.command)
+    assert [(one["judgement"], one["rule"]) for one in found.history] == [("contradicted", OLDER)]
+    assert (tmp_path / "registered.tsv").read_text() == registered
+    assert harness.rejudge("made-up", tmp_path) == found  # nothing changes, and nothing is written
+
+
+def test_a_part_alone_may_change(a_claim: type, tmp_path: Path) -> None:
+    old = judged_by_another_rule(tmp_path)
+    record.store(replace(old, judgement="supported"), tmp_path)
+    found = harness.rejudge("made-up", tmp_path)
+    assert [one.judgement for one in found.parts] == ["supported"]
+    assert len(found.history) == 1
+
+
+def test_what_could_not_be_decided_stays_undecided_when_judged_again(a_claim: type, tmp_path: Path) -> None:
+    judged_by_another_rule(tmp_path, judgement="undecided", reason="cannot be decided here")
+    assert harness.rejudge("made-up", tmp_path).judgement == "undecided"
+    assert not harness.stored(tmp_path)["made-up"].history
+
+
+def test_verdicts_that_keep_no_values_cannot_be_judged_again(a_claim: type, tmp_path: Path) -> None:
+    old = judged_by_another_rule(tmp_path)
+    record.store(replace(old, parts=tuple(replace(one, values=()) for one in old.parts)), tmp_path)
+    with pytest.raises(ValueError, match="keeps no value a run, and cannot be judged again: run its claim"):
+        harness.rejudge("made-up", tmp_path)
+
+
 def test_seeds_are_spelled_as_the_command_line_takes_them() -> None:
     assert record.spelled([0, 1, 2, 7, 9, 10]) == "0-2,7,9-10"
     assert record.spelled([]) == ""
@@ -154,6 +207,13 @@ def test_every_stored_part_is_judged_as_the_rule_judges_it_now() -> None:
                 assert (one.interval.low, one.interval.high) == pytest.approx((again.low, again.high)), handle
             assert one.source
             assert one.runs >= 3
+
+
+def test_every_stored_verdict_is_that_of_todays_rule(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / harness.RESULTS, tmp_path / "claims")
+    for handle, verdict in harness.stored(tmp_path / "claims").items():
+        if all(one.values for one in verdict.parts):
+            assert harness.rejudge(handle, tmp_path / "claims") == verdict, f"run tiltyard claim {handle} --rejudge"
 
 
 def test_results_go_to_docs_unless_told_otherwise(

@@ -82,6 +82,8 @@ def test_the_simulated_rules_are_those_that_print_verdicts(shape: str) -> None:
         assert rules.raced(x[None], y[None], rng(0)) == (permutation_p(x, y) <= ALPHA)
         one = judge({"": Part(Sample.of(x - y), margin=0.8)})[""]
         assert rules.equivalent((x - y)[None], 0.8) == (one.judgement == "equivalent")
+        less = judge({"": Part(Sample.of(x - y - 9.0), margin=9.0, wanted="no less")})[""].judgement
+        assert rules.claimed((x - y)[None]) == (less == "supported", less == "contradicted")
 
 
 def test_the_rules_before_were_wrong_more_often() -> None:

@@ -44,6 +44,27 @@ class Invented(LanguageRewards):
         return Likeness(found + 0.1, found)
 
 
+def test_a_run_is_at_its_rate_and_of_its_seed() -> None:
+    bed, small = LanguageRewards().smallest(), SIZES["small"]
+    first, again, faster, other = (bed.run(small, *how) for how in ((1e-3, 0), (1e-3, 0), (1e-2, 0), (1e-3, 1)))
+    assert (first.plain == again.plain).all()
+    assert (first.plain != faster.plain).any()
+    assert (first.plain != other.plain).any()
+
+
+def test_the_alpha_is_chosen_at_the_rate_that_was_tuned() -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class ByRate(Invented):
+        """The second alpha is best at rate 0.01 and the last elsewhere."""
+
+        def run(self, condition: Size, rate: float, seed: int) -> Likeness:
+            best = np.array([9.0, 0.0, 1.0, 0.0, 0.0]) if rate == 0.01 else np.array([9.0, 0.0, 0.0, 0.0, 1.0])
+            return Likeness(best, best)
+
+    assert language_rewards.best_alpha(ByRate(), SIZES["large"], 0.01, (1000,)) == 2
+    assert language_rewards.best_alpha(ByRate(), SIZES["large"], 0.1, (1000,)) == 4
+
+
 def test_parts_are_of_the_alpha_of_the_tuning_seeds() -> None:
     found = CLAIM.compare(seeds=4, testbed=Invented())
     means = {name: one.sample.mean for name, one in parts(found).items()}
