@@ -232,6 +232,13 @@ ROWS: tuple[Row, ...] = (
         env_kwargs={"driving": {"action": "discrete"}},
     ),
     Row(
+        "spr",
+        "tiltyard.agents.control.spr:SPR",
+        ("driving",),
+        "Double Q-learning from pixels (or vectors) whose encoder learns to predict its own latents some steps ahead",
+        env_kwargs={"driving": {"action": "discrete"}},
+    ),
+    Row(
         "tscac",
         "tiltyard.agents.control.tscac:TSCAC",
         ("driving",),
