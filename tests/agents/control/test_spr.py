@@ -8,6 +8,7 @@ import pytest
 import torch as th
 from gymnasium.spaces import Box, Discrete
 
+from tiltyard.agents.control.sequences import draw, returns
 from tiltyard.agents.control.spr import SPR, augmented, prediction_loss
 from tiltyard.agents.control.spr_networks import renormalised
 from tiltyard.benchmarks.testbeds.catching import Catching
@@ -106,6 +107,43 @@ def test_the_prediction_loss_alone_reaches_the_encoder() -> None:
         assert all(param.grad.abs().sum() > 0 for param in list(part.parameters())[:1])
 
 
+def test_latents_are_rolled_out_by_the_actions_taken_and_compared_with_what_was_seen_then() -> None:
+    one = agent(steps=60, intensity=0.0, shift=0, momentum=0.5, exploration_final_eps=1.0)
+    net, slow = one.policy.q_net, one.policy.q_net_momentum
+    drawn = draw(one.replay_buffer, 6, one.length)
+    actions = th.as_tensor(drawn.of(one.replay_buffer.actions)[..., 0]).long()
+    latents = net.encode(th.as_tensor(one.replay_buffer.observations[drawn.rows[:, 0], drawn.envs])).detach()
+    latents.requires_grad_()
+    first = net.transition(latents, actions[:, 0])
+    second = net.transition(first, actions[:, 1])
+    wanted = th.zeros(())
+    for k, predicted in enumerate((first, second)):
+        with th.no_grad():
+            target = slow.project(
+                slow.encode(th.as_tensor(one.replay_buffer.next_observations[drawn.rows[:, k], drawn.envs]))
+            )
+        cosines = th.cosine_similarity(net.predictor(net.project(predicted)), target)
+        wanted = wanted - (cosines * th.as_tensor(drawn.alive[:, k])).mean()
+    found = one._prediction(latents, actions, drawn)["spr_loss"]
+    assert found.item() == pytest.approx(wanted.item(), abs=1e-6)
+    slopes = [th.autograd.grad(loss, latents, retain_graph=True)[0] for loss in (found, wanted)]
+    assert slopes[1].abs().max() > 0
+    assert th.allclose(*slopes, atol=1e-6)
+
+
+def test_values_are_the_mean_of_those_of_the_actions() -> None:
+    head = agent().policy.q_net.q_net
+    latents = th.rand(5, 4, 5, 5)
+    value = head.value(head.project(latents)[:, :16].relu())
+    assert th.allclose(head(latents).mean(1, keepdim=True), value, atol=1e-6)
+
+
+def test_there_is_no_update_before_a_sequence_is_stored() -> None:
+    one = agent(steps=9, learning_starts=1, n_steps=10)
+    assert one._n_updates == 0
+    assert one.learn(2, reset_num_timesteps=False)._n_updates > 0
+
+
 def test_the_next_latent_depends_on_the_action() -> None:
     net = agent().policy.q_net.eval()
     latents = net.encode(th.randint(255, (3, 2, 10, 10)))
@@ -116,12 +154,10 @@ def test_the_next_latent_depends_on_the_action() -> None:
 
 def test_targets_of_q_learning_are_double() -> None:
     one = agent(steps=40, intensity=0.0, shift=0, n_steps=1)
-    from tiltyard.agents.control.sequences import draw, returns
-
     drawn = draw(one.replay_buffer, 6, one.length)
     found = returns(one.replay_buffer, drawn, 1, one.gamma)
     with th.no_grad():
-        one.policy.q_net_target.q_net.value.bias.add_(1.0)  # so that the two networks differ
+        one.policy.q_net_target.q_net.advantage.bias.add_(th.tensor([5.0, -5.0, 0.0]))  # so that the two differ
         after = th.as_tensor(one.replay_buffer.next_observations[found.last, drawn.envs])
         best = one.policy.q_net(after).argmax(1)
         values = one.policy.q_net_target(after)[th.arange(6), best]

@@ -48,6 +48,14 @@ def test_a_ball_bounces_off_the_sides() -> None:
     assert env.heading == -1
 
 
+@pytest.mark.parametrize(("away", "reward"), [(0, 1), (1, 1), (-1, 1), (2, -1), (-2, -1)])
+def test_a_ball_is_caught_by_three_pixels(away: int, reward: int) -> None:
+    env = Catching()
+    env.reset(seed=0)
+    env.row, env.column, env.heading, env.place = env.size - 2, 5, 0, 5 + away
+    assert env.step(np.int64(1))[1:4] == (reward, True, False)
+
+
 def test_a_paddle_stays_in_the_picture_and_seeds_decide() -> None:
     env = Catching()
     first, again = env.reset(seed=3)[0], env.reset(seed=3)[0]
@@ -68,6 +76,12 @@ def test_an_agent_plays_the_same_balls_each_time() -> None:
     vec = make_vec_env(Catching, 20, seed=0)
     games = [env.unwrapped for env in vec.envs]  # type: ignore[attr-defined]
     assert played(Follower(), vec) == played(Follower(), vec) > 0.9
+
+    class Stayer:
+        def predict(self, seen: np.ndarray, deterministic: bool) -> tuple[np.ndarray, None]:
+            return np.ones(len(seen), np.int64), None
+
+    assert len({played(Stayer(), vec) for _ in range(4)}) == 1
 
 
 def test_a_run_is_of_its_seed_and_looks_after_every_part() -> None:
