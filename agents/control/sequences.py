@@ -31,6 +31,14 @@ class Returns(NamedTuple):
     last: npt.NDArray[np.int64]  # [B] rows of the last steps
 
 
+def cut(buffer: ReplayBuffer) -> None:
+    """Ends episodes that have not ended at the newest step, as a time limit does: what is stored next begins anew."""
+    if buffer.size():
+        last = (buffer.pos - 1) % buffer.buffer_size
+        begun = buffer.dones[last] == 0
+        buffer.dones[last][begun] = buffer.timeouts[last][begun] = 1
+
+
 def draw(buffer: ReplayBuffer, count: int, length: int) -> Sequences:
     """Draws ``count`` sequences of ``length`` steps, uniformly among those that are stored.
 

@@ -21,7 +21,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from .base import OffPolicyAgent
-from .sequences import Sequences, draw, returns
+from .sequences import Sequences, cut, draw, returns
 from .settings import takes
 from .spr_networks import SPRPolicy
 
@@ -121,13 +121,6 @@ class SPRSettings:
     device: th.device | str = "auto"
     _init_setup_model: bool = True
 
-    def __post_init__(self) -> None:
-        for name, least in {"prediction_steps": 1, "n_steps": 1, "shift": 0, "intensity": 0, "spr_weight": 0}.items():
-            if not getattr(self, name) >= least:
-                raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)}")
-        if self.momentum is not None and not 0 <= self.momentum <= 1:
-            raise ValueError(f"momentum must be from 0 to 1, got {self.momentum}")
-
 
 class SPR(OffPolicyAgent, DQN):
     r"""Double Q-learning with self-predictive representations.
@@ -193,6 +186,14 @@ class SPR(OffPolicyAgent, DQN):
                 f"{self.buffer_size} has no room for one in each of {self.n_envs} environments"
             )
         super()._setup_model()
+
+    def _setup_learn(self, *args: Any, **kwargs: Any) -> Any:
+        """As in SB3; where the environment begins anew, what was stored last is the last step of its episode."""
+        before = self._last_obs
+        found = super()._setup_learn(*args, **kwargs)
+        if self._last_obs is not before:
+            cut(self._buffer)
+        return found
 
     @property
     def length(self) -> int:

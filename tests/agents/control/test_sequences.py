@@ -5,7 +5,7 @@ import pytest
 from gymnasium.spaces import Box, Discrete
 from stable_baselines3.common.buffers import ReplayBuffer
 
-from tiltyard.agents.control.sequences import Sequences, draw, returns
+from tiltyard.agents.control.sequences import Sequences, cut, draw, returns
 
 
 def filled(
@@ -67,3 +67,16 @@ def test_returns_of_three_steps_by_hand(first: int, rewards: float, discount: fl
 def test_too_few_steps_are_refused() -> None:
     with pytest.raises(ValueError, match="sequences of 4 steps need as many of each environment in the buffer, not 3"):
         draw(filled(3, 10), 1, 4)
+
+
+@pytest.mark.parametrize("steps", [6, 10, 13])
+def test_episodes_that_are_cut_end_as_at_a_time_limit(steps: int) -> None:
+    buffer = filled(steps, 10, ends=(5,))
+    before = buffer.dones.copy()
+    cut(buffer)
+    last = (steps - 1) % 10
+    assert buffer.dones[last].tolist() == [1, 1]
+    assert buffer.timeouts[last].tolist() == [float(steps != 6)] * 2  # an end stays an end
+    assert (np.delete(buffer.dones, last, 0) == np.delete(before, last, 0)).all()
+    cut(empty := filled(0, 10))
+    assert not empty.dones.any()
