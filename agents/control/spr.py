@@ -185,6 +185,8 @@ class SPR(OffPolicyAgent, DQN):
                 f"SPR draws sequences of {self.length} steps (n_steps, prediction_steps): a buffer_size of "
                 f"{self.buffer_size} has no room for one in each of {self.n_envs} environments"
             )
+        # A call of step is n_envs steps: fewer cannot lie between two updates of the target network.
+        self.target_update_interval = max(self.target_update_interval, self.n_envs)
         super()._setup_model()
 
     def _setup_learn(self, *args: Any, **kwargs: Any) -> Any:

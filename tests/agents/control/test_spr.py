@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch as th
 from gymnasium.spaces import Box, Discrete
+from stable_baselines3.common.env_util import make_vec_env
 
 from tiltyard.agents.control.sequences import draw, returns
 from tiltyard.agents.control.spr import SPR, augmented, prediction_loss
@@ -136,6 +137,15 @@ def test_values_are_the_mean_of_those_of_the_actions() -> None:
     latents = th.rand(5, 4, 5, 5)
     value = head.value(head.project(latents)[:, :16].relu())
     assert th.allclose(head(latents).mean(1, keepdim=True), value, atol=1e-6)
+
+
+def test_several_environments_warn_of_nothing_and_are_all_learnt_from(recwarn: pytest.WarningsRecorder) -> None:
+    vec = make_vec_env(Catching, 3, seed=0)
+    one = agent(vec, steps=60)
+    assert not [str(each.message) for each in recwarn if "target" in str(each.message)]
+    drawn = draw(one.replay_buffer, 200, one.length)
+    assert set(drawn.envs) == {0, 1, 2}
+    assert one._n_updates > 0
 
 
 def test_there_is_no_update_before_a_sequence_is_stored() -> None:
