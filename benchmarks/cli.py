@@ -3,11 +3,13 @@
 A user's mistake is one sentence on stderr and exit code 2; a race with failed runs ends with 1, Ctrl-C with 130.
 """
 
+import logging
 import re
 import shlex
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -245,7 +247,7 @@ class Claim:
     """judge the stored runs by today's rule instead of running any; a verdict that changes keeps the old one"""
 
     def run(self) -> int:
-        """Runs the experiment and prints the verdict."""
+        """Runs the experiment, tells of every run on the standard error, and prints the verdict."""
         from .claims.harness import rejudge, run_claim
 
         if self.rejudge and self.seeds is not None:
@@ -253,8 +255,24 @@ class Claim:
         if self.rejudge:
             print(rejudge(self.handle))
             return 0
-        print(run_claim(self.handle, seeds=commands.parse_seeds(self.seeds)))
+        with _runs_told():
+            verdict = run_claim(self.handle, seeds=commands.parse_seeds(self.seeds))
+        print(verdict)
         return 0
+
+
+@contextmanager
+def _runs_told() -> Iterator[None]:
+    """Has the claims' log written to the standard error meanwhile, a line a run."""
+    log, handler = logging.getLogger(f"{__package__}.claims"), logging.StreamHandler()
+    before = log.level
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(before)
 
 
 COMMANDS: dict[str, type[Any]] = {

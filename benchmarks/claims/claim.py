@@ -1,5 +1,7 @@
 """A published claim as data: conditions on a testbed, the effects that decide with their margins, and its premise."""
 
+import logging
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Self, TypeVar
@@ -12,6 +14,9 @@ from ..verdicts import Part
 
 C = TypeVar("C")
 R = TypeVar("R")
+
+log = logging.getLogger(__name__)
+"""Says of every run that it is done, at level INFO."""
 
 GRID = (0.01, 0.03, 0.1, 0.3)
 """Learning rates that every condition may choose from."""
@@ -163,7 +168,7 @@ class Found(Generic[C, R]):
         if (key := repr((rates, some, bed))) in self.reruns:
             return self.reruns[key]
         conditions = {name: self[name].condition for name in rates}
-        runs = {name: [bed.run(conditions[name], rate, seed) for seed in some] for name, rate in rates.items()}
+        runs = {name: [_run(bed, name, conditions[name], rate, seed) for seed in some] for name, rate in rates.items()}
         outcomes = {name: Outcome(conditions[name], rate, runs[name]) for name, rate in rates.items()}
         self.reruns[key] = Found(self.claim, bed, outcomes, {}, some)
         return self.reruns[key]
@@ -173,7 +178,8 @@ class Found(Generic[C, R]):
         tuning = self.claim.tuning
         some = range(TUNING, TUNING + (min(self.seeds, tuning.seeds) if tuning else 0))
         return {
-            name: [self.testbed.run(self[name].condition, self[name].rate, seed) for seed in some] for name in names
+            name: [_run(self.testbed, name, self[name].condition, self[name].rate, seed) for seed in some]
+            for name in names
         }
 
     def faster(self, factor: float, *, most: int) -> "Found[C, R]":
@@ -242,7 +248,8 @@ class Comparison(Claim):
         if self.tuning is not None:
             chosen = self._tune(self.tuning, bed, min(len(chosen_seeds), self.tuning.seeds), tried)
         for name, (condition, rate) in chosen.items():
-            outcomes[name] = Outcome(condition, rate, [bed.run(condition, rate, seed) for seed in chosen_seeds])
+            runs = [_run(bed, name, condition, rate, seed) for seed in chosen_seeds]
+            outcomes[name] = Outcome(condition, rate, runs)
         return Found(self, bed, outcomes, tried, chosen_seeds)
 
     def _tune(
@@ -254,7 +261,7 @@ class Comparison(Claim):
         for _ in range(WIDEN + 1):
             for name, rate in ((name, rate) for name in names for rate in new):
                 for i, form in enumerate(self._forms(name)):
-                    runs = (bed.run(form, rate, seed) for seed in range(TUNING, TUNING + seeds))
+                    runs = (_run(bed, name, form, rate, seed) for seed in range(TUNING, TUNING + seeds))
                     tried[name, rate, i] = [tuning.score(run) for run in runs]
             best = {name: _best(name, tried) for name in names}
             new = _beyond(grid, {rate for _, rate, _ in best.values()})
@@ -289,6 +296,16 @@ class Comparison(Claim):
         """The same claim in the least size that still measures everything: its number says nothing."""
         tuning = self.tuning and self.tuning.smallest()
         return replace(self, testbed=self.testbed.smallest(), tuning=tuning, seeds=FEWEST)
+
+
+def _run(bed: Testbed, name: str, condition: Any, rate: float, seed: int) -> Any:
+    """One run, which is told when it is done."""
+    start = time.perf_counter()
+    run = bed.run(condition, rate, seed)
+    at = "" if rate != rate else f" at rate {rate:g}"  # NaN: there is none
+    tuned = " (tuning)" if seed >= TUNING else ""
+    log.info("%s%s, seed %d%s: %.1f s", name, at, seed, tuned, time.perf_counter() - start)
+    return run
 
 
 def _best(name: str, tried: Mapping[tuple[str, float, int], list[float]]) -> tuple[str, float, int]:

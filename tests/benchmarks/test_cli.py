@@ -1,3 +1,4 @@
+import importlib
 import json
 import re
 import shlex
@@ -82,6 +83,18 @@ def test_list_has_a_line_a_row_with_tabs_where_it_is_piped(capsys):
     assert [line.split("\t")[0] for line in capsys.readouterr().out.splitlines()] == list(claims())
     assert main(["list", "datasets"]) == 0
     assert "tiltyard/hopper/medium-v0\t" in capsys.readouterr().out
+
+
+def test_a_claim_tells_of_its_runs_while_it_goes_on(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    module = importlib.import_module("tiltyard.benchmarks.claims.spo")
+    monkeypatch.setattr(module, "measure", module.CLAIM.smallest().measure)
+    for _ in range(2):  # the second time as the first: the log is left as it was
+        assert main(["claim", "spo"]) == 0
+        said = capsys.readouterr()
+        runs = re.findall(r"^\S.*, seed 0: \d+\.\d s$", said.err, re.MULTILINE)
+        assert len(runs) == len(set(runs)) == len(module.CLAIM.conditions)
+        assert said.out.startswith("spo: ")
 
 
 @pytest.mark.parametrize("width", [80, 100, 400])

@@ -55,6 +55,19 @@ def test_each_condition_gets_the_rate_that_suits_it_on_seeds_of_their_own() -> N
     assert [seed for _, _, seed in RAN] == [1000, 1001, 1002, 1003] * 10 + [0, 1, 2, 3] * 2
 
 
+def test_every_run_is_told_when_it_is_done(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO", "tiltyard.benchmarks.claims"):
+        found = claim(tuning=Tuning(lambda run: run, GRID[:3], 1)).compare(seeds=3)
+        claim(tuning=None).compare(seeds=3)
+        found.on_tuning_seeds(["slow"])
+        found.rerun({"fast": 0.5}, most=1)
+    told = [record.getMessage().partition(":")[0] for record in caplog.records]
+    assert told[0] == "slow at rate 0.001, seed 1000 (tuning)"
+    assert told[-8:-2] == [f"{name}, seed {seed}" for name in ("slow", "fast") for seed in range(3)]
+    assert told[-2:] == ["slow at rate 0.01, seed 1000 (tuning)", "fast at rate 0.5, seed 0"]
+    assert caplog.records[0].getMessage().endswith(": 0.0 s")
+
+
 def test_the_effect_pairs_conditions_by_seed() -> None:
     measured = claim().measure()
     effect = measured.parts["over fast"]
