@@ -47,7 +47,7 @@ def augmented(images: Tensor, shift: int, intensity: float) -> Tensor:
 
 
 def prediction_loss(predicted: Tensor, targets: Tensor, alive: Tensor) -> Tensor:
-    r""":math:`-\frac{1}{B} \sum_b \sum_k m_{b, k} \cos(\hat y_{b, k}, \tilde y_{b, k})`, equation 2 of the paper.
+    r""":math:`-\frac{1}{B} \sum_b \sum_k m_{b, k} \cos(\hat y_{b, k}, \tilde y_{b, k})`, the paper's prediction loss.
 
     Args:
         predicted: ``[B, K, D]``.
@@ -139,7 +139,8 @@ class SPR(OffPolicyAgent, DQN):
     Departures: the authors build on Rainbow; here Q-learning is double, dueling and of n-step returns, but with one
     value an action in place of a distribution, actions that are random with ``exploration_rate`` in place of noisy
     layers, and sequences drawn uniformly in place of by priority. The target of an episode's last step is its last
-    observation, which the authors leave out. The head's gradients into the encoder are not scaled by
+    observation, which the authors leave out. With momentum 0 targets are of the encoder as it is, where in the
+    authors' code they are of that before the last update. The head's gradients into the encoder are not scaled by
     :math:`1/\sqrt 2`. Vectors are taken besides images, without augmentation.
     """
 
