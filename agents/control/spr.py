@@ -57,6 +57,13 @@ def prediction_loss(predicted: Tensor, targets: Tensor, alive: Tensor) -> Tensor
     return -(F.cosine_similarity(predicted, targets.detach(), dim=2) * alive).sum(dim=1).mean()
 
 
+def mean_cosine(projections: Tensor) -> Tensor:
+    """The mean cosine between different rows of ``[N, D]``: 1 where representations have collapsed."""
+    units = F.normalize(projections, dim=1)
+    cosines = units @ units.T
+    return (cosines.sum() - cosines.diagonal().sum()) / max(1, cosines.numel() - len(cosines))
+
+
 @dataclass(frozen=True)
 class SPRSettings:
     """Settings of SPR.
@@ -240,8 +247,10 @@ class SPR(OffPolicyAgent, DQN):
         self.policy.optimizer.zero_grad()
         total.backward()  # type: ignore[no-untyped-call]
         model = list(net.transition.parameters())
-        others = [param for param in net.parameters() if all(param is not one for one in model)]
-        for params in (others, model):
+        for params in (
+            [*net.features_extractor.parameters(), *net.q_net.parameters(), *net.predictor.parameters()],
+            model,
+        ):
             th.nn.utils.clip_grad_norm_(params, self.max_grad_norm)
         self.policy.optimizer.step()
         polyak_update(net.parameters(), self.policy.q_net_momentum.parameters(), 1 - self.momentum)
@@ -271,10 +280,8 @@ class SPR(OffPolicyAgent, DQN):
             slow = self.policy.q_net_momentum
             targets = slow.project(slow.encode(self._seen(seen.reshape(-1, *seen.shape[2:]))))
             targets = targets.view(len(alive), steps, -1)
-            units = F.normalize(targets[:, 0], dim=1)
-            others = units @ units.T
-            alike = (others.sum() - others.diagonal().sum()) / max(1, others.numel() - len(others))
-        return {"spr_loss": prediction_loss(th.stack(predicted, dim=1), targets, alive), "latent_cosine": alike}
+        loss = prediction_loss(th.stack(predicted, dim=1), targets, alive)
+        return {"spr_loss": loss, "latent_cosine": mean_cosine(targets[:, 0])}
 
     def _seen(self, observations: Any) -> Tensor:
         """Stored observations ``[B, ...]`` as the networks take them, augmented."""

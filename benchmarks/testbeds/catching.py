@@ -153,8 +153,8 @@ def played(agent: Any, env: Any) -> float:
 
 def alike(agent: Any, observations: Any) -> float:
     """The mean cosine between an agent's projected latents of different observations: 1 where they have collapsed."""
+    from ...agents.control.spr import mean_cosine
+
     net = agent.policy.q_net
     with th.no_grad():
-        units = th.nn.functional.normalize(net.project(net.encode(th.as_tensor(observations))), dim=1)
-    found = units @ units.T
-    return float((found.sum() - found.diagonal().sum()) / (found.numel() - len(found)))
+        return float(mean_cosine(net.project(net.encode(th.as_tensor(observations)))))

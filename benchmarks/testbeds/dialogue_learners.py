@@ -51,7 +51,7 @@ class Curve(NamedTuple):
     def games_to(self, goal: float) -> float:
         """Games after which success first reached ``goal``, between evaluations by a line; all games if never.
 
-        Nobody is there before it has played a game: an agent whose base has reached the goal needs one.
+        An agent whose base checkpoint has reached the goal already counts as needing one game.
         """
         there = np.flatnonzero(self.success >= goal)
         if not len(there):

@@ -88,7 +88,7 @@ def test_a_multiple_changes_how_far_each_condition_steps(name: str) -> None:
         assert 0 < small < 0.5 * usual
 
 
-def test_the_premise_is_that_somebody_learns_every_task() -> None:
+def test_the_premise_is_that_at_least_one_condition_learns_each_task() -> None:
     one, other = dict.fromkeys(TASKS, 0.1), dict.fromkeys(TASKS, 0.5)
     assert CLAIM.premise.missing({"mean normalised return by task": {"one": one, "other": one}})
     assert not CLAIM.premise.missing({"mean normalised return by task": {"one": one, "other": other}})
