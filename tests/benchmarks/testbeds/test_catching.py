@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 import torch as th
 
-from tiltyard.benchmarks.testbeds.catching import BALL, PADDLE, Catching, CatchingGame, Learner, alike, played
+from tiltyard.benchmarks.claims.claim import Found, Outcome
+from tiltyard.benchmarks.claims.spr import AUGMENTED, CLAIM, OURS, PLAIN, SLOW, details, parts
+from tiltyard.benchmarks.testbeds.catching import BALL, PADDLE, Catching, CatchingGame, Caught, Learner, alike, played
 
 
 def ball_of(frame: np.ndarray) -> tuple[int, int]:
@@ -103,3 +105,28 @@ def test_latents_that_are_equal_have_collapsed() -> None:
     agent = type("Agent", (), {"policy": type("Policy", (), {"q_net": Net()})})
     assert alike(agent, np.ones((4, 3), np.float32)) == pytest.approx(1.0)
     assert alike(agent, np.eye(3, dtype=np.float32)) == pytest.approx(0.0)
+
+
+def test_spr_is_compared_with_both_baselines() -> None:
+    shares = {OURS: 0.8, AUGMENTED: 0.6, PLAIN: 0.5, SLOW: 0.7}
+    outcomes = {
+        name: Outcome(CLAIM.conditions[name], 1e-3, [Caught(np.array([0.0, 2 * share]), 0.1)] * 4)
+        for name, share in shares.items()
+    }
+    found = Found(CLAIM, CLAIM.testbed, outcomes, {})
+    means = {name: (one.sample.mean, one.decides) for name, one in parts(found).items()}
+    assert means[f"over {AUGMENTED}"] == (pytest.approx(0.2), True)
+    assert means[f"over {PLAIN}"] == (pytest.approx(0.3), True)
+    assert means[f"over {SLOW}"] == (pytest.approx(0.1), False)
+    told = details(found)
+    assert not CLAIM.premise.missing(told)
+    assert CLAIM.premise.missing(
+        {**told, "share caught at the end": {**told["share caught at the end"], AUGMENTED: 0.4}}
+    )
+
+
+def test_conditions_leave_out_what_they_say() -> None:
+    off = {name: dict(condition.settings) for name, condition in CLAIM.conditions.items()}
+    assert off[OURS] == {}
+    assert off[AUGMENTED] == {"spr_weight": 0.0}
+    assert off[PLAIN] == {"spr_weight": 0.0, **off[SLOW]} == {"spr_weight": 0.0, "shift": 0, "intensity": 0.0}
