@@ -39,6 +39,7 @@ class Agent:
         preloaded: whether it is handed the testbed's data before its first phase.
         offline: whether it learns from data alone, as many updates as the others take steps.
         wrap: makes another training environment of the testbed's.
+        rates: settings that get the learning rate, where a claim tunes it.
     """
 
     name: str
@@ -46,6 +47,15 @@ class Agent:
     preloaded: bool = False
     offline: bool = False
     wrap: Callable[[Env], Env] | None = None
+    rates: tuple[str, ...] = ("learning_rate",)
+
+    def given(self, **settings: Any) -> Self:
+        """This condition with other settings beside its own."""
+        return replace(self, settings={**self.settings, **settings})
+
+    def at(self, rate: float) -> Self:
+        """This condition at a learning rate; as it is if that is NaN."""
+        return self if rate != rate else self.given(**dict.fromkeys(self.rates, rate))
 
     @property
     def told(self) -> dict[str, Any]:
@@ -90,9 +100,9 @@ class Control:
         return make(condition.name, env, seed=seed, **{"device": "cpu", **self.settings, **condition.settings})
 
     def run(self, condition: Agent, rate: float, seed: int) -> "Trained[Any]":
-        """Trains a condition; agents bring their own learning rates."""
+        """Trains a condition, at its own learning rate where ``rate`` is NaN."""
         data: Any = self.data(seed) if self.data else None
-        agent = self.agent(condition, seed)
+        agent = self.agent(condition.at(rate), seed)
         if condition.preloaded:
             agent.learn_offline(data, 0)
         scores = []

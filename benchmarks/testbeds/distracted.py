@@ -171,12 +171,13 @@ class Distracted:
         distractors = settings.pop("distractors")
         bed = Control(
             env=lambda: Puck(distractors, self.steps),
-            settings={**self.settings, "model_learning_rate": rate},
+            settings=self.settings,
             phases=evenly(self.learnt, self.moments),
             score=lambda agent, _: self.score(agent, distractors),
             at_end=model_errors,
         )
-        return Modelled(*vars(bed.run(replace(condition, settings=settings), rate, seed)).values())
+        shown = replace(condition, settings=settings, rates=("model_learning_rate",))
+        return Modelled(*vars(bed.run(shown, rate, seed)).values())
 
     def smallest(self) -> Self:
         """Hardly any updates."""

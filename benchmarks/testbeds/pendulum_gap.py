@@ -63,7 +63,7 @@ def real_data(seed: int, steps: int, settings: Mapping[str, Any]) -> Transitions
     )
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=128)
 def replayed(seed: int) -> Transitions:
     """The real data of a seed, the same for all conditions."""
     return real_data(seed, REAL_STEPS, SETTINGS)

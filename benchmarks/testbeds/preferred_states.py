@@ -75,7 +75,7 @@ class PreferredStates:
             phases=(Phase("data", self.updates),),
             score=self.swing_ups.score,
         )
-        agent = Agent(condition.agent, {**condition.settings, "learning_rate": rate})
+        agent = Agent(condition.agent, condition.settings)
         return Scored(last_score(bed.run(agent, rate, seed)), agreement, rank)
 
     def judged(self, seed: int, mistakes: float, pairs: int) -> tuple[Transitions, float, float]:

@@ -104,7 +104,7 @@ class RiverSwim:
         """Trains a condition."""
         bed = Control(
             env=lambda: River(steps=self.steps),
-            settings={**self.settings, "learning_rate": rate},
+            settings=self.settings,
             phases=evenly(self.learnt, self.moments),
             score=self.score,
         )

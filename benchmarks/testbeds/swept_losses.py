@@ -57,7 +57,7 @@ class SweptLosses:
     mixture: OfflineMixture = field(default_factory=OfflineMixture)
 
     def run(self, condition: Swept, rate: float, seed: int) -> list[float]:
-        """The score at each value; agents have one learning rate."""
+        """The score at each value; agents bring their own learning rate where ``rate`` is NaN."""
         bed = Control(
             env=TASK,
             settings=SETTINGS,

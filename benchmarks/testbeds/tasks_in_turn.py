@@ -148,7 +148,7 @@ class InTurn:
         """Trains a condition on all tasks, actor and critics at ``rate``."""
         bed = Control(
             env=lambda: TasksInTurn(self.each, self.steps),
-            settings={**self.settings, "learning_rate": rate},
+            settings=self.settings,
             phases=evenly(TASKS * self.each, TASKS),
             score=self.score,
         )

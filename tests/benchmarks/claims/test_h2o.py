@@ -60,3 +60,18 @@ def test_correlations_are_of_what_the_simulator_made() -> None:
     found = h2o.GapCorrelations(1000)(agent)
     assert found.keys() == {"u(s, a)", "-log ratio(s'|s, a)"}
     assert all(-1 <= value <= 1 for value in found.values())
+
+
+def test_a_tuned_rate_reaches_every_network() -> None:
+    bed = CLAIM.smallest().testbed
+    for name, condition in CLAIM.conditions.items():
+        agent = bed.agent(condition.at(0.0125), 0)
+        learned = [agent.actor.optimizer, agent.critic.optimizer, *agent._optimizers()]
+        assert {group["lr"] for one in learned for group in one.param_groups} == {0.0125}, name
+
+
+def test_every_condition_has_as_many_forms() -> None:
+    assert CLAIM.tuning is not None
+    assert CLAIM.tuning.variants.keys() == CLAIM.conditions.keys()
+    for name, (first, other) in CLAIM.tuning.variants.items():
+        assert first == CLAIM.conditions[name] != other, name
