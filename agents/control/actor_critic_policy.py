@@ -11,12 +11,17 @@ from torch import Tensor, nn
 
 from ... import unknown
 from ..policy_files import SafePolicy
+from .mixture import ExpertActor
 from .networks import ACTORS as SIMPLE
 from .networks import Actor, Critics, Network
 from .state_dependent import StateDependent
 from .updates import Adam, Mlp
 
-ACTORS: dict[str, type[Actor]] = {**SIMPLE, "state-dependent": StateDependent}
+ACTORS: dict[str, type[Actor]] = {
+    **SIMPLE,
+    "state-dependent": StateDependent,
+    "mixture-of-experts": ExpertActor,
+}
 
 
 class ActorCriticPolicy(SafePolicy, BasePolicy):
@@ -29,6 +34,7 @@ class ActorCriticPolicy(SafePolicy, BasePolicy):
         net_arch: widths of the hidden layers, or ``{"pi": [...], "qf": [...]}``; two of 256 if None.
         activation_fn: between the layers.
         actor: a name of :data:`ACTORS`.
+        mixture: of the actor "mixture-of-experts", keywords of :class:`~.mixture.Mixture`.
         actor_layer_norm: normalise the actor's hidden layers.
         actor_target: whether there is a slowly moving copy of the actor.
         n_critics: critics Q(s, a).
@@ -51,7 +57,7 @@ class ActorCriticPolicy(SafePolicy, BasePolicy):
         optimizer_kwargs: of the optimiser.
 
     Raises:
-        ValueError: an unknown actor, or settings of ``use_sde`` without it.
+        ValueError: an unknown actor, or settings of ``use_sde`` or of a mixture without it.
     """
 
     actor: Actor
@@ -68,6 +74,7 @@ class ActorCriticPolicy(SafePolicy, BasePolicy):
         net_arch: list[int] | dict[str, list[int]] | None = None,
         activation_fn: type[nn.Module] = nn.ReLU,
         actor: str = "squashed-gaussian",
+        mixture: dict[str, Any] | None = None,
         actor_layer_norm: bool = False,
         actor_target: bool = False,
         n_critics: int = 2,
@@ -109,6 +116,7 @@ class ActorCriticPolicy(SafePolicy, BasePolicy):
             "layer_norm": actor_layer_norm,
             "log_std_offset": log_std_offset,
             **_noise_settings(actor, log_std_init=log_std_init, use_expln=use_expln, clip_mean=clip_mean),
+            **_mixture_settings(actor, mixture),
         }
         self._actor_kwargs = actors | common
         critics = {"net_arch": arch["qf"], "layer_norm": critic_layer_norm, "head": critic_head, **common}
@@ -189,6 +197,15 @@ def _noise_settings(actor: str, **settings: Any) -> dict[str, Any]:
     if given and actor != "state-dependent":
         raise ValueError(f"{', '.join(given)} of policy_kwargs is for use_sde=True: set that too, or leave it out")
     return given
+
+
+def _mixture_settings(actor: str, mixture: dict[str, Any] | None) -> dict[str, Any]:
+    """Those of a mixture of experts, if they are given."""
+    if mixture is None:
+        return {}
+    if actor != "mixture-of-experts":
+        raise ValueError(f'mixture of policy_kwargs is for the actor "mixture-of-experts", not "{actor}": leave it out')
+    return {"mixture": mixture}
 
 
 class ActorCriticCnnPolicy(ActorCriticPolicy):

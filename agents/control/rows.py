@@ -40,6 +40,13 @@ ROWS: tuple[Row, ...] = (
         n_envs={"*": 64},
     ),
     Row(
+        "mentor",
+        "tiltyard.agents.control.mentor:MENTOR",
+        ("driving", "robotics"),
+        "Actor-critic with an actor of experts, which explores while its neurons are dormant and is perturbed towards "
+        "its best episodes",
+    ),
+    Row(
         "mex",
         "tiltyard.agents.control.mex:MEX",
         ("driving", "robotics"),
