@@ -21,7 +21,7 @@ from .actor_critic import ActorCritic, Metrics
 from .explicit import explicit, least, regression
 from .iql import expectile, value_gradients
 from .mixture import ExpertActor, dormant_ratio, entropy
-from .perturbing import BestEpisodes, linear_parameters, perturb
+from .perturbing import BestEpisodes, forget, linear_parameters, perturb
 from .replay import Batch
 from .settings import OffPolicySettings, takes
 from .spr import augmented
@@ -132,9 +132,11 @@ class MENTOR(ActorCritic):
     In the authors' code the load of experts is in the loss too, where it has no gradient, and the loss of the gate is
     not multiplied by its scale: what acts, and stands here, is the entropy with weight 1.
 
-    Departures: vectors are taken besides images; actor, critics and V have an encoder each, SB3's for images, in place
-    of one that the critics train; target critics are perturbed towards the same fresh weights as the critics, and
-    experts once, where in the authors' code experts are perturbed twice; convolutions and shared encoders never are.
+    Departures: V learns from the target critics, where in the authors' code it learns from the critics themselves (with
+    0.6 of V in their targets and no slow copy in between, values diverged here); vectors are taken besides images;
+    actor, critics and V have an encoder each, SB3's for images, in place of one that the critics train; target critics
+    are perturbed towards the same fresh weights as the critics, and experts once, where in the authors' code experts
+    are perturbed twice; convolutions and shared encoders never are.
     """
 
     policy_defaults: ClassVar[dict[str, Any]] = {"actor": "mixture-of-experts", "n_values": 1, "orthogonal_init": 1.0}
@@ -199,15 +201,14 @@ class MENTOR(ActorCritic):
             towards = list(linear_parameters(fresh.to(self.device)).values())
         perturb(list(linear_parameters(self.policy).values()), towards, self.kept)
         for network in self.networks:
-            fresh_state = type(network.optimizer)(network.optimizer.param_groups[0]["params"]).state_dict()
-            network.optimizer.load_state_dict({**network.optimizer.state_dict(), "state": fresh_state["state"]})
+            forget(network.optimizer)
 
     @explicit
     def _learn_values(self, batch: Batch) -> Metrics:
         """Of V and the critics."""
         asked, value, critic = self.settings, self.policy.value, self.critic
         assert value is not None
-        step = self.compute(value_gradients, value, critic, batch, expectile, (asked.expectile,))
+        step = self.compute(value_gradients, value, self.critic_target, batch, expectile, (asked.expectile,))
         metrics = {"value_loss": value.descend(*step[:2])}
         with th.no_grad():
             explored = least(self.critic_target, batch.next_observations, self._noisy(batch.next_observations)[0])
@@ -220,13 +221,13 @@ class MENTOR(ActorCritic):
     def _improve(self, batch: Batch) -> Metrics:
         """Of the actor, by autograd."""
         actor, critic, asked = self.actor, self.critic, self.settings
-        actions, shares = self._noisy(batch.observations)
+        actions, log_shares = self._noisy(batch.observations)
         features = critic.features(batch.observations).detach()
         values = critic.head.value(critic.net.frozen(th.cat([features, actions], dim=1)))
         loss = -values.min(dim=0).values.mean()
         metrics = {"actor_loss": loss.detach()}
-        if shares is not None:
-            uncertain = entropy(shares)
+        if log_shares is not None:
+            uncertain = entropy(log_shares)
             loss = loss + asked.gate_entropy_coef * uncertain
             metrics["gate_entropy"] = uncertain.detach()
         actor.optimizer.zero_grad()
@@ -236,16 +237,16 @@ class MENTOR(ActorCritic):
         return metrics
 
     def _noisy(self, observations: Any) -> tuple[Tensor, Tensor | None]:
-        """Actions ``[B, A]`` with clipped noise, cut to [-1, 1] but for their gradient; and the gate's probabilities."""
-        actor, shares = self.actor, None
+        """Actions ``[B, A]`` with clipped noise, cut to [-1, 1] forwards only; and the gate's log p, or None."""
+        actor, log_shares = self.actor, None
         if isinstance(actor, ExpertActor):
-            out, shares = actor.out_and_shares(observations)
+            out, log_shares = actor.out_and_log_shares(observations)
         else:
             out = actor.out(observations)
         mean = actor.actions(out, None)
         limit = self.settings.noise_clip
         actions = mean + (th.randn_like(mean) * self.deviation).clamp(-limit, limit)
-        return actions + (actions.clamp(-1, 1) - actions).detach(), shares
+        return actions + (actions.clamp(-1, 1) - actions).detach(), log_shares
 
     def _sample_action(self, learning_starts: int, action_noise: Any = None, n_envs: int = 1) -> Any:
         return super()._sample_action(learning_starts, action_noise or self._exploration, n_envs)

@@ -21,7 +21,8 @@ from .updates import Mlp, Passed
 class Mixture(nn.Module):
     r"""Small perceptrons f_i side by side, of which a gate g chooses ``top_k`` for every input.
 
-    .. math:: y = \frac{\sum_{i \in \text{top}_k} p_i f_i(x)}{\sum_{i \in \text{top}_k} p_i}, \quad p = \text{softmax}(g(x))
+    .. math::
+        y = \frac{\sum_{i \in \text{top}_k} p_i f_i(x)}{\sum_{i \in \text{top}_k} p_i}, \quad p = \text{softmax}(g(x))
 
     All experts are computed, as in the authors' code.
 
@@ -61,9 +62,9 @@ class Mixture(nn.Module):
                 nn.init.zeros_(layer.bias)
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Mixed outputs ``[B, width]`` of inputs ``[B, width]``, and the gate's probabilities p ``[B, n_experts]``."""
-        shares = self.gate(x).softmax(dim=1)
-        return th.einsum("bn,nbw->bw", chosen(shares, self.top_k), self.experts(x)), shares
+        """Mixed outputs ``[B, width]`` of inputs ``[B, width]``, and the gate's log p ``[B, n_experts]``."""
+        log_shares = self.gate(x).log_softmax(dim=1)
+        return th.einsum("bn,nbw->bw", chosen(log_shares.exp(), self.top_k), self.experts(x)), log_shares
 
 
 def chosen(shares: Tensor, k: int) -> Tensor:
@@ -72,9 +73,9 @@ def chosen(shares: Tensor, k: int) -> Tensor:
     return th.zeros_like(shares).scatter(1, where, top / top.sum(dim=1, keepdim=True))
 
 
-def entropy(shares: Tensor) -> Tensor:
-    """The mean entropy, in nats, of probabilities ``[B, n]``."""
-    return -th.xlogy(shares, shares).sum(dim=1).mean()
+def entropy(log_shares: Tensor) -> Tensor:
+    """The mean entropy, in nats, of distributions whose log-probabilities are ``[B, n]``."""
+    return -(log_shares.exp() * log_shares).sum(dim=1).mean()
 
 
 class ExpertActor(Deterministic):
@@ -122,15 +123,15 @@ class ExpertActor(Deterministic):
         self.last = Mlp(1, width, [], self.n_actions, **shape)
         self.activation = activation_fn()
 
-    def out_and_shares(self, observations: Any) -> tuple[Tensor, Tensor]:
-        """The output ``[B, A]``, before its tanh, and the gate's probabilities ``[B, n_experts]``."""
+    def out_and_log_shares(self, observations: Any) -> tuple[Tensor, Tensor]:
+        """The output ``[B, A]``, before its tanh, and the gate's log-probabilities ``[B, n_experts]``."""
         hidden = self.activation(self.net(self.features(observations))[0])
-        mixed, shares = self.mixture(hidden)
-        return self.last(self.activation(mixed))[0], shares
+        mixed, log_shares = self.mixture(hidden)
+        return self.last(self.activation(mixed))[0], log_shares
 
     def out(self, observations: Any) -> Tensor:
         """See :class:`~.networks.Actor`."""
-        return self.out_and_shares(observations)[0]
+        return self.out_and_log_shares(observations)[0]
 
     def gradients(self, passed: Passed, g: Tensor) -> list[Tensor]:
         """None are written out.
@@ -152,7 +153,7 @@ class ExpertActor(Deterministic):
 
 
 def layer_outputs(net: Mlp, x: Tensor) -> list[Tensor]:
-    """What each linear layer of an ensemble gives for ``[B, n_in]``, before normalisation and activation: ``[n, B, w]``."""
+    """What each linear layer of an ensemble gives for ``[B, n_in]``, before its activation: ``[n, B, w]`` each."""
     params, plan = net.params, net.plan
     step = 4 if plan.layer_norm else 2
     found: list[Tensor] = []

@@ -36,6 +36,11 @@ def perturb(params: Sequence[Tensor], towards: Sequence[Tensor], kept: float) ->
     th._foreach_lerp_(list(params), list(towards), 1 - kept)
 
 
+def forget(optimizer: th.optim.Optimizer) -> None:
+    """Drops what an optimiser remembers of past gradients."""
+    optimizer.load_state_dict({**optimizer.state_dict(), "state": {}})
+
+
 class BestEpisodes:
     """The parameters that an agent had at the ends of the episodes that earned most.
 

@@ -1,10 +1,11 @@
-"""A point mass that is to be steered to a goal, in tasks that turn its controls: what is right in one is wrong in another.
+"""A point mass to be steered to a goal, in tasks that turn its controls: what is right in one is wrong in another.
 
 An observation tells where the goal lies from here, the velocity, and the task, one of several, as an indicator. In task
 k the thrust is turned by k / tasks of a full turn before it acts. The reward is by how much a step comes nearer, and 1
 for arriving, which ends the episode; others end after 30 steps.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any, NamedTuple, Self
@@ -16,9 +17,27 @@ import torch as th
 from gymnasium.spaces import Box
 from torch.nn import functional as F
 
+from ...agents import make
+from ...agents.control.mixture import ExpertActor, dormant_ratio
+from ...agents.control.networks import Actor
+from ...agents.control.perturbing import forget
+from ...envs.seeding import generator
 from ..statistics import Floats
 
 STEPS, NEAR, THRUST, DRAG = 30, 0.15, 0.08, 0.7
+SETTINGS: dict[str, Any] = {
+    "train_freq": 1,
+    "learning_starts": 500,
+    "batch_size": 128,
+    "buffer_size": 10_000,
+    "perturb_interval": 500,
+    "policy_kwargs": {
+        "net_arch": [64, 64],
+        "mixture": {"n_experts": 8, "top_k": 2, "expert_width": 64, "gate_width": 64},
+    },
+}
+SILENCED = 5  # the stream of seeds that neurons are drawn by
+SMALL: dict[str, Any] = {"learning_starts": 40, "perturb_interval": 60, "batch_size": 16}
 
 
 class TurnedControls(gymnasium.Env[npt.NDArray[np.float32], npt.NDArray[np.float32]]):
@@ -74,16 +93,25 @@ class Steered(NamedTuple):
 
     Attributes:
         arrivals: share of test episodes in which it arrived, after each part of training, ``[parts]``.
-        cosine: see :func:`task_cosine`, mean over the ends of the parts.
+        injured: how many of the last parts came after the injury.
+        dormant: the dormant ratio just before the injury and just after it.
+        cosine: see :func:`task_cosine`, mean over the ends of the parts before the injury.
     """
 
     arrivals: Floats
+    injured: int
+    dormant: tuple[float, float]
     cosine: float
 
     @property
-    def mean(self) -> float:
-        """Over training."""
-        return float(self.arrivals.mean())
+    def sound(self) -> float:
+        """Mean share of arrivals while all neurons worked."""
+        return float(self.arrivals[: -self.injured].mean())
+
+    @property
+    def recovering(self) -> float:
+        """Mean share of arrivals after the injury."""
+        return float(self.arrivals[-self.injured :].mean())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,53 +120,70 @@ class SteeringTasks:
 
     Attributes:
         tasks: how many.
-        steps: of training.
-        parts: of training, after each of which the agent is tested.
-        episodes: that it plays then in each task, the same ones for all.
+        part: steps of training after which the agent is tested.
+        sound: parts before the injury.
+        injured: parts after it.
+        silenced: share of the actor's hidden neurons that the injury silences.
+        episodes: that are played in each task at a test, the same ones for all.
         settings: of all conditions.
     """
 
     tasks: int = 6
-    steps: int = 6000
-    parts: int = 6
+    part: int = 500
+    sound: int = 8
+    injured: int = 4
+    silenced: float = 0.75
     episodes: int = 20
-    settings: dict[str, Any] = field(
-        default_factory=lambda: {
-            "train_freq": 1,
-            "learning_starts": 500,
-            "batch_size": 128,
-            "perturb_interval": 500,
-        }
-    )
+    settings: Mapping[str, Any] = field(default_factory=SETTINGS.copy)
 
     def run(self, condition: Steering, rate: float, seed: int) -> Steered:
-        """Trains an agent at a learning rate, and tests it on the way."""
-        from stable_baselines3.common.callbacks import BaseCallback
-        from stable_baselines3.common.env_util import make_vec_env
-
-        from ...agents.control.mentor import MENTOR
-
-        env = make_vec_env(TurnedControls, 1, seed=seed, env_kwargs={"tasks": self.tasks})
-        agent: Any = MENTOR("MlpPolicy", env, learning_rate=rate, seed=seed, **{**self.settings, **condition.settings})
-        arrivals: list[float] = []
-        cosines: list[float] = []
-        every = self.steps // self.parts
-
-        class Look(BaseCallback):
-            def _on_step(inner) -> bool:  # noqa: N805
-                if inner.num_timesteps % every == 0:
-                    arrivals.append(arrived(agent, self.tasks, self.episodes))
-                    cosines.append(task_cosine(agent, self.tasks))
-                return True
-
-        agent.learn(self.steps, callback=Look(), log_interval=None)
-        env.close()
-        return Steered(np.array(arrivals), float(np.mean(cosines)))
+        """Trains an agent at a learning rate, and injures it on the way."""
+        agent: Any = make(
+            "mentor",
+            TurnedControls(self.tasks),
+            seed=seed,
+            learning_rate=rate,
+            device="cpu",
+            **{**self.settings, **condition.settings},
+        )
+        arrivals, cosines, dormant = [], [], [0.0, 0.0]
+        for part in range(self.sound + self.injured):
+            if part == self.sound:
+                seen = agent.replayed(agent.batch_size).observations
+                threshold = agent.settings.dormant_threshold
+                dormant[0] = float(dormant_ratio(agent.actor, seen, threshold))
+                silence(agent.actor, self.silenced, seed)
+                dormant[1] = float(dormant_ratio(agent.actor, seen, threshold))
+            agent.learn(self.part, reset_num_timesteps=False)
+            arrivals.append(arrived(agent, self.tasks, self.episodes))
+            if part < self.sound:
+                cosines.append(task_cosine(agent, self.tasks))
+        return Steered(np.array(arrivals), self.injured, (dormant[0], dormant[1]), float(np.mean(cosines)))
 
     def smallest(self) -> Self:
         """A few steps and episodes."""
-        small = {**self.settings, "learning_starts": 100, "perturb_interval": 60}
-        return replace(self, steps=240, parts=2, episodes=2, settings=small)
+        return replace(self, part=120, sound=1, injured=1, episodes=2, settings={**self.settings, **SMALL})
+
+
+@th.no_grad()
+def silence(actor: Actor, share: float, seed: int) -> None:
+    """Sets what enters a random share of the hidden neurons to 0, so that no gradient reaches them; Adam forgets.
+
+    Args:
+        actor: whose experts and other hidden layers it is; the gate and the actions are left alone.
+        share: of the neurons of each layer.
+        seed: of which ones.
+    """
+    rng = generator(seed, SILENCED)
+    nets = [actor.net, actor.mixture.experts] if isinstance(actor, ExpertActor) else [actor.net]
+    for net in nets:
+        weights = list(net.params)[::2] if isinstance(actor, ExpertActor) else list(net.params)[:-2:2]
+        for weight, bias in zip(weights, list(net.params)[1::2], strict=False):
+            for i in range(net.n):
+                out = rng.permutation(weight.shape[-1])[: round(share * weight.shape[-1])]
+                weight[i][:, out] = 0
+                bias[i][:, out] = 0
+    forget(actor.optimizer)
 
 
 def arrived(agent: Any, tasks: int, episodes: int) -> float:

@@ -22,6 +22,7 @@ LONGER = {  # claims above LINES, with the reason
     "icrl-theory": "students of two teachers, regrets and errors, and three kinds of contexts",
     "mbrcsl": "four conditions in two forms each, and a remark on how the data were shaped",
     "mbtl": "two ways of the abstract to compare with, which are measured differently, and two beside them",
+    "mentor": "two parts, each with a score of its own, and their curves before and after an injury",
     "multi-domain-rlvr": "seven conditions, of which five takeaways of the paper are parts",
     "offline-rl-vlm-f": "two controls are told beside, and a table of mistakes and pairs",
     "pure": "four reward models are compared, and one learning rate for all",
