@@ -251,7 +251,8 @@ class HistoryBisim(ControlAgent, BaseAlgorithm):
         now, actions, rewards = latents[:, :-1][batch.valid], batch.actions[batch.valid], batch.rewards[batch.valid]
         following = (latents[:, 1:] * batch.going_on[..., None])[batch.valid].detach()
         found = self.policy.model(now.detach(), actions)
-        unlikely = -th.distributions.Normal(*found, validate_args=False).log_prob(following).mean()  # type: ignore[no-untyped-call]
+        model = th.distributions.Normal(found.mean, found.std, validate_args=False)
+        unlikely = -model.log_prob(following).mean()  # type: ignore[no-untyped-call]
         unlike = bisimulation_loss(now, rewards, found, alike(actions), self.gamma)
         return {"model_loss": unlikely, "bisimulation_loss": unlike}
 
