@@ -101,7 +101,7 @@ _OURS: _Table = (
         population_size chunk_size chunk_length n_neighbors archived_per_generation n_views descriptor_size
         autoencoder_width denoise_steps n_groups oversample_limit n_models n_elites model_batch_size
         model_train_freq model_updates model_patience rollouts_per_step rollout_length kept_fits
-        n_support feature_dim behaviour_updates rollout_batch_size max_rollouts rollout_horizon
+        n_support feature_dim hidden_size behaviour_updates rollout_batch_size max_rollouts rollout_horizon
         prediction_steps best_episodes""",
     ),
     (Range(2), "bins"),
@@ -116,7 +116,7 @@ _OURS: _Table = (
         inverse_learning_rate momentum_power reward_learning_rate gamma_coef epsilon
         adversary_learning_rate bandit_rate bonus_weight bonus_limit value_learning_rate
         emitter_size high_beta low_beta clone_learning_rate model_learning_rate model_weight_decay mse_steps
-        uniform_actions behaviour_learning_rate spr_weight shift intensity
+        uniform_actions behaviour_learning_rate spr_weight bisimulation_weight shift intensity
         max_action_noise noise_clip dormant_temperature exploit_temperature perturb_interval perturb_rate
         gate_entropy_coef""",
     ),

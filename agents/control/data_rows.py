@@ -164,4 +164,11 @@ FROM_DATA: tuple[Row, ...] = (
         ("driving", "robotics"),
         "Offline-to-online: soft Q-learning that chooses actions one dimension after the other, from coarse to fine",
     ),
+    Row(
+        "history-bisim",
+        "tiltyard.agents.control.history_bisim:HistoryBisim",
+        ("driving",),
+        "Offline: conservative Q-learning on histories, whose latents a bisimulation loss makes alike by their futures",
+        env_kwargs={"driving": {"action": "discrete"}},
+    ),
 )

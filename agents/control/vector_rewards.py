@@ -120,7 +120,7 @@ class VectorTransitions(Transitions):
         """
         super().check(observation_space, action_space)
         assert isinstance(action_space, Discrete)
-        _check_choices(self.actions, action_space, "these transitions hold")
+        check_choices(self.actions, action_space, "these transitions hold")
         wanted = (len(self), len(self.names))
         if self.terms.shape != wanted:
             raise ValueError(f"these transitions hold terms of shape {self.terms.shape}, their names need {wanted}")
@@ -181,7 +181,7 @@ class VectorEpisode(Episode):
         if found.shape != (steps,):
             raise ValueError(f"{self.where} holds {len(found)} actions for {steps} steps: one choice a step is needed")
         assert isinstance(space, Discrete)
-        _check_choices(found, space, f"{self.where} holds")
+        check_choices(found, space, f"{self.where} holds")
         return found.astype(np.int64)
 
     def checked(self, observation_space: Space[Any], action_space: Space[Any]) -> dict[str, npt.NDArray[Any]]:
@@ -203,7 +203,7 @@ class VectorEpisode(Episode):
         return np.ascontiguousarray(found, np.float32)
 
 
-def _check_choices(actions: npt.NDArray[Any], space: Discrete, what: str) -> None:
+def check_choices(actions: npt.NDArray[Any], space: Discrete, what: str) -> None:
     """Raises ``ValueError`` unless all are whole numbers of the space."""
     wrong = (actions != np.floor(actions)) | (actions < space.start) | (actions >= space.start + space.n)
     if wrong.any():
