@@ -121,6 +121,7 @@ def test_the_best_episodes_are_kept_and_drawn_from() -> None:
     assert best.sample()[0].tolist() == [1, 5]  # one alone has no spread
     best.offer(3.0, lambda: [th.tensor([3.0, 5.0])])
     best.offer(0.5, lambda: [th.tensor([100.0, 5.0])])  # worse than both
+    assert sorted(best.totals) == [1, 3]
     best.offer(2.0, lambda: [th.tensor([2.0, 5.0])])  # takes the place of the first
     assert sorted(best.totals) == [2, 3]
     th.manual_seed(0)
@@ -152,23 +153,27 @@ def test_v_and_critics_learn_towards_targets_by_hand() -> None:
     mine = agent(action_noise=0.0, exploit_ratio=1.0).learn(60)
     mine.dormancy.fill_(0.0)
     batch = mine.replayed(16)
-    with th.no_grad():
-        follows = mine.policy.value(batch.next_observations)[0]
-        least = mine.critic_target.minimum(batch.next_observations, mine.actor(batch.next_observations))
     share = mine.exploitation
     assert share == pytest.approx(1 / (1 + math.exp(-10)))
-    y = batch.rewards + batch.discounts * (share * follows + (1 - share) * least)
     with th.no_grad():
+        for param in mine.critic_target.parameters():
+            param.mul_(0.9)  # so that targets tell which critics they come from
+        follows = mine.policy.value(batch.next_observations)[0]
+        least = mine.critic_target.minimum(batch.next_observations, mine.actor(batch.next_observations))
+        y = batch.rewards + batch.discounts * (share * follows + (1 - share) * least)
         loss = 0.5 * sum(((q - y) ** 2).mean() for q in mine.critic(batch.observations, batch.actions))
+        gap = mine.critic_target.minimum(batch.observations, batch.actions) - mine.policy.value(batch.observations)[0]
+        above = (th.where(gap > 0, 0.9, 0.1) * gap**2).mean()
     value = [param.clone() for param in mine.policy.value.parameters()]
     mine.policy.value.optimizer.param_groups[0]["lr"] = 0.0  # V stays as it was for the targets
     mine.actor.eval()
     found = mine._learn_values(batch)
+    assert float(found["value_loss"]) == pytest.approx(float(above), rel=1e-4)
     assert float(found["critic_loss"]) == pytest.approx(float(loss), rel=1e-4)
     assert all((one == other).all() for one, other in zip(value, mine.policy.value.parameters(), strict=True))
 
 
-def test_experts_get_other_gradients_and_the_gate_becomes_certain() -> None:
+def test_the_gate_becomes_certain_where_its_entropy_is_in_the_loss() -> None:
     mine = agent(learning_rate=1e-3, gate_entropy_coef=1.0).learn(60)
     uncertain = [float(mine._improve(mine.replayed(16))["gate_entropy"]) for _ in range(300)]
     assert np.mean(uncertain[-10:]) < 0.9 * np.mean(uncertain[:10])
