@@ -75,3 +75,11 @@ def test_every_condition_has_as_many_forms() -> None:
     assert CLAIM.tuning.variants.keys() == CLAIM.conditions.keys()
     for name, (first, other) in CLAIM.tuning.variants.items():
         assert first == CLAIM.conditions[name] != other, name
+
+
+def test_a_testbed_of_agents_trains_them_at_the_tuned_rate_or_their_own() -> None:
+    bed, condition = CLAIM.smallest().testbed, CLAIM.conditions["SAC in the simulator"]
+    own, same, other = (
+        bed.run(condition, rate, 0).scores for rate in (float("nan"), h2o.SHARED["learning_rate"], 0.05)
+    )
+    assert own == same != other
