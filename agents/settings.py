@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin
 
 import numpy as np
 
@@ -101,7 +101,7 @@ _OURS: _Table = (
         population_size chunk_size chunk_length n_neighbors archived_per_generation n_views descriptor_size
         autoencoder_width denoise_steps n_groups oversample_limit n_models n_elites model_batch_size
         model_train_freq model_updates model_patience rollouts_per_step rollout_length kept_fits
-        n_support feature_dim hidden_size behaviour_updates rollout_batch_size max_rollouts rollout_horizon
+        n_support feature_dim behaviour_updates rollout_batch_size max_rollouts rollout_horizon
         prediction_steps best_episodes""",
     ),
     (Range(2), "bins"),
@@ -247,7 +247,12 @@ def present_device(device: Any) -> Any:
 def _kinds(annotation: Any) -> tuple[Any, ...]:
     """The kinds that an annotation allows, such as ``(int, NoneType)``."""
     parts = get_args(annotation) if isinstance(annotation, UnionType) or get_origin(annotation) is Union else ()
-    return tuple(get_origin(part) or part for part in parts or (annotation,))
+    return tuple(_kind(part) for part in parts or (annotation,))
+
+
+def _kind(part: Any) -> Any:
+    origin = get_origin(part)
+    return part if origin is None or origin is Literal else origin
 
 
 def numbers_of(annotation: Any) -> tuple[Any, ...]:
@@ -256,6 +261,8 @@ def numbers_of(annotation: Any) -> tuple[Any, ...]:
 
 
 def _is_of(value: Any, kind: Any) -> bool:
+    if get_origin(kind) is Literal:
+        return isinstance(value, str) and value in get_args(kind)
     if kind in (Any, inspect.Parameter.empty) or not isinstance(kind, type):  # such as a name yet to be resolved
         return True
     if isinstance(value, bool):
@@ -298,5 +305,9 @@ def _words(name: str, kinds: tuple[Any, ...], span: Range) -> str:
     }
     numbers = [kind for kind in kinds if kind in (int, float)]
     parts = [span.words("a number" if float in numbers else "a whole number")] if numbers else []
-    parts += [said.get(kind, getattr(kind, "__name__", str(kind))) for kind in kinds if kind not in numbers]
+    for kind in kinds:
+        if get_origin(kind) is Literal:
+            parts += [f'"{word}"' for word in get_args(kind)]
+        elif kind not in numbers:
+            parts.append(said.get(kind, getattr(kind, "__name__", str(kind))))
     return " or ".join(dict.fromkeys(parts))

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import torch as th
 from stable_baselines3.common.noise import ActionNoise
+from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor
 
 from .actor_critic import ActorCritic, Metrics
@@ -54,7 +55,7 @@ class MENTORSettings(OffPolicySettings):
     """
 
     _: KW_ONLY
-    learning_rate: Any = 1e-4
+    learning_rate: float | Schedule = 1e-4
     learning_starts: int = 2000
     tau: float = 0.01
     train_freq: int | tuple[int, str] = 2

@@ -6,7 +6,7 @@ A new keyword with a number for a value needs a row in ``agents/settings.py``'s 
 import inspect
 import math
 import re
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -127,6 +127,13 @@ def test_a_keyword_without_a_row_is_still_checked_for_its_kind() -> None:
 def test_a_run_is_refused_before_anything_starts(params: dict[str, Any]) -> None:
     with pytest.raises((TypeError, ValueError), match=f"{next(iter(params))} must be"):
         Run("tiltyard/PointMaze-v0", "sac", 0, 10, params).check()
+
+
+def test_a_choice_of_words_is_one_of_them() -> None:
+    check_setting("order", "first", Literal["first", "last"] | None, of="Mine")
+    for wrong in ("middle", 1, ["first"]):
+        with pytest.raises(TypeError, match='Mine: order must be "first" or "last" or None, got '):
+            check_setting("order", wrong, Literal["first", "last"] | None, of="Mine")
 
 
 def test_of_other_packages_classes_only_sb3s_words_have_ranges() -> None:
