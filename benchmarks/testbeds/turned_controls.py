@@ -37,7 +37,7 @@ SETTINGS: dict[str, Any] = {
     },
 }
 SILENCED = 5  # the stream of seeds that neurons are drawn by
-SMALL: dict[str, Any] = {"learning_starts": 40, "perturb_interval": 60, "batch_size": 16}
+SMALL: dict[str, Any] = {"learning_starts": 20, "perturb_interval": 20, "batch_size": 16}
 
 
 class TurnedControls(gymnasium.Env[npt.NDArray[np.float32], npt.NDArray[np.float32]]):
@@ -162,7 +162,7 @@ class SteeringTasks:
 
     def smallest(self) -> Self:
         """A few steps and episodes."""
-        return replace(self, part=120, sound=1, injured=1, episodes=2, settings={**self.settings, **SMALL})
+        return replace(self, part=40, sound=1, injured=1, episodes=1, settings={**self.settings, **SMALL})
 
 
 @th.no_grad()
