@@ -16,7 +16,16 @@ from .manipulation import MANIPULATION, PEG
 from .smoke import SMOKE
 from .suite import Comparison, Entry, Recipe, Suite, Task
 from .text import TEXT
-from .text_v2 import TEXT_HARD, TEXT_LENGTH, TEXT_NOISY, TEXT_POOL, TEXT_STALE, TEXT_STALE_SECOND, TEXT_TURNS
+from .text_v2 import (
+    TEXT_HARD,
+    TEXT_LENGTH,
+    TEXT_NOISY,
+    TEXT_NOISY_SECOND,
+    TEXT_POOL,
+    TEXT_STALE,
+    TEXT_STALE_SECOND,
+    TEXT_TURNS,
+)
 from .trained import TRAINED
 
 __all__ = [
@@ -40,6 +49,7 @@ __all__ = [
     "TEXT_HARD",
     "TEXT_LENGTH",
     "TEXT_NOISY",
+    "TEXT_NOISY_SECOND",
     "TEXT_POOL",
     "TEXT_STALE",
     "TEXT_STALE_SECOND",
@@ -73,6 +83,7 @@ SUITES: tuple[Suite, ...] = (
     TEXT_HARD,
     TEXT_POOL,
     TEXT_NOISY,
+    TEXT_NOISY_SECOND,
     TEXT_LENGTH,
     TEXT_TURNS,
     DIALOGUES,

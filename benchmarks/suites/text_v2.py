@@ -31,24 +31,51 @@ def _regime(
         **how: of the task.
     """
     task = Task(f"tiltyard/{env}-v0", entries, eval_sampled=True, eval_group=8, **how)
+    return _compared(Suite(name, summary, (task,), tuple(range(12)), score="area", paired=True), task, words, equal)
+
+
+def _compared(suite: Suite, task: Task, words: str, equal: Mapping[str, str]) -> Suite:
+    """The suite with that one task, and its comparison."""
     kwargs = ", ".join(f"{key}={value}" for key, value in sorted(task.env_kwargs.items()))
     where = f"{task.env_id} with {kwargs}" if kwargs else task.env_id
     listed = "; ".join(f"{one} (and so {others})" for one, others in equal.items())
     remark = f"{words} By the {_GATE} these take nearly the same step here, and are not raced beside it: {listed}."
-    compared = Comparison("All conditions", (where,), entries[0].label, remark=remark)
-    return Suite(name, summary, (task,), tuple(range(12)), comparisons=(compared,), score="area", paired=True)
-
-
-def _from(base: str, entries: tuple[Entry, ...], rates: Mapping[str, float]) -> tuple[Entry, ...]:
-    """The same conditions from another base checkpoint, each with its own learning rate."""
-    return tuple(
-        replace(one, params={**one.params, "learning_rate": rates.get(one.label, _UNTUNED), "policy": base})
-        for one in entries
-    )
+    compared = Comparison("All conditions", (where,), task.entries[0].label, remark=remark)
+    return replace(suite, tasks=(task,), comparisons=(compared,))
 
 
 def _entry(method: str, answers: int, seconds: float, rate: float = _UNTUNED, label: str = "", **params: Any) -> Entry:
     return Entry(method, answers, seconds, {"batch_size": 64, "learning_rate": rate, **params}, label or method)
+
+
+_SECOND_SUMS = (
+    "from `chain-sum-base-2`: weights, problems and noise of pretraining have seed 1 in place of 0, and it took 1,000 "
+    "steps in place of 2,000, so that the two bases differ in ability as well. Learning rates were tuned anew."
+)
+
+
+def _again(
+    first: Suite, summary: str, base: str, rates: Mapping[str, float], words: str, equal: Mapping[str, str]
+) -> Suite:
+    """A regime from another base checkpoint.
+
+    Args:
+        first: its suite from the first base; everything but what is given here is as there.
+        summary: of this one.
+        base: the checkpoint.
+        rates: learning rates, by condition.
+        words: what is to be known of the base and the rates.
+        equal: methods that take nearly the step of a condition here, by its name.
+    """
+    (task,), name = first.tasks, f"{first.name}-base-2"
+    entries = tuple(
+        replace(one, params={**one.params, "learning_rate": rates.get(one.label, _UNTUNED), "policy": base})
+        for one in task.entries
+    )
+    told = f"The conditions, budgets and problems of [{first.name}](../{first.name}/README.md), {words}"
+    return _compared(
+        replace(first, name=name, summary=summary, repeats=first.name), replace(task, entries=entries), told, equal
+    )
 
 
 _OLD: dict[str, Any] = {"prompts_per_batch": 256}
@@ -70,23 +97,14 @@ TEXT_STALE = _regime(
     eval_episodes=1_024,
     eval_points=5,
 )
-_SECOND_RATES = {"grpo": 3e-4, "rloo": 3e-5, "gspo": 3e-4, "cispo": 1e-4, "topr": 3e-5, "reg-grpo": 1e-4}
-TEXT_STALE_SECOND = replace(
-    _regime(
-        "text-v2-stale-base-2",
-        "Old completions once more, from a second base checkpoint: another seed, and half the demonstrations",
-        "ChainSum",
-        _from("chain-sum-base-2", TEXT_STALE.tasks[0].entries, _SECOND_RATES),
-        "The conditions, budgets and problems of [text-v2-stale](../text-v2-stale/README.md), from `chain-sum-base-2`: "
-        "weights, problems and noise of pretraining have seed 1 in place of 0, and it took 1,000 steps in place of "
-        "2,000, so that the two bases differ in ability as well. Learning rates were tuned anew. RLOO and TOPR were "
-        "best at the least rate of that grid; at 0.00001 both are worse ([a second "
-        "tuning](../text-v2-stale-base-2-tuning-wider/README.md)). At 0.00025, 6% of the ratios leave 0.8 to 1.2 here.",
-        {"grpo": "dr-grpo, dapo", "cispo": "sapo"},
-        eval_episodes=1_024,
-        eval_points=5,
-    ),
-    repeats=TEXT_STALE.name,
+TEXT_STALE_SECOND = _again(
+    TEXT_STALE,
+    "Old completions once more, from a second base checkpoint: another seed, and half the demonstrations",
+    "chain-sum-base-2",
+    {"grpo": 3e-4, "rloo": 3e-5, "gspo": 3e-4, "cispo": 1e-4, "topr": 3e-5, "reg-grpo": 1e-4},
+    f"{_SECOND_SUMS} RLOO and TOPR were best at the least rate of that grid; at 0.00001 both are worse ([a second "
+    "tuning](../text-v2-stale-base-2-tuning-wider/README.md)). At 0.00025, 6% of the ratios leave 0.8 to 1.2 here.",
+    {"grpo": "dr-grpo, dapo", "cispo": "sapo"},
 )
 
 _VERIFIER: dict[str, Any] = {"rewards": "outcome"}
@@ -148,6 +166,15 @@ TEXT_NOISY = _regime(
     {"grpo": "dr-grpo, dapo, rloo, ngrpo, rec-red, copo", "reinforce": "reinforce-plus-plus"},
     eval_episodes=1_024,
     eval_points=4,
+)
+
+TEXT_NOISY_SECOND = _again(
+    TEXT_NOISY,
+    "A reward model that errs once more, from a second base checkpoint: another seed, and half the demonstrations",
+    "chain-sum-base-2",
+    {},
+    _SECOND_SUMS,
+    {"grpo": "dr-grpo, dapo, rloo, ngrpo, rec-red, copo", "reinforce": "reinforce-plus-plus"},
 )
 
 _CAP = 96

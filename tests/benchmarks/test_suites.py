@@ -183,6 +183,7 @@ REGIMES = (
     "text-v2-hard",
     "text-v2-pool",
     "text-v2-noisy",
+    "text-v2-noisy-base-2",
     "text-v2-length",
     "text-v2-turns",
 )
@@ -213,8 +214,9 @@ def test_text_v2_races_few_conditions_of_one_task_alike_but_for_the_method(name)
     assert suite.label(run) in labels
 
 
-def test_a_suite_that_repeats_another_differs_from_it_in_the_base_and_the_rates_alone():
-    second, first = find("text-v2-stale-base-2"), find("text-v2-stale")
+@pytest.mark.parametrize("name", [suite.name for suite in SUITES if suite.repeats])
+def test_a_suite_that_repeats_another_differs_from_it_in_the_base_and_the_rates_alone(name):
+    second, first = find(name), find(name.removesuffix("-base-2"))
     assert second.repeats == first.name
     assert (second.seeds, second.score, second.paired) == (first.seeds, first.score, first.paired)
     (mine,), (theirs,) = second.tasks, first.tasks
@@ -278,6 +280,7 @@ def test_what_takes_nearly_the_step_of_a_condition_of_text_v2_is_named_as_equal_
         ("text-v2-hard", "uniform groups", 0.7, 1.0),
         ("text-v2-pool", "problems met before", 0.9, 1.0),
         ("text-v2-noisy", "rewards against the success", 0.15, 0.25),
+        ("text-v2-noisy-base-2", "rewards against the success", 0.15, 0.25),
         ("text-v2-length", "deviation of lengths over their mean", 0.3, 1.0),
         ("text-v2-length", "completions at the longest", 0.05, 0.5),
         ("text-v2-turns", "turns in states that others begin in", 0.5, 1.0),
