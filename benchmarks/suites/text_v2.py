@@ -172,7 +172,7 @@ TEXT_NOISY_SECOND = _again(
     TEXT_NOISY,
     "A reward model that errs once more, from a second base checkpoint: another seed, and half the demonstrations",
     "chain-sum-base-2",
-    {},
+    dict.fromkeys(("grpo", "reinforce", "ppo", "remax", "topr", "filtered-bc"), 1e-4),
     _SECOND_SUMS,
     {"grpo": "dr-grpo, dapo, rloo, ngrpo, rec-red, copo", "reinforce": "reinforce-plus-plus"},
 )
