@@ -40,7 +40,7 @@ class WorldModel(nn.Module):
         self.decoder = perceptron(self.features, [hidden_size, hidden_size], width)
 
     def foreseen(self, features: Tensor) -> tuple[Tensor, Tensor]:
-        """The mean reward of arriving in states ``[..., features]``, and the logit of going on from there, ``[...]``."""
+        """The mean reward of arriving in states ``[..., features]``, and the logit of going on there, ``[...]``."""
         rewards, going_on = self.outlook(features).unbind(-1)
         return rewards, going_on
 

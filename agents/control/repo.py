@@ -130,8 +130,8 @@ class RePo(OffPolicyAgent, OffPolicyAlgorithm):
 
     .. math:: -\log p(o_t | h_t, z_t) - \log p(r_t | h_t, z_t) + w \max(KL, \text{free nats})
 
-    All likelihoods are Gaussians of unit variance. Both then imagine ``horizon`` steps with the prior from all states of
-    the batch; the value learns :func:`~.rssm.lambda_returns`, and the actor maximises them by their gradient through
+    All likelihoods are Gaussians of unit variance. Both then imagine ``horizon`` steps with the prior from all states
+    of the batch; the value learns :func:`~.rssm.lambda_returns`, and the actor maximises them by their gradient through
     the model, plus ``ent_coef`` times its entropy.
 
     Departures: vectors in place of images, and encoders and heads of two hidden layers; sequences end where their

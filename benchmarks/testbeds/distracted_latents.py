@@ -27,12 +27,12 @@ SCALES = np.array([2.0, 2.0, 8.0, 8.0])
 TESTS, PROBES = 1_000_000, 1_000_001
 """Seeds of the episodes that agents are tested and probed on."""
 SETTINGS: dict[str, Any] = {
-    "sequence_length": 10,
-    "horizon": 10,
+    "sequence_length": 8,
+    "horizon": 6,
     "batch_size": 16,
     "learning_starts": 300,
     "buffer_size": 10_000,
-    "train_freq": 3,
+    "train_freq": 4,
     "gamma": 0.9,
     "ent_coef": 1e-3,
     "multiplier_learning_rate": 0.01,
@@ -146,7 +146,7 @@ class DistractedLatents:
         settings: of all conditions.
     """
 
-    part: int = 1000
+    part: int = 500
     parts: int = 4
     episodes: int = 40
     probes: int = 120
