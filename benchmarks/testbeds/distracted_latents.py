@@ -19,7 +19,7 @@ from ...agents import make
 from ...agents.control.rssm import divergence
 
 Floats = npt.NDArray[np.float64]
-STEPS, THRUST, DRAG, REACH = 30, 0.08, 0.7, 0.3
+STEPS, THRUST, DRAG, PAY, WALL = 30, 0.08, 0.7, 5.0, 1.5
 SPREAD, MEMORY = 2.0, 0.9
 """The standard deviation of distractors, and by how much the autoregressive ones keep."""
 SCALES = np.array([2.0, 2.0, 8.0, 8.0])
@@ -34,11 +34,13 @@ SETTINGS: dict[str, Any] = {
     "buffer_size": 10_000,
     "train_freq": 4,
     "gamma": 0.9,
-    "ent_coef": 1e-3,
-    "multiplier_learning_rate": 0.01,
+    "ent_coef": 0.1,
+    "initial_multiplier": 1e-3,
+    "multiplier_learning_rate": 0.02,
     "policy_kwargs": {"belief_size": 32, "stoch_size": 16, "hidden_size": 32, "embedding_size": 32},
 }
-RATES = ("learning_rate", "actor_learning_rate", "value_learning_rate")
+RATES = {"learning_rate": 1.0, "actor_learning_rate": 0.25, "value_learning_rate": 0.25}
+"""By which a rate is multiplied: the authors' model learns nearly four times as fast as actor and value."""
 
 
 class Masses(NamedTuple):
@@ -67,13 +69,13 @@ def starts(n: int, distractors: int, rng: np.random.Generator) -> Masses:
 
 
 def moved(now: Masses, actions: Floats, rng: np.random.Generator) -> tuple[Masses, Floats]:
-    r"""A step later, and rewards ``[n]``, :math:`\exp(-d^2 / 2 \cdot 0.3^2)` at the distance d."""
+    """A step later, and rewards ``[n]``, 5 times 1 less the distance; goals are at most 1.5 away on each axis."""
     velocity = DRAG * now.velocity + THRUST * np.clip(actions, -1, 1)
-    away = now.away - velocity
+    away = np.clip(now.away - velocity, -WALL, WALL)
     fresh, half = SPREAD * rng.normal(size=now.noise.shape), now.noise.shape[1] // 2
     kept = MEMORY * now.noise[:, half:] + np.sqrt(1 - MEMORY**2) * fresh[:, half:]
     noise = np.concatenate([fresh[:, :half], kept], axis=1)
-    return Masses(away, velocity, noise), np.exp(-0.5 * (away**2).sum(axis=1) / REACH**2)
+    return Masses(away, velocity, noise), PAY * (1 - np.hypot(*away.T))
 
 
 class DistractedMass(gymnasium.Env[npt.NDArray[np.float32], npt.NDArray[np.float32]]):
@@ -153,8 +155,8 @@ class DistractedLatents:
     settings: Mapping[str, Any] = field(default_factory=SETTINGS.copy)
 
     def run(self, condition: Dreaming, rate: float, seed: int) -> Dreamt:
-        """Trains an agent with all its networks at one learning rate."""
-        given = {**self.settings, **condition.settings, **dict.fromkeys(RATES, rate)}
+        """Trains an agent with networks at a learning rate and a quarter of it; see :data:`RATES`."""
+        given = {**self.settings, **condition.settings, **{name: times * rate for name, times in RATES.items()}}
         env = DistractedMass(condition.distractors)
         agent: Any = make(condition.agent, env, seed=seed, device="cpu", **given)
         rewards = []
@@ -170,14 +172,14 @@ class DistractedLatents:
 
 
 def mean_reward(agent: Any, episodes: int, distractors: int) -> float:
-    """Of a step of test episodes."""
+    """Of a step of test episodes, in units of :data:`PAY`: 1 less the distance."""
     rng = np.random.default_rng(TESTS)
     now, memory, total = starts(episodes, distractors, rng), None, 0.0
     for _ in range(STEPS):
         actions, memory = agent.predict(now.seen, memory, deterministic=True)
         now, rewards = moved(now, actions, rng)
         total += float(rewards.mean())
-    return total / STEPS
+    return total / STEPS / PAY
 
 
 @th.no_grad()

@@ -39,7 +39,7 @@ def test_a_step_by_hand() -> None:
     after, reward = moved(now, np.array([[1.0, -9.0]]), np.random.default_rng(0))
     assert after.velocity[0].tolist() == pytest.approx([0.08, 0.07 - 0.08])
     assert after.away[0].tolist() == pytest.approx([0.42, 0.01])
-    assert reward[0] == pytest.approx(math.exp(-(0.42**2 + 0.01**2) / 0.18))
+    assert reward[0] == pytest.approx(5 * (1 - math.hypot(0.42, 0.01)))
     assert after.seen[0].tolist() == pytest.approx([0.84, 0.02, 0.64, -0.08], abs=1e-6)
 
 
@@ -63,9 +63,9 @@ def test_what_matters_varies_about_as_much_as_one_distractor_less() -> None:
 
 
 def test_who_steers_is_paid_and_who_does_nothing_is_not() -> None:
-    assert mean_reward(Steerer(5.0), 40, 8) > 0.75
-    assert mean_reward(Steerer(0.0), 40, 8) < 0.15
-    assert mean_reward(Steerer(-5.0), 40, 8) < 0.05
+    assert mean_reward(Steerer(5.0), 40, 8) > 0.85
+    assert mean_reward(Steerer(0.0), 40, 8) == pytest.approx(0.25, abs=0.05)
+    assert mean_reward(Steerer(-5.0), 40, 8) < -0.5
 
 
 def test_episodes_end_by_time_and_the_seed_decides_them() -> None:
