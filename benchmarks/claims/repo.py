@@ -51,10 +51,11 @@ def parts(found: Found[Dreaming, Dreamt]) -> dict[str, Part]:
     """Rewards among distractors, how the lead grows with them, and what latents tell of them."""
     reward, noise = found.each(late), found.each(lambda run: run.noise)
     among, without = reward[OURS] - reward[RIVAL], reward[CLEAN] - reward[RIVAL_CLEAN]
+    room, told = 1 - float(reward[RIVAL].mean()), float(noise[RIVAL].mean())
     return {
-        "reward among 36 distractors": part(among, margin=0.02, highest=1 - float(reward[RIVAL].mean())),
-        "growth of the lead from none to 36": part(among - without, margin=0.02, highest=2.0),
-        "distractors kept out of latents": part(noise[RIVAL] - noise[OURS], margin=0.02, highest=float(noise[RIVAL].mean())),
+        "reward among 36 distractors": part(among, margin=0.05, highest=room),
+        "growth of the lead from none to 36": part(among - without, margin=0.05, highest=room - float(without.mean())),
+        "distractors kept out of latents": part(noise[RIVAL] - noise[OURS], margin=0.02, highest=told),
     }
 
 
@@ -88,10 +89,11 @@ CLAIM = Comparison(
     baselines=(RIVAL,),
     seeds=10,
     tuning=Tuning(late, (0.003, 0.01, 0.03), 2, variants=FORMS),
-    premise=Premise("Dreamer learns where there are no distractors", (SHOWN,), lambda reward: reward > 0.3),
+    premise=Premise("Dreamer learns where there are no distractors", (SHOWN,), lambda reward: reward > 0.6),
     parts=parts,
     details=details,
     remark="Numbers in place of images, of which 90% are distractors; half of them are drawn anew at every step, half "
-    "follow autoregressions.",
+    "follow autoregressions. A reward is 1 less the distance to the goal: doing nothing earns 0.28, a scripted expert "
+    "0.93.",
 )
 measure = CLAIM.measure

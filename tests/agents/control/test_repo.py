@@ -111,6 +111,23 @@ def test_the_actor_maximises_imagined_rewards() -> None:
     assert np.mean(found[-10:]) > np.mean(found[:10]) + 0.02
 
 
+@pytest.mark.parametrize("name", ["repo", "dreamer"])
+def test_the_model_learns_to_foretell_rewards(name: str) -> None:
+    one, seen = agent(name, learning_rate=0.01), batch()
+    seen = seen._replace(rewards=seen.observations[:, 1:, 0])  # which the observations tell
+    found = [gap(one, seen)[1]["reward_loss"] for _ in range(80)]
+    assert np.mean(found[-10:]) < 0.5 * np.mean(found[:10])
+
+
+def test_nothing_is_imagined_after_a_termination() -> None:
+    one, seen = agent(), batch()
+    seen.going_on[1, 4] = 0
+    begun: list[int] = []
+    one._learn_behaviour = lambda start: begun.append(len(start.belief)) or {}
+    one.update(seen)
+    assert begun == [3 * 6 - 2 - 1]
+
+
 def test_sequences_are_of_one_episode_and_say_what_terminates() -> None:
     one = agent(steps=70, learning_starts=1000)  # time limits at 30 and 60, which do not terminate
     drawn = one.sample(200)
