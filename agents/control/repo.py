@@ -199,7 +199,7 @@ class RePo(OffPolicyAgent, OffPolicyAlgorithm):
 
     def train(self, gradient_steps: int, batch_size: int = 50) -> None:
         """Does ``gradient_steps`` updates, as soon as one sequence is stored."""
-        if (self._buffer.buffer_size if self._buffer.full else self._buffer.pos) < self.settings.sequence_length:
+        if self._buffer.size() < self.settings.sequence_length:
             return
         self.policy.set_training_mode(True)
         self._update_learning_rate(self.policy.model_optimizer)

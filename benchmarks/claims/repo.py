@@ -30,10 +30,10 @@ def dreamer(distractors: int, weight: float) -> Dreaming:
 
 
 FORMS = {
-    OURS: (repo(MANY, 3.0), repo(MANY, 1.0)),
-    RIVAL: (dreamer(MANY, 1.0), dreamer(MANY, 0.3)),
-    CLEAN: (repo(0, 3.0), repo(0, 1.0)),
-    RIVAL_CLEAN: (dreamer(0, 1.0), dreamer(0, 0.3)),
+    OURS: (repo(MANY, 3.0), repo(MANY, 10.0)),
+    RIVAL: (dreamer(MANY, 1.0), dreamer(MANY, 3.0)),
+    CLEAN: (repo(0, 3.0), repo(0, 10.0)),
+    RIVAL_CLEAN: (dreamer(0, 1.0), dreamer(0, 3.0)),
 }
 
 
