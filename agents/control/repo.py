@@ -223,8 +223,9 @@ class RePo(OffPolicyAgent, OffPolicyAlgorithm):
             1 - terminated,
             np.concatenate([np.ones((batch_size, 1)), drawn.alive], axis=1),
         )
-        *numbers, valid = (th.as_tensor(np.asarray(part, np.float32), device=self.device) for part in parts)
-        return Steps(*numbers, valid.bool())
+        tensors = (th.as_tensor(np.asarray(part, np.float32), device=self.device) for part in parts)
+        found = Steps._make(tensors)
+        return found._replace(valid=found.valid.bool())
 
     def update(self, batch: Steps) -> Metrics:
         """One update of the model, then of the actor and the value in its imagination."""

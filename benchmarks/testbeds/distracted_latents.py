@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 STEPS, THRUST, DRAG, PAY, WALL = 30, 0.08, 0.7, 5.0, 1.5
 SPREAD, MEMORY = 2.0, 0.9
 """The standard deviation of distractors, and by how much the autoregressive ones keep."""
-SCALES = np.array([2.0, 2.0, 8.0, 8.0])
+SCALES = (2.0, 2.0, 8.0, 8.0)
 """By which what matters is multiplied, so that it varies by about 1."""
 TESTS, PROBES = 1_000_000, 1_000_001
 """Seeds of the episodes that agents are tested and probed on."""
@@ -53,7 +53,8 @@ class Masses(NamedTuple):
     @property
     def state(self) -> Floats:
         """What matters, as it is seen, ``[n, 4]``."""
-        return np.concatenate([self.away, self.velocity], axis=1) * SCALES
+        found: Floats = np.concatenate([self.away, self.velocity], axis=1) * np.array(SCALES)
+        return found
 
     @property
     def seen(self) -> npt.NDArray[np.float32]:
