@@ -1,6 +1,6 @@
 """Does a world model that must not reconstruct steer better among distractors, and keep them out of its latents?
 
-A point mass is steered by agents that see 4 numbers that matter, alone or among 36 that do not and vary twice as much.
+A point mass is steered by agents that see 4 numbers that matter, alone or among 12 that do not and vary twice as much.
 RePo and Dreamer differ in the objective of their world model alone. Each is tuned with and without distractors, over
 the same learning rates and two values of what bounds its divergence: epsilon of RePo, the divergence's weight of
 Dreamer.
@@ -13,8 +13,8 @@ from ..verdicts import Part
 from .claim import Comparison, Found, Premise, Tuning
 from .effects import part, rates_told, summary
 
-MANY = 36
-OURS, RIVAL = "RePo, 36 distractors", "Dreamer, 36 distractors"
+MANY = 12
+OURS, RIVAL = "RePo, 12 distractors", "Dreamer, 12 distractors"
 CLEAN, RIVAL_CLEAN = "RePo, none", "Dreamer, none"
 SHOWN = "Dreamer's mean reward of a step after training without distractors"
 
@@ -53,8 +53,8 @@ def parts(found: Found[Dreaming, Dreamt]) -> dict[str, Part]:
     among, without = reward[OURS] - reward[RIVAL], reward[CLEAN] - reward[RIVAL_CLEAN]
     room, told = 1 - float(reward[RIVAL].mean()), float(noise[RIVAL].mean())
     return {
-        "reward among 36 distractors": part(among, margin=0.05, highest=room),
-        "growth of the lead from none to 36": part(among - without, margin=0.05, highest=room - float(without.mean())),
+        "reward among 12 distractors": part(among, margin=0.05, highest=room),
+        "growth of the lead from none to 12": part(among - without, margin=0.05, highest=room - float(without.mean())),
         "distractors kept out of latents": part(noise[RIVAL] - noise[OURS], margin=0.02, highest=told),
     }
 
@@ -81,7 +81,7 @@ CLAIM = Comparison(
     sentence="A latent that is to foretell rewards and dynamics, with a bound on what flows into it from observations, "
     "makes model-based reinforcement learning more resilient to distractors than reconstruction (Zhu et al. 2023, "
     "abstract)",
-    effect="mean reward of a step in the second half of training, of RePo minus that of Dreamer among 36 distractors; "
+    effect="mean reward of a step in the second half of training, of RePo minus that of Dreamer among 12 distractors; "
     "that difference minus the one without distractors; and R^2 of distractors in Dreamer's latents minus RePo's",
     testbed=DistractedLatents(),
     conditions={name: forms[0] for name, forms in FORMS.items()},
@@ -92,7 +92,7 @@ CLAIM = Comparison(
     premise=Premise("Dreamer learns where there are no distractors", (SHOWN,), lambda reward: reward > 0.6),
     parts=parts,
     details=details,
-    remark="Numbers in place of images, of which 90% are distractors; half of them are drawn anew at every step, half "
+    remark="Numbers in place of images, of which 75% are distractors; half of them are drawn anew at every step, half "
     "follow autoregressions. A reward is 1 less the distance to the goal: doing nothing earns 0.28, a scripted expert "
     "0.93.",
 )
