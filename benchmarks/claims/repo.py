@@ -94,6 +94,7 @@ CLAIM = Comparison(
     details=details,
     remark="Numbers in place of images, of which 75% are distractors; half of them are drawn anew at every step, half "
     "follow autoregressions. A reward is 1 less the distance to the goal: doing nothing earns 0.28, a scripted expert "
-    "0.93.",
+    "0.93. Agents make about 430 updates, after which RePo still improves without distractors: where it trails, it may "
+    "lack training rather than resilience, which the part that grows tells apart.",
 )
 measure = CLAIM.measure

@@ -32,7 +32,7 @@ SETTINGS: dict[str, Any] = {
     "batch_size": 16,
     "learning_starts": 300,
     "buffer_size": 10_000,
-    "train_freq": 3,
+    "train_freq": 4,
     "gamma": 0.9,
     "ent_coef": 0.1,
     "initial_multiplier": 1e-3,

@@ -36,8 +36,8 @@ def test_the_balance_shares_the_gradient_by_hand() -> None:
 
 def test_lambda_returns_by_hand() -> None:
     rewards, values = th.tensor([[1.0], [2.0]]), th.tensor([[10.0], [20.0]])
-    found = lambda_returns(rewards, th.tensor([[0.5], [0.5]]), values, 0.5)
-    assert found[:, 0].tolist() == pytest.approx([1 + 0.5 * (0.5 * 10 + 0.5 * 12), 2 + 0.5 * 20])
+    found = lambda_returns(rewards, th.tensor([[0.5], [0.5]]), values, 0.75)
+    assert found[:, 0].tolist() == pytest.approx([1 + 0.5 * (0.25 * 10 + 0.75 * 12), 2 + 0.5 * 20])
     ended = lambda_returns(rewards, th.tensor([[0.0], [0.5]]), values, 0.5)
     assert float(ended[0]) == 1
 
