@@ -4,7 +4,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 import torch as th
@@ -99,6 +99,8 @@ def fits(value: Any, hint: Any) -> bool:
         return any(fits(value, part) for part in args)
     if hint is Any:
         return not isinstance(value, type | Space)
+    if origin is Literal:
+        return isinstance(value, str) and value in args
     if hint in (None, NoneType):
         return value is None
     if hint in (int, bool):

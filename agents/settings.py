@@ -85,7 +85,8 @@ _OURS: _Table = (
         _SHARE,
         """td_lambda trace_lambda offline_ratio imitation_ratio warm_start_noise outcome_lambda teacher_accuracy
         stage_one expert_ratio current_goal_ratio ahead_goal_ratio actor_random_goal_ratio real_ratio
-        gradient_quantile momentum dormant_threshold target_dormant_ratio exploit_ratio min_kept max_kept""",
+        gradient_quantile momentum dormant_threshold target_dormant_ratio exploit_ratio min_kept max_kept
+        kl_balance""",
     ),
     (Range(0.0, 1.0, above=True), "boundary_tau top_p meta_step_size"),
     (Range(0.0, 1.0, above=True, below=True), "expectile"),
@@ -102,7 +103,7 @@ _OURS: _Table = (
         autoencoder_width denoise_steps n_groups oversample_limit n_models n_elites model_batch_size
         model_train_freq model_updates model_patience rollouts_per_step rollout_length kept_fits
         n_support feature_dim behaviour_updates rollout_batch_size max_rollouts rollout_horizon
-        prediction_steps best_episodes""",
+        prediction_steps best_episodes sequence_length""",
     ),
     (Range(2), "bins"),
     (Range(0, 1024), "rollout_workers"),
@@ -118,12 +119,13 @@ _OURS: _Table = (
         emitter_size high_beta low_beta clone_learning_rate model_learning_rate model_weight_decay mse_steps
         uniform_actions behaviour_learning_rate spr_weight bisimulation_weight shift intensity
         max_action_noise noise_clip dormant_temperature exploit_temperature perturb_interval perturb_rate
-        gate_entropy_coef""",
+        gate_entropy_coef multiplier_learning_rate kl_weight free_nats""",
     ),
     (
         _POSITIVE,
         """implicit_step multiplier action_std boundary huber reward_bound reward_scale sampler_temperature
-        guidance_temperature cell_width mutation_std genome_limit noise_level ridge""",
+        guidance_temperature cell_width mutation_std genome_limit noise_level ridge
+        initial_multiplier""",
     ),
     (_LIMIT, "weight_limit max_clip guidance_limit clip_obs clip_reward"),
     (Range(0, infinite=True), "patch_limit"),

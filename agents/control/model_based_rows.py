@@ -44,4 +44,19 @@ MODEL_BASED: tuple[Row, ...] = (
         "Features of transitions from a contrastive loss, a bonus where they are rare, and value iteration with both",
         env_kwargs={"driving": {"action": "discrete"}},
     ),
+    Row(
+        "repo",
+        "tiltyard.agents.control.repo:RePo",
+        ("robotics",),
+        "Latent imagination whose world model foresees rewards, and may take little from observations that it could "
+        "not foresee",
+    ),
+    Row(
+        "dreamer",
+        "tiltyard.agents.control.repo:RePo",
+        ("robotics",),
+        "Latent imagination whose world model reconstructs observations: Dreamer, the baseline of repo",
+        settings={"*": {"objective": "reconstruction"}},
+        paper="repo",
+    ),
 )
