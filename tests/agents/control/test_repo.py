@@ -119,6 +119,13 @@ def test_the_model_learns_to_foretell_rewards(name: str) -> None:
     assert np.mean(found[-10:]) < 0.5 * np.mean(found[:10])
 
 
+def test_rewards_teach_what_latents_keep() -> None:
+    one = agent(initial_multiplier=1e-12)  # so that the divergence teaches nothing
+    one._learn_model(batch())
+    grads = [float(param.grad.abs().max()) for param in one.policy.model.rssm.parameters()]
+    assert min(grads) < 1e-9 < 1e-4 < max(grads)  # the prior's alone learn from the divergence
+
+
 def test_nothing_is_imagined_after_a_termination() -> None:
     one, seen = agent(), batch()
     seen.going_on[1, 4] = 0
