@@ -26,7 +26,6 @@ LONGER = {  # claims above LINES, with the reason
     "multi-domain-rlvr": "seven conditions, of which five takeaways of the paper are parts",
     "offline-rl-vlm-f": "two controls are told beside, and a table of mistakes and pairs",
     "pure": "four reward models are compared, and one learning rate for all",
-    "repo": "both agents with and without distractors, in two forms each",
     "rl-vs-distillation": "four parts on quarters of the problems",
     "s5-rl": "two games, and speed, which is measured and judged in another way",
     "simplevla-rl": "five conditions, three of which are parts, and one is judged at equal steps too",
