@@ -26,6 +26,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from .backward_lstm import backward_lstm
 from .lpg_worlds import Bools, Floats, Ints, Worlds
 
 
@@ -78,7 +79,7 @@ class LPGRule(nn.Module):
             torch.manual_seed(seed)
             self.embed = nn.Sequential(nn.Linear(predictions, embedding), nn.ReLU(), nn.Linear(embedding, 1))
             self.inputs = nn.Linear(6, 4 * units)
-            self.recurrent = nn.Linear(units, 4 * units, bias=False)
+            self.recurrent = nn.Parameter(nn.Linear(units, 4 * units).weight.detach().clone())
             self.policy_target = nn.Linear(units, 1)
             self.prediction_target = nn.Linear(units, predictions)
         with torch.no_grad():
@@ -97,19 +98,9 @@ class LPGRule(nn.Module):
         going = 1 - done
         embedded, next_embedded = self.embed(y)[..., 0], self.embed(next_y)[..., 0] * going
         seen = torch.stack([reward, done, self.gamma * going, probability, embedded, next_embedded], dim=-1)
-        given = self.inputs(seen)
-        hidden = cell = given.new_zeros(len(given), self.units)
-        outputs = []
-        for t in range(given.shape[1] - 1, -1, -1):
-            keeps = going[:, t, None]
-            gates = given[:, t] + self.recurrent(hidden * keeps)
-            opened = torch.sigmoid(gates[:, : 3 * self.units])
-            let_in, forgets, shows = opened.chunk(3, dim=-1)
-            cell = forgets * (cell * keeps) + let_in * torch.tanh(gates[:, 3 * self.units :])
-            hidden = shows * torch.tanh(cell)
-            outputs.append(hidden)
-        out = F.relu(torch.stack(outputs[::-1], dim=1))
-        return Targets(self.policy_target(out)[..., 0], torch.softmax(self.prediction_target(out), dim=-1))
+        given = self.inputs(seen.transpose(0, 1))
+        out = F.relu(backward_lstm(given, self.recurrent, done.T)).transpose(0, 1)
+        return Targets(self.policy_target(out)[..., 0], log_shares(self.prediction_target(out)).exp())
 
 
 @dataclass(frozen=True)
@@ -163,12 +154,22 @@ class Tables:
         return np.asarray(shares / shares.sum(axis=-1, keepdims=True))
 
 
+def log_shares(logits: Tensor) -> Tensor:
+    """The logarithms of softmax ``[..., k]``; for a small k, torch's own takes three times as long."""
+    return logits - logits.logsumexp(dim=-1, keepdim=True)
+
+
 def at(table: Tensor, state: Tensor) -> Tensor:
     """Rows of tables ``[n, states, k]`` or ``[n, states]`` at states ``[n, ...]``: ``[n, ..., k]`` or ``[n, ...]``."""
     n, states = table.shape[:2]
     first = states * torch.arange(n).reshape(-1, *[1] * (state.dim() - 1))
-    found: Tensor = table.reshape(n * states, *table.shape[2:])[(state + first).flatten()]
+    found = table.reshape(n * states, *table.shape[2:]).index_select(0, (state + first).flatten())
     return found.reshape(*state.shape, *table.shape[2:])
+
+
+def chosen_logp(table: Tensor, seen: Rollout) -> Tensor:
+    """Log-probabilities ``[n, workers, T]`` of the actions that were done, by policies ``[n, states, actions]``."""
+    return log_shares(at(table, seen.state)).gather(-1, seen.action[..., None])[..., 0]
 
 
 def gradient(table: Tensor, state: Tensor, rows: Tensor) -> Tensor:
@@ -207,7 +208,7 @@ def roll_out(
 
 def ascent(table: Tensor, seen: Rollout, weight: Tensor) -> Tensor:
     r"""The gradient of :math:`E[\log \pi(a|s) w]` by the logits, ``[n, states, actions]``; w is ``[n, workers, T]``."""
-    share = torch.softmax(at(table, seen.state), dim=-1)
+    share = log_shares(at(table, seen.state)).exp()
     chosen = F.one_hot(seen.action, table.shape[-1])
     return gradient(table, seen.state, (chosen - share) * weight[..., None])
 
@@ -218,9 +219,9 @@ def lpg_update(rule: LPGRule, tables: Tables, seen: Rollout, rates: Rates) -> tu
     What the rule reads of the agents is cut off from gradients, as in the authors' code.
     """
     with torch.no_grad():
-        chance = torch.softmax(at(tables.policy, seen.state), dim=-1).gather(-1, seen.action[..., None])[..., 0]
-        y = torch.softmax(at(tables.prediction, seen.state), dim=-1)
-        next_y = torch.softmax(at(tables.prediction, seen.next_state), dim=-1)
+        chance = chosen_logp(tables.policy, seen).exp()
+        y = log_shares(at(tables.prediction, seen.state)).exp()
+        next_y = log_shares(at(tables.prediction, seen.next_state)).exp()
     read = (part.flatten(0, 1) for part in (seen.reward, seen.done, chance, y, next_y))
     wanted = Targets(*(part.reshape(*seen.state.shape, *part.shape[2:]) for part in rule(*read)))
     up = ascent(tables.policy, seen, wanted.policy)
@@ -241,7 +242,7 @@ def divergence_gradient(table: Tensor, state: Tensor, wanted: Tensor) -> Tensor:
         state: ``[n, workers, T]``.
         wanted: ``[n, workers, T, m]`` y-hat.
     """
-    logp = torch.log_softmax(at(table, state), dim=-1)
+    logp = log_shares(at(table, state))
     excess = logp - torch.log(wanted + 1e-8)
     mean = (logp.exp() * excess).sum(dim=-1, keepdim=True)
     return gradient(table, state, logp.exp() * (excess - mean))

@@ -24,7 +24,20 @@ import torch
 from torch import Tensor
 
 from ...wrappers.curricula.alp_gmm import RandomTeacher
-from .lpg import LPGRule, Rates, Rollout, Tables, ascent, at, clipped, gradient, lpg_update, roll_out
+from .lpg import (
+    LPGRule,
+    Rates,
+    Rollout,
+    Tables,
+    ascent,
+    at,
+    chosen_logp,
+    clipped,
+    gradient,
+    log_shares,
+    lpg_update,
+    roll_out,
+)
 from .lpg_worlds import Floats, GridFamily, Ints, Worlds
 
 Teacher = Callable[[int, int], RandomTeacher]
@@ -70,7 +83,7 @@ class A2C:
     def update(self, tables: Tables, seen: Rollout) -> Tables:
         """One update of n agents."""
         found = advantages(tables, seen, self.gamma, self.lambda_)
-        logp = torch.log_softmax(at(tables.policy, seen.state), dim=-1)
+        logp = log_shares(at(tables.policy, seen.state))
         entropy = -(logp.exp() * logp).sum(dim=-1, keepdim=True)
         spread = gradient(tables.policy, seen.state, -logp.exp() * (logp + entropy))
         up = ascent(tables.policy, seen, normalised(found)) + self.entropy * spread
@@ -227,8 +240,7 @@ class MetaTrainer:
             )
         after, cohort.state = roll_out(cohort.worlds, tables, cohort.state, s.steps, self.rng)
         advantage = self._valued(cohort, tables, [*kept, after])
-        logp = torch.log_softmax(at(tables.policy, after.state), dim=-1).gather(-1, after.action[..., None])[..., 0]
-        return penalty / s.updates - (logp * normalised(advantage)).mean()
+        return penalty / s.updates - (chosen_logp(tables.policy, after) * normalised(advantage)).mean()
 
     @torch.no_grad()
     def _valued(self, cohort: Cohort, tables: Tables, rollouts: list[Rollout]) -> Tensor:
@@ -260,7 +272,7 @@ class MetaTrainer:
 
 
 def _entropy(logits: Tensor) -> Tensor:
-    logp = torch.log_softmax(logits, dim=-1)
+    logp = log_shares(logits)
     return -(logp.exp() * logp).sum(dim=-1).mean()
 
 

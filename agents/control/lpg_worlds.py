@@ -65,6 +65,22 @@ class GridFamily:
     returns: tuple[float, float] = (0.001, 0.1)
     reward: float = -1.0
 
+    def __post_init__(self) -> None:
+        """Refuses what cannot be.
+
+        Raises:
+            ValueError: bounds that are not in order, or more walls than cells.
+        """
+        for name in ("sizes", "objects", "steps", "ends", "returns"):
+            low, high = getattr(self, name)
+            if not 0 < low <= high:
+                raise ValueError(f"{name} are bounds above 0 in ascending order, got {low} and {high}")
+        if self.sizes[0] < 2 or self.objects[1] >= self.sizes[0] ** 2 or not 0 <= self.walls <= self.sizes[1] ** 2:
+            raise ValueError(
+                "squares of at least 2 must have room for all objects and walls, got "
+                f"sizes {self.sizes}, objects {self.objects} and {self.walls} walls"
+            )
+
     @property
     def dimensions(self) -> int:
         """Numbers from 0 to 1 that describe a level: four, and three an object."""
@@ -191,7 +207,7 @@ class GridWorlds:
                 back = self.back[:, i, None, None, None]
                 gone = (1 - back) * pairs[:, :, 0] + back * pairs[:, :, 1]
                 value = np.stack([gone, pairs[:, :, 1]], axis=2).reshape(value.shape)
-        return value if but is not None or self.back.shape[1] else value.copy()
+        return value
 
 
 class RandomWorlds:
