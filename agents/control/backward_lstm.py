@@ -33,7 +33,7 @@ class _BackwardLSTM(torch.autograd.Function):
         steps, units = len(gates), recurrent.shape[1]
         let_in, forgets, shows, wish = gates.chunk(4, dim=-1)
         slopes = torch.cat([gates[..., : 3 * units] * (1 - gates[..., : 3 * units]), 1 - wish.square()], dim=-1)
-        slopes = slopes.unflatten(-1, (4, units)) * torch.stack([wish, before[1], shown, let_in], dim=2)
+        slopes = slopes.reshape(steps, -1, 4, units) * torch.stack([wish, before[1], shown, let_in], dim=2)
         to_cell, forgets = shows * (1 - shown.square()), forgets * keeps
         by_gates = torch.empty_like(gates)
         by_h = by_c = torch.zeros_like(shown[0])

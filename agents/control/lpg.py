@@ -188,9 +188,7 @@ def clipped(step: Tensor, clip: float) -> Tensor:
     return step * scale.reshape(-1, *[1] * (step.dim() - 1))
 
 
-def roll_out(
-    worlds: Worlds, tables: Tables, state: Ints, steps: int, rng: np.random.Generator
-) -> tuple[Rollout, Ints]:
+def roll_out(worlds: Worlds, tables: Tables, state: Ints, steps: int, rng: np.random.Generator) -> tuple[Rollout, Ints]:
     """Steps on from ``state`` ``[n, workers]`` with the agents' policies; what was done, and the states after it."""
     bounds = tables.probabilities().cumsum(axis=-1)[..., :-1]
     rows = np.arange(worlds.n)[:, None]
@@ -200,10 +198,9 @@ def roll_out(
         after, reward, done = worlds.step(action, rng)
         kept.append((state, action, reward, done, after))
         state = after
-    states, actions, rewards, ends, next_states = (np.stack(part, axis=-1) for part in zip(*kept, strict=True))
-    numbers = (torch.as_tensor(part, dtype=torch.float32) for part in (rewards, ends))
-    reward, done = numbers
-    return Rollout(torch.as_tensor(states), torch.as_tensor(actions), reward, done, torch.as_tensor(next_states)), state
+    columns = [torch.as_tensor(np.stack(part, axis=-1)) for part in zip(*kept, strict=True)]
+    states, actions, rewards, ends, next_states = columns
+    return Rollout(states, actions, rewards.float(), ends.float(), next_states), state
 
 
 def ascent(table: Tensor, seen: Rollout, weight: Tensor) -> Tensor:

@@ -115,6 +115,7 @@ class MetaSettings:
 
     Attributes:
         learning_rate: of Adam (the authors' is 1e-4).
+        decay: meta-updates over which the learning rate falls to 0 on a line; None for the authors' constant one.
         clip: largest norm of a meta-gradient.
         agents: n, in a cohort.
         cohorts: that take turns.
@@ -130,6 +131,7 @@ class MetaSettings:
     """
 
     learning_rate: float = 1e-3
+    decay: int | None = None
     clip: float = 0.5
     agents: int = 32
     cohorts: int = 4
@@ -164,13 +166,14 @@ Score = Callable[[Ended], Floats]
 
 @dataclass
 class Cohort:
-    """Lifetimes of one age."""
+    """Lifetimes of one age, both in meta-updates."""
 
     levels: Floats
     worlds: Worlds
     tables: Tables
     state: Ints
-    left: int
+    lifetime: int
+    age: int = 0
     value_losses: tuple[Floats, Floats] = field(default_factory=lambda: (np.zeros(0), np.zeros(0)))
 
 
@@ -204,25 +207,29 @@ class MetaTrainer:
         self.antagonist, self.rates = A2C(), Rates()
         self.ended: list[Ended] = []
         """All lifetimes so far, in the order in which they ended."""
+        self.steps = 0
+        """Meta-updates so far."""
         count = self.settings.cohorts
-        self.cohorts = [self._begun((i + 1) * self.settings.lifetime // count) for i in range(count)]
+        self.cohorts = [self._begun(max(1, (i + 1) * self.settings.lifetime // count)) for i in range(count)]
 
     def train(self, steps: int) -> LPGRule:
         """Takes so many meta-updates, and returns the rule."""
-        for step in range(steps):
-            cohort = self.cohorts[step % len(self.cohorts)]
+        for _ in range(steps):
+            turn = self.steps % len(self.cohorts)
+            cohort = self.cohorts[turn]
             self._descend(self._advanced(cohort))
-            cohort.left -= 1
-            if cohort.left == 0:
+            self.steps += 1
+            cohort.age += 1
+            if cohort.age == cohort.lifetime:
                 self._score(cohort)
-                self.cohorts[step % len(self.cohorts)] = self._begun(self.settings.lifetime)
+                self.cohorts[turn] = self._begun(self.settings.lifetime)
         return self.rule
 
-    def _begun(self, left: int) -> Cohort:
+    def _begun(self, lifetime: int) -> Cohort:
         levels = np.stack([self.teacher.sample() for _ in range(self.settings.agents)])
         worlds = self.family.worlds(levels)
         tables = Tables.fresh(worlds, self.rule.predictions, self.rng)
-        return Cohort(levels, worlds, tables, worlds.reset(self.settings.workers, self.rng), left)
+        return Cohort(levels, worlds, tables, worlds.reset(self.settings.workers, self.rng), lifetime)
 
     def _advanced(self, cohort: Cohort) -> Tensor:
         """Takes a cohort K updates further; the loss of the rule for it."""
@@ -255,15 +262,17 @@ class MetaTrainer:
         return found
 
     def _descend(self, loss: Tensor) -> None:
+        left = 1.0 if self.settings.decay is None else max(1 - self.steps / self.settings.decay, 0.0)
+        self.optimizer.param_groups[0]["lr"] = left * self.settings.learning_rate
         self.optimizer.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(self.rule.parameters(), self.settings.clip)
         self.optimizer.step()
 
     def _score(self, cohort: Cohort) -> None:
         """Tells the teacher of levels whose lifetimes have ended."""
         s = self.settings
-        rival = self.antagonist.trained(cohort.worlds, s.lifetime * s.updates, s.workers, s.steps, self.rng)
+        rival = self.antagonist.trained(cohort.worlds, cohort.lifetime * s.updates, s.workers, s.steps, self.rng)
         earned, best = (cohort.worlds.worth(one.probabilities()) for one in (cohort.tables, rival))
         ended = Ended(cohort.levels, earned, best, *cohort.value_losses)
         for level, score in zip(cohort.levels, self.score(ended), strict=True):

@@ -32,8 +32,7 @@ class Worlds(Protocol):
         """States, rewards and ends of episodes, ``[n, workers]`` each; where one ended, the state begins the next."""
 
     def worth(self, policy: Floats | None = None) -> Floats:
-        """Expected undiscounted return ``[n]`` of an episode by ``policy`` ``[n, states, actions]``; by the best one
-        if None."""
+        """Expected return ``[n]`` of an episode by ``policy`` ``[n, states, actions]``; by the best one if None."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +153,7 @@ class GridWorlds:
         self._place = np.repeat(self.start[:, None], workers, axis=1)
         self._there = np.repeat(self.full[:, None], workers, axis=1)
         self._time = np.zeros_like(self._place)
-        return self._place + self.cells * self._there
+        return np.asarray(self._place + self.cells * self._there)
 
     def step(self, actions: Ints, rng: np.random.Generator) -> Step:
         """See :class:`Worlds`."""
@@ -295,10 +294,11 @@ class GymWorld:
 
     def step(self, actions: Ints, rng: np.random.Generator) -> Step:
         """See :class:`Worlds`."""
-        states, rewards, done = (np.zeros(actions.shape, kind) for kind in (np.int64, np.float64, np.bool_))
+        states, rewards = np.zeros(actions.shape, np.int64), np.zeros(actions.shape)
+        done = np.zeros(actions.shape, np.bool_)
         for i, (env, action) in enumerate(zip(self._envs, actions[0], strict=False)):
-            state, rewards[0, i], ended, cut, _ = env.step(int(action) + self._first_action)
-            done[0, i] = ended or cut
+            state, reward, ended, cut, _ = env.step(int(action) + self._first_action)
+            rewards[0, i], done[0, i] = float(reward), ended or cut
             states[0, i] = (env.reset()[0] if ended or cut else state) - self._first
         return states, rewards, done
 
@@ -310,7 +310,7 @@ class GymWorld:
         """
         if policy is None:
             raise ValueError("what the best policy earns is not known here: give a policy")
-        rng, env, total = np.random.default_rng(seed), self._envs[0], 0.0
+        rng, env, total = np.random.default_rng(seed), self._make(), 0.0  # the workers' own are in mid-episode
         for _ in range(episodes):
             state, over = env.reset(seed=int(rng.integers(2**31)))[0], False
             while not over:

@@ -85,7 +85,7 @@ class LearnedRules:
             self.family,
             teacher=teacher,
             score=lambda ended: np.asarray(getattr(ended, condition.score or "regret")),
-            settings=replace(self.settings, learning_rate=rate),
+            settings=replace(self.settings, learning_rate=rate, decay=self.meta_steps),
             seed=seed,
         )
         rule = trainer.train(self.meta_steps)
@@ -121,8 +121,17 @@ class LearnedRules:
     def smallest(self) -> Self:
         """Few meta-updates, short lifetimes, few worlds."""
         settings = replace(self.settings, agents=4, cohorts=2, lifetime=2, steps=5, updates=2, units=4)
-        lifetimes = dict.fromkeys(SETS, 2)
-        return replace(self, settings=settings, meta_steps=8, buffer=8, worlds=3, lifetimes=lifetimes)
+        grids = GridFamily(sizes=(2, 3), objects=(1, 1), steps=(3, 6), walls=1)
+        return replace(
+            self,
+            family=grids,
+            larger=replace(grids, sizes=(4, 4)),
+            settings=settings,
+            meta_steps=8,
+            buffer=8,
+            worlds=3,
+            lifetimes=dict.fromkeys(SETS, 2),
+        )
 
 
 def share(agent: LPGAgent, worlds: Worlds) -> float:

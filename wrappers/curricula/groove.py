@@ -111,7 +111,7 @@ class LevelReplay(RandomTeacher):
             return None
         chosen = self.rng.choice(len(share), p=share / share.sum())
         self.drawn[chosen] = self.draws
-        return self.levels[chosen].copy()
+        return np.array(self.levels[chosen])
 
     def update(self, params: npt.ArrayLike, episode_return: float) -> None:
         """Learns that the level ``params`` ``[d]`` scored so much; the score stands where other teachers have returns.
