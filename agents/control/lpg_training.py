@@ -200,9 +200,10 @@ class MetaTrainer:
         self.family, self.settings = family, settings or MetaSettings()
         self.rng = np.random.default_rng([2310, seed])
         bounds = np.zeros(family.dimensions), np.ones(family.dimensions)
-        self.teacher = teacher or RandomTeacher(*bounds, seed=int(self.rng.integers(2**31)))
+        seeds = [int(one) for one in self.rng.integers(2**31, size=2)]
+        self.teacher = teacher or RandomTeacher(*bounds, seed=seeds[0])
         self.score: Score = score or (lambda ended: ended.regret)
-        self.rule = LPGRule(units=self.settings.units, seed=int(self.rng.integers(2**31)))
+        self.rule = LPGRule(units=self.settings.units, seed=seeds[1])
         self.optimizer = torch.optim.Adam(self.rule.parameters(), lr=self.settings.learning_rate)
         self.antagonist, self.rates = A2C(), Rates()
         self.ended: list[Ended] = []

@@ -31,7 +31,7 @@ class Trained(NamedTuple):
 
     earned: dict[str, float]  # by agents of the rule, by set
     shift: float  # regret on levels that were replayed minus on new ones of the same cohort, mean over cohorts
-    regret: Floats  # [cohorts] mean on the new levels, in the order in which their lifetimes ended
+    regret: Floats  # [cohorts] mean over levels, in the order in which their lifetimes ended
     rule: LPGRule
 
     @property
@@ -66,7 +66,7 @@ class LearnedRules:
     family: GridFamily = GridFamily(sizes=(4, 6), walls=7)
     larger: GridFamily = GridFamily(sizes=(7, 8), walls=12, steps=(20, 60))
     settings: MetaSettings = MetaSettings(workers=4, lifetime=8)
-    meta_steps: int = 400
+    meta_steps: int = 300
     buffer: int = 128
     worlds: int = 40
     lifetimes: dict[str, int] = field(default_factory=lambda: dict(zip(SETS, (40, 80, 60), strict=True)))
@@ -140,18 +140,16 @@ def share(agent: LPGAgent, worlds: Worlds) -> float:
 
 
 def regrets(ended: list[Ended]) -> tuple[float, Floats]:
-    """How much more regret there is on levels that are replayed than on new ones, and the regret on these.
+    """How much more regret there is on levels that are replayed than on new ones, and the regret on all, by cohort.
 
     Levels of one cohort are compared, which meet the same rule: regret falls over training, and new levels come first.
     The difference is 0 where nothing is replayed.
     """
     seen: set[bytes] = set()
-    shifts, new = [], []
+    shifts = []
     for cohort in ended:
         old = np.array([level.tobytes() in seen for level in cohort.levels])
         seen |= {level.tobytes() for level in cohort.levels}
-        if not old.all():
-            new.append(float(cohort.regret[~old].mean()))
         if old.any() and not old.all():
-            shifts.append(float(cohort.regret[old].mean()) - new[-1])
-    return float(np.mean(shifts)) if shifts else 0.0, np.array(new)
+            shifts.append(float(cohort.regret[old].mean() - cohort.regret[~old].mean()))
+    return float(np.mean(shifts)) if shifts else 0.0, np.array([cohort.regret.mean() for cohort in ended])

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -88,6 +89,34 @@ def test_teachers_are_told_of_levels_when_their_lifetimes_end() -> None:
     assert len(teacher.levels) == 12
     np.testing.assert_array_equal(teacher.levels[:6], trainer.ended[0].levels)
     np.testing.assert_allclose(teacher.scores[:6], trainer.ended[0].antagonist - trainer.ended[0].earned)
+
+
+def test_the_antagonist_learns_for_as_long_as_the_agents() -> None:
+    # Lifetimes of 2, 4 and 4 meta-updates with 2 updates each.
+    asked: list[int] = []
+
+    class Counted(A2C):
+        def update(self, tables: Tables, seen: Rollout) -> Tables:
+            asked[-1] += 1
+            return super().update(tables, seen)
+
+        def trained(self, *how: Any) -> Tables:
+            asked.append(0)
+            return super().trained(*how)
+
+    trainer = MetaTrainer(SMALL, settings=TINY)
+    trainer.antagonist = Counted()
+    trainer.train(12)
+    assert asked == [2 * 2, 4 * 2, 4 * 2]
+
+
+def test_the_learning_rate_falls_on_a_line() -> None:
+    trainer = MetaTrainer(SMALL, settings=replace(TINY, learning_rate=0.1, decay=4))
+    rates = []
+    for _ in range(5):
+        trainer.train(1)
+        rates.append(trainer.optimizer.param_groups[0]["lr"])
+    np.testing.assert_allclose(rates, [0.1, 0.075, 0.05, 0.025, 0])
 
 
 def test_levels_can_be_scored_by_value_losses() -> None:

@@ -18,11 +18,11 @@ def ended(levels: list[float], regret: list[float]) -> Ended:
 def test_regrets_by_hand() -> None:
     # Level 1 returns in the second cohort, where it has 0.5 - (0.1 + 0.3) / 2 more than the new ones; level 2 in the
     # third, with 0.1 - 0.3.
-    shift, new = regrets(
+    shift, mean = regrets(
         [ended([1, 2], [0.6, 0.4]), ended([1, 3, 4], [0.5, 0.1, 0.3]), ended([2, 5], [0.1, 0.3]), ended([1], [9.0])]
     )
     assert shift == pytest.approx((0.3 - 0.2) / 2)
-    np.testing.assert_allclose(new, [0.5, 0.2, 0.3])
+    np.testing.assert_allclose(mean, [0.5, 0.3, 0.2, 9.0])
 
 
 def test_without_replay_there_is_no_shift() -> None:
