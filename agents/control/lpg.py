@@ -13,7 +13,7 @@ for the policy and a distribution y-hat for the prediction, by which the agent c
 
 What y means is for the rule to find out: nothing says that it predicts returns.
 
-Paper: Discovering Reinforcement Learning Algorithms (2020), eq. 2; the sizes, rates and the clipped gradients are those
+Paper: Discovering Reinforcement Learning Algorithms (2020); the sizes, rates and the clipped gradients are those
 of github.com/EmptyJackson/groove, the code of Discovering General Reinforcement Learning Algorithms with Adversarial
 Environment Design (2023), where nothing else is said.
 """

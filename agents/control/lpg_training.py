@@ -11,8 +11,8 @@ where A are normalised advantages (GAE, from a table of values that each lifetim
 ends, its level is scored, for instance by the algorithmic regret: what A2C earns there after a lifetime of its own,
 minus what the agent of the rule earns.
 
-Paper: Discovering General Reinforcement Learning Algorithms with Adversarial Environment Design (2023), sections 3 and
-4; the coefficients are those of the authors' code, github.com/EmptyJackson/groove.
+Paper: Discovering General Reinforcement Learning Algorithms with Adversarial Environment Design (2023); the
+loss and its coefficients are those of the authors' code, github.com/EmptyJackson/groove.
 """
 
 from collections.abc import Callable

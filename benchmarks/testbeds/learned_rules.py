@@ -32,7 +32,6 @@ class Trained(NamedTuple):
     earned: dict[str, float]  # by agents of the rule, by set
     shift: float  # regret on levels that were replayed minus on new ones of the same cohort, mean over cohorts
     regret: Floats  # [cohorts] mean over levels, in the order in which their lifetimes ended
-    rule: LPGRule
 
     @property
     def transfer(self) -> float:
@@ -89,7 +88,7 @@ class LearnedRules:
             seed=seed,
         )
         rule = trainer.train(self.meta_steps)
-        return Trained(self.tried(rule, seed), *regrets(trainer.ended), rule)
+        return Trained(self.tried(rule, seed), *regrets(trainer.ended))
 
     def sets(self, seed: int) -> dict[str, Worlds]:
         """The worlds that rules of a seed are tried in."""

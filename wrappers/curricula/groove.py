@@ -18,7 +18,7 @@ from .clustering import Floats
 def ranked(scores: Floats, temperature: float) -> Floats:
     r"""Probabilities in proportion to :math:`(1 / \mathrm{rank})^{1 / \beta}`, the highest of ``scores`` ``[n]`` first.
 
-    Paper: Prioritized Level Replay (2021), section 3.3.
+    Paper: Prioritized Level Replay (2021).
     """
     rank = np.empty(len(scores))
     rank[np.argsort(-scores, kind="stable")] = np.arange(1, len(scores) + 1)
@@ -50,8 +50,8 @@ class LevelReplay(RandomTeacher):
     Raises:
         ValueError: an empty box, or a number beyond its bounds.
 
-    Paper: Prioritized Level Replay (2021), eq. 1 and section 3; Discovering General Reinforcement Learning Algorithms
-    with Adversarial Environment Design (2023), section 4.
+    Paper: Prioritized Level Replay (2021); Discovering General Reinforcement Learning Algorithms with Adversarial
+    Environment Design (2023), and its authors' code, github.com/EmptyJackson/groove.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class GROOVE(LevelReplay):
             level from scratch for as long as the student). Regret with a fixed agent's return in its place is cheaper.
         settings: of :class:`LevelReplay`.
 
-    Paper: Discovering General Reinforcement Learning Algorithms with Adversarial Environment Design (2023), eq. 5.
+    Paper: Discovering General Reinforcement Learning Algorithms with Adversarial Environment Design (2023).
     """
 
     def __init__(
