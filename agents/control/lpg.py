@@ -1,6 +1,6 @@
 r"""Learned Policy Gradient: an update rule that is itself a network, and tabular agents that learn by it.
 
-    rule = meta_train(GridFamily(), steps=500, seed=0)                        # :mod:`.lpg_training`; minutes
+    rule = meta_train(GridFamily(), steps=300, seed=0)  # :mod:`.lpg_training`; a minute
     agent = LPGAgent(rule, GymWorld(lambda: gymnasium.make("FrozenLake-v1")))
     agent.learn(200)
 

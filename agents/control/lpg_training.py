@@ -130,15 +130,15 @@ class MetaSettings:
         units: of the rule's LSTM.
     """
 
-    learning_rate: float = 1e-3
+    learning_rate: float = 5e-3
     decay: int | None = None
     clip: float = 0.5
     agents: int = 32
     cohorts: int = 4
-    workers: int = 16
+    workers: int = 4
     steps: int = 20
     updates: int = 5
-    lifetime: int = 12
+    lifetime: int = 8
     policy_entropy: float = 0.05
     prediction_entropy: float = 0.001
     policy_l2: float = 0.005
@@ -289,11 +289,15 @@ def _entropy(logits: Tensor) -> Tensor:
 def meta_train(
     family: GridFamily,
     *,
-    steps: int = 500,
+    steps: int = 300,
     teacher: RandomTeacher | None = None,
     score: Score | None = None,
     settings: MetaSettings | None = None,
     seed: int = 0,
 ) -> LPGRule:
-    """A rule that was trained on levels of ``family`` for so many meta-updates; see :class:`MetaTrainer`."""
+    """A rule that was trained on levels of ``family`` for so many meta-updates; see :class:`MetaTrainer`.
+
+    Unless settings are given, the learning rate falls to 0 over the meta-updates.
+    """
+    settings = settings or MetaSettings(decay=steps)
     return MetaTrainer(family, teacher=teacher, score=score, settings=settings, seed=seed).train(steps)

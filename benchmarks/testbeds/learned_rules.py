@@ -64,7 +64,7 @@ class LearnedRules:
 
     family: GridFamily = GridFamily(sizes=(4, 6), walls=7)
     larger: GridFamily = GridFamily(sizes=(7, 8), walls=12, steps=(20, 60))
-    settings: MetaSettings = MetaSettings(workers=4, lifetime=8)
+    settings: MetaSettings = MetaSettings()
     meta_steps: int = 300
     buffer: int = 128
     worlds: int = 40
