@@ -4,9 +4,9 @@ r"""Learned Policy Gradient: an update rule that is itself a network, and tabula
     agent = LPGAgent(rule, RandomWorlds(10, np.random.default_rng(0)), seed=0)
     agent.learn(60).worth()
 
-:class:`.lpg_worlds.GymWorld` makes a world of any Gymnasium environment with discrete states and actions. How far a rule
-goes is another matter: after a minute's training it serves in larger grids and random processes, but learnt nothing in
-FrozenLake, where rewards are rare and A2C learns.
+:class:`.lpg_worlds.GymWorld` makes a world of any Gymnasium environment with discrete states and actions. How far a
+rule goes is another matter: after a minute's training it serves in larger grids and random processes, but agents learnt
+nothing by it in FrozenLake, where rewards are rare and A2C learns.
 
 The rule reads a rollout from its end: at each step the reward r, whether the episode ended, the discount, the
 probability pi(a|s) of the action, and embeddings of the agent's predictions y(s) and y(s'). It emits a target pi-hat
