@@ -24,6 +24,7 @@ PLAIN: tuple[Row, ...] = (
 CONTROL: tuple[Row, ...] = (
     Row("alp-gmm", "tiltyard.wrappers.curricula.alp_gmm:ALPGMM"),
     Row("mbtl", "tiltyard.wrappers.curricula.mbtl:MBTL"),
+    Row("groove", "tiltyard.wrappers.curricula.groove:GROOVE"),
     Row("s3rl", "tiltyard.wrappers.curricula.s3rl:S3RL"),
 )
 """A teacher of ``TaughtEnv`` (:mod:`.alp_gmm`) or a ``gymnasium.Wrapper``; either works with any agent."""

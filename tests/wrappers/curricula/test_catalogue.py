@@ -14,7 +14,7 @@ from tiltyard.agents import make
 from tiltyard.benchmarks import docs
 from tiltyard.benchmarks.claims import papers
 from tiltyard.papers import find
-from tiltyard.wrappers import ALPGMM, MBTL, S3RL, TaughtEnv, teacher_snapshots
+from tiltyard.wrappers import ALPGMM, GROOVE, MBTL, S3RL, TaughtEnv, teacher_snapshots
 from tiltyard.wrappers.curricula.catalogue import CONTROL, load_control
 
 Env = gymnasium.Env[Any, Any]
@@ -40,7 +40,12 @@ def transferred() -> Env:
     return TaughtEnv(maze(), MBTL([-2, -2], [2, 2], per_axis=5, episodes=2), {"goal": [0, 1]})
 
 
-WRAPPED: dict[str, Callable[[], Env]] = {"alp-gmm": sought, "mbtl": transferred, "s3rl": snapped}
+def regretted() -> Env:
+    teacher = GROOVE([-2, -2], [2, 2], lambda goal: float(goal[0]), seed=0, least=1)
+    return TaughtEnv(maze(), teacher, {"goal": [0, 1]})
+
+
+WRAPPED: dict[str, Callable[[], Env]] = {"alp-gmm": sought, "groove": regretted, "mbtl": transferred, "s3rl": snapped}
 each = pytest.mark.parametrize("handle", [row.handle for row in CONTROL])
 
 
