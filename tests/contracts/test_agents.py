@@ -60,6 +60,7 @@ SMALL: dict[str, Any] = {
     "rollout_batch_size": 4,
     "max_rollouts": 8,
     "n_envs": 2,
+    "victim_timesteps": 20,
     "seed": 0,
 }
 each_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
@@ -289,6 +290,7 @@ TINY: dict[str, Any] = {
     "batch_size": None,
     "max_answer_tokens": 8,
     "n_envs": 2,
+    "victim_timesteps": 20,
     "seed": 0,
 }
 
