@@ -20,7 +20,7 @@ from torch import Tensor
 from .actor_critic import Metrics
 from .explicit import explicit
 from .networks import SquashedGaussian
-from .rat_parts import Segments, SegmentRewards, influence, matching_error, perceptron
+from .rat_parts import SegmentRewards, Segments, influence, matching_error, perceptron
 from .replay import OWN, Batch, fits
 from .sac import SAC, SACSettings, soft_update
 from .settings import takes
