@@ -47,8 +47,9 @@ def influence(adversary: nn.Module, observations: Tensor, slopes: Tensor, direct
         return found
 
     params = {name: param.detach() for name, param in adversary.named_parameters()}
-    _, moved = th.func.jvp(outputs, (params,), (direction,))
-    return (slopes * moved).sum(dim=1).detach()
+    moved: Tensor = th.func.jvp(outputs, (params,), (direction,))[1]
+    found: Tensor = (slopes * moved).sum(dim=1).detach()
+    return found
 
 
 class SegmentRewards(nn.Module):
