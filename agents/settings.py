@@ -103,7 +103,8 @@ _OURS: _Table = (
         autoencoder_width denoise_steps n_groups oversample_limit n_models n_elites model_batch_size
         model_train_freq model_updates model_patience rollouts_per_step rollout_length kept_fits
         n_support feature_dim behaviour_updates rollout_batch_size max_rollouts rollout_horizon
-        prediction_steps best_episodes sequence_length""",
+        prediction_steps best_episodes sequence_length inner_interval outer_interval segment_length
+        preferences_per_session preference_interval reward_updates n_reward_models""",
     ),
     (Range(2), "bins"),
     (Range(0, 1024), "rollout_workers"),
@@ -119,7 +120,8 @@ _OURS: _Table = (
         emitter_size high_beta low_beta clone_learning_rate model_learning_rate model_weight_decay mse_steps
         uniform_actions behaviour_learning_rate spr_weight bisimulation_weight shift intensity
         max_action_noise noise_clip dormant_temperature exploit_temperature perturb_interval perturb_rate
-        gate_entropy_coef multiplier_learning_rate kl_weight free_nats""",
+        gate_entropy_coef multiplier_learning_rate kl_weight free_nats weight_learning_rate max_preferences
+        switch_steps victim_timesteps""",
     ),
     (
         _POSITIVE,

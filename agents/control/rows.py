@@ -53,6 +53,12 @@ ROWS: tuple[Row, ...] = (
         "TD3 with optimistic critics: of values that agree with experience those that promise most",
     ),
     Row(
+        "rat",
+        "tiltyard.agents.control.rat:RAT",
+        ("driving", "robotics"),
+        "Perturbs a trained agent's observations so that it does what a teacher of preferences wants",
+    ),
+    Row(
         "sb3-sac",
         "tiltyard.agents.control.stock:SB3SAC",
         ("driving", "robotics"),

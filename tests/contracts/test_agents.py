@@ -60,6 +60,7 @@ SMALL: dict[str, Any] = {
     "rollout_batch_size": 4,
     "max_rollouts": 8,
     "n_envs": 2,
+    "victim_timesteps": 20,
     "seed": 0,
 }
 each_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
@@ -289,6 +290,7 @@ TINY: dict[str, Any] = {
     "batch_size": None,
     "max_answer_tokens": 8,
     "n_envs": 2,
+    "victim_timesteps": 20,
     "seed": 0,
 }
 
@@ -396,6 +398,8 @@ def test_a_reward_of_1e30_stops_training_before_it_is_stored(row: Row) -> None:
     agent = tiltyard.agents.make(row.name, Mad(task), **fitting, learning_starts=100)
     if getattr(agent, "needs_data", False):
         agent.learn_offline(random_data(agent.env), 0)
+    if row.name == "rat":  # whose own victim would meet the reward first
+        agent.against(tiltyard.agents.make("sac", "Pendulum-v1"))
     with pytest.raises(ValueError, match="reward of 1e\\+30.*scale"):
         agent.learn(8)
     assert agent.replay_buffer.size() == 2
