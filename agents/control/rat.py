@@ -95,7 +95,8 @@ class RAT(SAC):
     deterministic and each number moves by at most epsilon, where the code draws perturbations and, by default, scales
     them to an l1 norm of epsilon; the divergence has unit deviations, where the code divides by the intention's; there
     is no exploration by state entropy at first, and critics are not begun anew after the first session; segments do not
-    overlap. The victim is white-box, as in the code: its actor is copied.
+    overlap; adversary, weights and rewards have two hidden layers of 64. The victim is white-box, as in the code: its
+    actor is copied.
     """
 
     settings: RATSettings
