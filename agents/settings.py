@@ -121,7 +121,7 @@ _OURS: _Table = (
         uniform_actions behaviour_learning_rate spr_weight bisimulation_weight shift intensity
         max_action_noise noise_clip dormant_temperature exploit_temperature perturb_interval perturb_rate
         gate_entropy_coef multiplier_learning_rate kl_weight free_nats weight_learning_rate max_preferences
-        switch_steps victim_timesteps""",
+        switch_steps victim_timesteps lora_rank language_weight""",
     ),
     (
         _POSITIVE,

@@ -171,4 +171,18 @@ FROM_DATA: tuple[Row, ...] = (
         "Offline: conservative Q-learning on histories, whose latents a bisimulation loss makes alike by their futures",
         env_kwargs={"driving": {"action": "discrete"}},
     ),
+    Row(
+        "decision-transformer",
+        "tiltyard.agents.control.lamo:DecisionTransformer",
+        ("robotics",),
+        "Offline: a transformer that imitates actions given the return to go",
+        paper="lamo",
+    ),
+    Row(
+        "lamo",
+        "tiltyard.agents.control.lamo:DecisionTransformer",
+        ("robotics",),
+        "Offline: Decision Transformer on a pretrained language model that low-rank updates adapt",
+        settings={"*": {"language_model": "english", "lora_rank": 8, "mlp_embedding": True, "language_weight": 0.1}},
+    ),
 )

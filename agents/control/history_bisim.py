@@ -10,26 +10,24 @@ Reinforcement Learning without Reconstruction (2021), there of states. "Their co
 github.com/facebookresearch/deep_bisim4control, ``agent/bisim_agent.py``.
 """
 
-import time
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 import torch as th
 from gymnasium.spaces import Discrete
-from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.type_aliases import MaybeCallback, Schedule
-from stable_baselines3.common.utils import safe_mean
 from torch import Tensor
 
-from .base import ControlAgent, check_rewards
+from .base import check_rewards
 from .cql import conservative_gap
+from .data_first import DataFirst
 from .datasets import Transitions
 from .history_policy import Gaussian, HistoryPolicy, State
 from .history_store import Histories, HistoryStore, check_histories
-from .offline import check_updates, learn_updates, logged_updates
+from .offline import check_updates, learn_updates
 from .settings import takes
 from .updates import minimise, polyak
 from .vector_rewards import VectorTransitions, is_flat
@@ -128,7 +126,7 @@ class HistoryBisimSettings:
     _init_setup_model: bool = True
 
 
-class HistoryBisim(ControlAgent, BaseAlgorithm):
+class HistoryBisim(DataFirst):
     r"""Offline Q-learning on latents of histories, with a bisimulation loss.
 
     A GRU turns observations and the actions between them into latents :math:`z_t = \phi(o_0, a_0, ..., o_t)`. Values
@@ -154,7 +152,6 @@ class HistoryBisim(ControlAgent, BaseAlgorithm):
 
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {"MlpPolicy": HistoryPolicy}
     acts_in = (Discrete,)
-    needs_data: ClassVar[bool] = True
     policy: HistoryPolicy
 
     @takes(HistoryBisimSettings)
@@ -195,17 +192,6 @@ class HistoryBisim(ControlAgent, BaseAlgorithm):
         self._state: State | None = None
 
     # -- updates ---------------------------------------------------------------------------------------------------
-
-    def train(self, gradient_steps: int, batch_size: int = 32) -> None:
-        """Does ``gradient_steps`` updates on ``batch_size`` histories each.
-
-        Raises:
-            ValueError: there are no data yet.
-        """
-        if self.demonstrations is None:
-            raise ValueError("history-bisim has no data to learn from: call learn_offline(dataset, n) first")
-        self.policy.set_training_mode(True)
-        logged_updates(self, gradient_steps, batch_size)
 
     def sample(self, batch_size: int) -> Histories:
         """Histories from the dataset and its own episodes, each as likely as any other."""
@@ -305,44 +291,6 @@ class HistoryBisim(ControlAgent, BaseAlgorithm):
             learn_updates(agent, gradient_steps, callback, log_interval, tb_log_name or "HistoryBisim", progress_bar)
         return self
 
-    def learn(
-        self: Self,
-        total_timesteps: int,
-        callback: MaybeCallback = None,
-        log_interval: int | None = 100,
-        tb_log_name: str = "HistoryBisim",
-        reset_num_timesteps: bool = True,
-        progress_bar: bool = False,
-    ) -> Self:
-        """Takes at least ``total_timesteps`` steps, and updates after each step of all environments.
-
-        Args:
-            total_timesteps: of all environments together.
-            callback: SB3's; it may end the training.
-            log_interval: steps of all environments between lines of the log; None for no logs.
-            tb_log_name: of the run, for tensorboard.
-            reset_num_timesteps: False to go on counting.
-            progress_bar: show one.
-
-        Raises:
-            ValueError: there are no data yet, or a reward cannot be learnt from.
-        """
-        if self.demonstrations is None:
-            raise ValueError("history-bisim has no data to learn from: call learn_offline(dataset, n) first")
-        total, told = self._setup_learn(total_timesteps, callback, reset_num_timesteps, tb_log_name, progress_bar)
-        if self._last_episode_starts is None or self._last_episode_starts.all() or len(self._running) != self.n_envs:
-            self._running, self._state = [[] for _ in range(self.n_envs)], None
-        told.on_training_start(locals(), globals())
-        steps, updates = 0, self.settings.gradient_steps
-        while self.num_timesteps < total and self.step_on(told):
-            self._update_current_progress_remaining(self.num_timesteps, total)
-            self.train(self.n_envs if updates < 0 else updates, self.batch_size)
-            steps += 1
-            if log_interval is not None and steps % log_interval == 0:
-                self.dump_logs()
-        told.on_training_end()
-        return self
-
     def step_on(self, callback: BaseCallback) -> bool:
         """One step of all environments; False if the callback says stop."""
         assert self.env is not None
@@ -367,14 +315,6 @@ class HistoryBisim(ControlAgent, BaseAlgorithm):
             self._running[i] = []
         self._last_obs, self._last_episode_starts = new, dones  # type: ignore[assignment]
         return True
-
-    def dump_logs(self) -> None:
-        """Writes what was recorded, with the means of late episodes."""
-        seconds = max((time.time_ns() - self.start_time) / 1e9, 1e-9)
-        self.logger.record("time/fps", int((self.num_timesteps - self._num_timesteps_at_start) / seconds))
-        if self.ep_info_buffer:
-            self.logger.record("rollout/ep_rew_mean", safe_mean([info["r"] for info in self.ep_info_buffer]))
-        self.logger.dump(step=self.num_timesteps)
 
     def _get_torch_save_params(self) -> tuple[list[str], list[str]]:
         return ["policy", "policy.optimizer", "policy.model_optimizer"], []

@@ -109,8 +109,11 @@ class Transformer(nn.Module):
             tokens: padded on the right: what follows a token cannot reach it.
             kept: receives the keys and values ``[2, B, heads, T, channels]`` of each layer.
         """
-        x = self.embedding(tokens)
-        angles = self.rotary.angles(torch.arange(tokens.shape[1], device=tokens.device))
+        return self.through(self.embedding(tokens), kept)
+
+    def through(self, x: Tensor, kept: list[Tensor] | None = None) -> Tensor:
+        """:meth:`forward` of what tokens were embedded as, ``[B, T, width]``."""
+        angles = self.rotary.angles(torch.arange(x.shape[1], device=x.device))
         for block in self.layers:
             q, k, v = block.project(x, angles)
             if kept is not None:
