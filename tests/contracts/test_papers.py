@@ -15,6 +15,7 @@ VARIANTS = {
     "drpo-decoupled": "disco",
     "hiql": "ota",
     "mbpo": "vagram",
+    "decision-transformer": "lamo",
     "dreamer": "repo",
     "recoil": "recoil",
     "filtered-cloning": "cloning",
