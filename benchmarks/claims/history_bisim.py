@@ -60,7 +60,7 @@ def details(found: Found[Reader, Opened]) -> dict[str, Any]:
         **ends,
         "bisimulation loss at the end": summary(
             {
-                f"{name}, {size} episodes": found[name].each(lambda run, i=i: float(run.loss[i, -1]))
+                f"{name}, {size} episodes": [run.loss[i, -1] for run in found[name].runs]
                 for name in (OURS, PLAIN)
                 for i, size in enumerate(bed.sizes)
             }

@@ -116,7 +116,7 @@ def recorded(episodes: int, seed: int) -> Transitions:
         terminations=ends.astype(np.float32),
         ends=ends.astype(np.bool_),
         episodes=of.astype(np.int64),
-        episode_returns=np.bincount(of, weights=rewards, minlength=episodes),
+        episode_returns=np.bincount(of, weights=rewards, minlength=episodes).astype(np.float64),
     )
 
 
