@@ -111,7 +111,8 @@ class MetaSettings:
 
     Departures: cohorts of lifetimes take turns, so that all ages are seen (the authors' agents end at ages of their
     own); what agents earn is computed exactly, not estimated by playing; batches, lifetimes and the number of
-    meta-updates are small, and the learning rate is larger.
+    meta-updates are small, and the learning rate is larger; meta-gradients are clipped; policies begin uniform, and
+    the table of values learns at the rate of y.
 
     Attributes:
         learning_rate: of Adam (the authors' is 1e-4).
