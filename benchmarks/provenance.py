@@ -53,7 +53,7 @@ def hardware() -> str:
     """Processor, cores this process may use and memory, in one line."""
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 0
     memory = f", {pages / 2**30:.0f} GiB" if pages else ""
-    return f"{_processor()}, {cores()} cores{memory}"
+    return f"{processor()}, {cores()} cores{memory}"
 
 
 def cores() -> int:
@@ -61,7 +61,8 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _processor() -> str:
+def processor() -> str:
+    """The processor's model, as the system names it."""
     try:
         model = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     except OSError:  # not Linux
