@@ -88,6 +88,30 @@ class Show:
 
 
 @dataclass
+class Catalogue:
+    """Lists the datasets that Tiltyard can make with a known digest, and makes one or all of them."""
+
+    make: str | None = None
+    """its id, such as tiltyard/d5rl/point-maze-play-v0, or all"""
+    force: bool = False
+    """overwrite a dataset of that id"""
+
+    def run(self) -> int:
+        """Lists, or makes and verifies."""
+        from .datasets import catalogue
+
+        if self.make is None:
+            for row in catalogue.ROWS:
+                told = f"{row.env_id:28} {row.policy:9} {row.episodes:4} episodes {row.steps:6,} steps"
+                print(f"{row.id:36} {told}  success {row.success:.2f}  sha256 {row.sha256:.12}")
+            return 0
+        ids = [row.id for row in catalogue.ROWS] if self.make == "all" else [self.make]
+        for one in ids:
+            _say(catalogue.make(one, force=self.force, bar=commands.bar))
+        return 0
+
+
+@dataclass
 class ImportD4RL:
     """Turns a downloaded D4RL file (HDF5) into a Minari dataset."""
 
@@ -112,9 +136,14 @@ class ImportD4RL:
 
 @dataclass
 class Dataset:
-    """Makes, shows and imports datasets for offline learning: make, show, import-d4rl."""
+    """Makes, lists, shows and imports datasets for offline learning: make, catalogue, show, import-d4rl."""
 
-    commands: ClassVar[dict[str, type[Any]]] = {"make": Make, "show": Show, "import-d4rl": ImportD4RL}
+    commands: ClassVar[dict[str, type[Any]]] = {
+        "make": Make,
+        "catalogue": Catalogue,
+        "show": Show,
+        "import-d4rl": ImportD4RL,
+    }
 
 
 def _shares(text: str | None) -> list[float] | None:

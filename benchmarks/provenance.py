@@ -61,6 +61,23 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+@cache
+def processor_kind() -> str:
+    """The processor's model, with its family's numbers and the vector instructions that libraries choose code by."""
+    try:
+        told = Path("/proc/cpuinfo").read_text()
+    except OSError:  # not Linux
+        return _processor()
+    numbers = [found.group(1) for name in ("cpu family", "model") if (found := _line(name, told))]
+    flags = set(found.group(1).split()) if (found := _line("flags", told)) else set()
+    vectors = [name for name in ("avx", "avx2", "fma", "avx512f") if name in flags]
+    return " ".join([_processor(), "/".join(numbers), *vectors]).replace("  ", " ")
+
+
+def _line(name: str, text: str) -> re.Match[str] | None:
+    return re.search(rf"^{name}\s*:\s*(.+)$", text, re.MULTILINE)
+
+
 def _processor() -> str:
     try:
         model = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)

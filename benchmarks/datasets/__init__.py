@@ -20,7 +20,19 @@ __all__ = [
 
 
 def load_dataset(dataset_id: str) -> "MinariDataset":
-    """The local dataset of an id; ``FileNotFoundError`` says how to come by it."""
-    from ...agents.control.datasets import load
+    """The local dataset of an id; one of the catalogue is verified (:func:`.catalogue.verify`).
 
-    return load(dataset_id)
+    Raises:
+        FileNotFoundError: there is none; the message says how to come by it.
+        ValueError: a broken one, or not what the catalogue says.
+    """
+    from ...agents.control.datasets import load
+    from .catalogue import ROWS, verify
+    from .store import path_of
+
+    for row in ROWS:
+        if row.id == dataset_id and not path_of(dataset_id).exists():
+            raise FileNotFoundError(f"there is no local dataset {dataset_id}: make it with {row.command}")
+    dataset = load(dataset_id)
+    verify(dataset)
+    return dataset

@@ -16,6 +16,7 @@ from ...agents.control.elements_policy import reads
 from ...envs.core import select_env
 from ...envs.gui.baselines import NoisyExpert
 from .episodes import Array, Episode, Tape
+from .play import PlayActor, ScriptedActor
 
 NUM_ENVS = 16
 """Environments recorded on at once. A trained agent draws its noise for all environments together, so that its data
@@ -108,11 +109,13 @@ def record(
 
     Args:
         env_id: where.
-        policy: ``"random"``, ``"expert"``, ``"noisy-expert"``, or the name under which ``agent`` is recorded.
+        policy: ``"random"``, ``"expert"``, ``"scripted"`` and ``"play"`` (:mod:`.play`), ``"noisy-expert"``, or the
+            name under which ``agent`` is recorded.
         seeds: of the episodes; each decides its problem and, for random actions, the actions.
         agent: what acts, if neither at random nor the expert; it samples from its policy.
         env_kwargs: the environment's own keywords.
-        noise: the probability with which each action of the noisy expert is a random one.
+        noise: the probability with which each action of the noisy expert is a random one; in scripted data and play
+            the standard deviation of what is added to actions.
         num_envs: played at once.
         progress: is told the number of episodes finished.
 
@@ -144,6 +147,10 @@ def _actor(policy: str, agent: Any, env: VectorEnv[Any, Any, Any], noise: float)
     if policy == "random":
         return RandomActor(env.single_action_space, env.num_envs)
     expert: Any = env.unwrapped
+    if policy in ("scripted", "play"):
+        space = env.single_action_space
+        assert isinstance(space, Box)
+        return (PlayActor if policy == "play" else ScriptedActor)(expert.batched, space, noise)
     return PredictActor(expert.expert(), env.num_envs)
 
 
