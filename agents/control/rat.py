@@ -17,13 +17,15 @@ import torch as th
 from stable_baselines3.common.type_aliases import MaybeCallback
 from torch import Tensor
 
-from .actor_critic import Metrics
+from .actor_critic import ActorCritic, Metrics
 from .explicit import explicit
 from .networks import SquashedGaussian
 from .rat_parts import SegmentRewards, Segments, influence, matching_error, perceptron
 from .replay import OWN, Batch, fits
 from .sac import SAC, SACSettings, soft_update
 from .settings import takes
+from .soft import Temperature, check_subset
+from .updates import Adam
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ class RATSettings(SACSettings):
     victim_timesteps: int = 100_000
 
 
-class RAT(SAC):
+class RAT(ActorCritic):
     r"""Targeted attacks on observations by an intention policy, an adversary and weights of states.
 
     - The intention policy :math:`\pi_\theta` is SAC on a reward that is learnt from a scripted teacher, who compares
@@ -100,12 +102,14 @@ class RAT(SAC):
     """
 
     settings: RATSettings
+    log_ent_coef: Tensor | None
+    ent_coef_optimizer: Adam | None
     saved_parts = (
-        *SAC.saved_parts,
+        "ent_coef_optimizer",
         *("victim", "adversary", "weights", "reward_model"),
         *("adversary_optimizer", "weights_optimizer", "reward_optimizer"),
     )
-    saved_tensors = (*SAC.saved_tensors, "progress")
+    saved_tensors = ("log_ent_coef", "progress")
 
     @takes(RATSettings)
     def __init__(self, settings: RATSettings) -> None:
@@ -118,6 +122,12 @@ class RAT(SAC):
             )
         super()._setup_model()
         asked, device = self.settings, self.device
+        check_subset(asked.critic_subset, self.critic.net.n)
+        self._temperature = Temperature(
+            asked.ent_coef, asked.target_entropy, self.action_space, rate=self.lr_schedule(1), device=device
+        )
+        self.ent_coef_optimizer = self._temperature.optimizer
+        self.log_ent_coef = None if self.ent_coef_optimizer is None else self._temperature.log
         made: Any = self.policy_class
         other = made(self.observation_space, self.action_space, self.lr_schedule, **self.policy_kwargs)
         self.victim: SquashedGaussian = other.actor.to(device)
@@ -307,6 +317,9 @@ class RAT(SAC):
         loss.backward()  # type: ignore[no-untyped-call]
         self.weights_optimizer.step()
         return outer.detach().mean()
+
+    def _optimizers(self) -> list[th.optim.Optimizer]:
+        return super()._optimizers() + ([] if self.ent_coef_optimizer is None else [self.ent_coef_optimizer])
 
     def _excluded_save_params(self) -> list[str]:
         unsaved = ["segments", "_pairs", "_attacked"]

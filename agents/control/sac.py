@@ -5,7 +5,7 @@ Reinforcement Learning with Offline Data (2023), called RLPD; Luo et al., SERL (
 """
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import torch as th
 from torch import Tensor
@@ -121,8 +121,8 @@ class SAC(ActorCritic):
     """As in SB3: None where the temperature is fixed, and then there is ``ent_coef_tensor``."""
     ent_coef_optimizer: Adam | None
     explores_by_state = True
-    saved_parts: ClassVar[tuple[str, ...]] = ("ent_coef_optimizer",)
-    saved_tensors: ClassVar[tuple[str, ...]] = ("log_ent_coef",)
+    saved_parts = ("ent_coef_optimizer",)
+    saved_tensors = ("log_ent_coef",)
 
     @takes(SACSettings)
     def __init__(self, settings: SACSettings) -> None:

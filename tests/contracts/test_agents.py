@@ -290,7 +290,6 @@ TINY: dict[str, Any] = {
     "batch_size": None,
     "max_answer_tokens": 8,
     "n_envs": 2,
-    "victim_timesteps": 20,
     "seed": 0,
 }
 
