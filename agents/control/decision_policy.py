@@ -67,8 +67,12 @@ class DecisionPolicy(SafePolicy, BasePolicy):
         backbone: a :class:`~tiltyard.agents.models.transformer.Transformer`.
         return_scale: by which returns are divided, ``[]``.
         target_return: the return that ``predict`` asks for, in units of ``return_scale``, ``[]``.
+        seen_mean: taken off observations, ``[obs]``.
+        seen_std: by which they are divided then, ``[obs]``.
     """
 
+    seen_mean: Tensor
+    seen_std: Tensor
     return_scale: Tensor
     target_return: Tensor
 
@@ -87,9 +91,11 @@ class DecisionPolicy(SafePolicy, BasePolicy):
         assert isinstance(observation_space, Box)
         assert isinstance(action_space, Box)
         self.context_length = context_length
+        self.seen_size, self.action_size = observation_space.shape[0], action_space.shape[0]
         self.register_buffer("return_scale", th.ones(()))
         self.register_buffer("target_return", th.ones(()))
-        self.seen_size, self.action_size = observation_space.shape[0], action_space.shape[0]
+        self.register_buffer("seen_mean", th.zeros(self.seen_size))
+        self.register_buffer("seen_std", th.ones(self.seen_size))
         given = untrained_model()  # drawn in any case, so that seeds mean the same in all conditions
         if language_model is not None:
             given = english_model() if language_model == "english" else english_model(Path(language_model))
@@ -119,6 +125,7 @@ class DecisionPolicy(SafePolicy, BasePolicy):
             seen: observations ``[B, T, obs]``.
             taken: actions in [-1, 1] ``[B, T, A]``; that of a step is not seen at it.
         """
+        seen = (seen - self.seen_mean) / self.seen_std
         parts = (self.embed_return(wanted[..., None]), self.embed_seen(seen), self.embed_action(taken))
         tokens = self.norm(th.stack(parts, dim=2).flatten(1, 2))
         found: Tensor = self.act(self.backbone.through(tokens)[:, 1::3]).tanh()

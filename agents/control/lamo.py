@@ -120,12 +120,13 @@ class DecisionTransformer(DataFirst):
     does not forget it. The row "lamo" has these, "decision-transformer" random weights that all learn, linear
     embeddings and no text.
 
-    Departures from the authors' code: actions are bounded by a tanh also with perceptrons; one hidden layer in place of
-    residual blocks; positions are the backbone's (rotary), with no embedding of the time of an episode; no dropout,
-    warm-up and weight decay; the language model is small and of characters (:mod:`~tiltyard.agents.models.english`) in
-    place of GPT-2, and so is the text in place of WikiText. ``predict`` is not told rewards, so that it asks for the
-    same return throughout an episode, which is right where rewards come at its end; see
-    :meth:`~.decision_policy.DecisionPolicy.paid`.
+    Departures from the authors' code: actions are bounded by a tanh also with perceptrons; one hidden layer in
+    place of residual blocks; low-rank updates of rank 8 that queries, keys and values share the first factor of,
+    not scaled (there rank 16, doubled); positions are the backbone's (rotary), with no embedding of the time of an
+    episode; no dropout, warm-up and weight decay; stretches of text have 64 characters; the language model is small
+    and of characters (:mod:`~tiltyard.agents.models.english`) in place of GPT-2, and so is the text in place of
+    WikiText. ``predict`` is not told rewards, so that it asks for the same return throughout an episode, which is
+    right where rewards come at its end; see :meth:`~.decision_policy.DecisionPolicy.paid`.
 
     :meth:`learn` goes on with episodes of its own beside the data, with the returns that they had (Zheng et al., Online
     Decision Transformer, 2022), but without that paper's entropy.
@@ -252,6 +253,10 @@ class DecisionTransformer(DataFirst):
         returns = [float(one.returns[0]) for one in self.demonstrations]
         wanted = self.settings.target_return
         scale = max(map(abs, returns)) or 1.0
+        seen = th.as_tensor(dataset.observations)
+        deviations = seen.std(dim=0, correction=0)
+        self.policy.seen_mean.copy_(seen.mean(dim=0))
+        self.policy.seen_std.copy_(th.where(deviations > 1e-6, deviations, 1.0))
         self.policy.return_scale.fill_(scale)
         self.policy.target_return.fill_((max(returns) if wanted is None else wanted) / scale)
         if gradient_steps:

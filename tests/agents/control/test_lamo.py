@@ -124,6 +124,20 @@ def test_windows_are_of_one_episode_with_the_returns_to_go_by_hand() -> None:
     assert (batch.actions[~batch.valid] == 0).all()
 
 
+def test_observations_are_standardised_by_the_data_and_constant_ones_are_left() -> None:
+    data, one = recorded(), agent()
+    data.observations[:, 0] = np.where(np.arange(len(data)) % 2, 3.0, 7.0)
+    data.observations[:, 1] = 2.0
+    one.learn_offline(data, 0)
+    assert one.policy.seen_mean.tolist() == pytest.approx([5, 2])
+    assert one.policy.seen_std.tolist() == pytest.approx([2, 1])
+    seen, plain = th.tensor([[[9.0, 2.0]]]), agent().policy
+    given = th.ones(1, 1), th.zeros(1, 1, 1)
+    assert one.policy.actions(given[0], seen, given[1]).equal(
+        plain.actions(given[0], th.tensor([[[2.0, 0.0]]]), given[1])
+    )
+
+
 def test_what_lies_beyond_an_episode_is_not_learnt_from() -> None:
     one = agent().learn_offline(recorded(), 0)
     batch = one.sample(16)
