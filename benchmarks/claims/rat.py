@@ -3,7 +3,8 @@
 The victim hovers at the origin; a teacher, who only compares segments, prefers it a quarter of a unit to one side. All
 attackers move each number observed by at most 0.1. Conditions: RAT; RAT with equal weights of all states; SAC that is
 paid for the victim's losses, as attacks on the return are; uniform noise. All have the same steps, learning rates and
-trials; noise has nothing to learn.
+trials; noise has nothing to learn. Each is tuned by what it trains for: the attack on the return by how far it takes the
+victim from the origin, the others by how near they hold it to the teacher's target.
 """
 
 from typing import Any
@@ -20,6 +21,11 @@ SHOWN = "distance of the victim from the origin without an attack, and by the at
 def held(run: Deceived) -> float:
     """1 where the teacher wants the victim, 0 as far from there as the origin is."""
     return run.held
+
+
+def sought(run: Deceived) -> float:
+    """What the attacker trains for."""
+    return run.sought
 
 
 def parts(found: Found[Attacker, Deceived]) -> dict[str, Part]:
@@ -59,7 +65,7 @@ CLAIM = Comparison(
     ours=OURS,
     baselines=(EQUAL, RETURN, NOISE),
     seeds=12,
-    tuning=Tuning(held, (1e-3, 3e-3, 1e-2), 2),
+    tuning=Tuning(sought, (1e-4, 3e-4, 1e-3, 3e-3, 1e-2), 2),
     premise=Premise(
         "The victim hovers, and an attack on its return moves it, so that both it and the attacks have learnt",
         (SHOWN,),

@@ -120,11 +120,13 @@ class Deceived(NamedTuple):
             origin is, and below 0 farther.
         distance: from the origin then.
         free: that distance without an attack.
+        sought: what the attacker trains for: `distance` where it is paid for the victim's losses, else `held`.
     """
 
     held: float
     distance: float
     free: float
+    sought: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,11 +152,9 @@ class DeceivedMass:
         victim = trained_victim(self.victim_steps, repr(dict(self.settings)), seed)
         attack = self.attack(condition, victim, rate, seed)
         places, free = (followed(victim, one, self.episodes) for one in (attack, np.zeros_like))
-        return Deceived(
-            held_at(places, target(seed)),
-            float(np.linalg.norm(places, axis=-1).mean()),
-            float(np.linalg.norm(free, axis=-1).mean()),
-        )
+        held = held_at(places, target(seed))
+        distance, undisturbed = (float(np.linalg.norm(one, axis=-1).mean()) for one in (places, free))
+        return Deceived(held, distance, undisturbed, distance if condition.kind == "return" else held)
 
     def attack(self, condition: Attacker, victim: Any, rate: float, seed: int) -> Attack:
         """What an attacker adds to observations ``[B, 4]`` after its training."""
