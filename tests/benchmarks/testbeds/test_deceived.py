@@ -99,7 +99,9 @@ def test_attacks_stay_within_epsilon_and_are_of_their_seed(name: str) -> None:
 
 def test_parts_by_hand() -> None:
     def outcome(name: str, value: float) -> Outcome:
-        return Outcome(CLAIM.conditions[name], 1e-3, [Deceived(value + seed / 100, 0.2, 0.01, value) for seed in range(4)])
+        return Outcome(
+            CLAIM.conditions[name], 1e-3, [Deceived(value + seed / 100, 0.2, 0.01, value) for seed in range(4)]
+        )
 
     values = {OURS: 0.8, EQUAL: 0.7, RETURN: -0.5, NOISE: 0.0}
     found = Found(CLAIM, CLAIM.testbed, {name: outcome(name, value) for name, value in values.items()}, {}, range(4))
