@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tiltyard.agents.control.lpg_training import Ended
+from tiltyard.benchmarks.claims.groove import CLAIM, LOSS, OURS, SHOWN, UNIFORM
 from tiltyard.benchmarks.testbeds.learned_rules import SETS, LearnedRules, Levels, regrets
 
 SMALLEST = LearnedRules().smallest()
@@ -57,3 +58,17 @@ def test_scores_decide_what_is_replayed() -> None:
     bed = replace(SMALLEST, meta_steps=24)
     regret, loss = (bed.run(Levels(score), 1e-9, 5005) for score in ("regret", "positive_value_loss"))
     assert regret.shift != loss.shift
+
+
+def test_the_premise_asks_for_meta_training_and_for_a2c() -> None:
+    holding = {UNIFORM: 0.6, "agents of an untrained rule": 0.2, "agents of A2C": 0.6, "random policies": 0.2}
+    assert CLAIM.premise.holds is not None
+    assert CLAIM.premise.holds(holding)
+    assert not CLAIM.premise.holds({**holding, UNIFORM: 0.29})
+    assert not CLAIM.premise.holds({**holding, "agents of A2C": 0.29})
+
+
+def test_the_smallest_claim_tells_all() -> None:
+    found = CLAIM.smallest().measure(seeds=3)
+    assert set(found.parts) == {f"over {UNIFORM}", f"over {LOSS}", "regret on replayed levels over new ones"}
+    assert set(found.details[SHOWN]) >= {OURS, UNIFORM, LOSS}
