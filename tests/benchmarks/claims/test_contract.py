@@ -15,6 +15,7 @@ LINES = 80
 LONGER = {  # claims above LINES, with the reason
     "archer": "two agents, two forms of each with their numbers of games, and three measures of one pair of curves",
     "contrastive-ucb": "each condition in two forms, and epsilon-greedy on a shorter lock too",
+    "d5rl": "five conditions in two forms each, three parts and a premise of its own condition",
     "dpt": "online, from datasets and as a distribution, against four rules",
     "gbrl": "two tasks, each agent tuned in each, and in two forms",
     "history-bisim": "two sizes of data, two corridors, and how the loss goes with success",
