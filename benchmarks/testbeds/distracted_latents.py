@@ -32,7 +32,7 @@ SETTINGS: dict[str, Any] = {
     "batch_size": 16,
     "learning_starts": 300,
     "buffer_size": 10_000,
-    "train_freq": 4,
+    "train_freq": 1,
     "gamma": 0.9,
     "ent_coef": 0.1,
     "initial_multiplier": 1e-3,
@@ -149,7 +149,7 @@ class DistractedLatents:
         settings: of all conditions.
     """
 
-    part: int = 500
+    part: int = 375
     parts: int = 4
     episodes: int = 40
     probes: int = 120

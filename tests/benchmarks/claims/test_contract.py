@@ -29,6 +29,7 @@ LONGER = {  # claims above LINES, with the reason
     "offline-rl-vlm-f": "two controls are told beside, and a table of mistakes and pairs",
     "pure": "four reward models are compared, and one learning rate for all",
     "rl-vs-distillation": "four parts on quarters of the problems",
+    "repo": "both agents with and without distractors, in two forms each",
     "s5-rl": "two games, and speed, which is measured and judged in another way",
     "simplevla-rl": "five conditions, three of which are parts, and one is judged at equal steps too",
     "stax": "three measures, each against its own baselines",
