@@ -44,7 +44,7 @@ def moved(places: npt.ArrayLike, actions: npt.ArrayLike) -> Floats:
 
 def arrived(places: Floats, goals: npt.ArrayLike) -> npt.NDArray[np.bool_]:
     """Whether places ``[..., 2]`` are at goals of these heights ``[...]``."""
-    found: npt.NDArray[np.bool_] = np.hypot(places[..., 0] - GOAL, places[..., 1] - goals) < NEAR
+    found: npt.NDArray[np.bool_] = np.hypot(places[..., 0] - GOAL, places[..., 1] - np.asarray(goals)) < NEAR
     return found
 
 
@@ -80,10 +80,11 @@ class Walks(gymnasium.Env[Seen, Seen]):
 def behaviour(place: Floats, towards: Floats, rng: np.random.Generator) -> Seen:
     """A noisy step towards a place, through the gap if it lies beyond the wall."""
     if (place[0] < 0) != (towards[0] < 0):
-        ahead = abs(place[1]) < GAP / 2  # of the gap: straight through
-        towards = np.array([np.sign(towards[0]) * STRIDE, 0.0]) if ahead else np.array([np.sign(place[0]) * 0.1, 0.0])
+        beyond = STRIDE if abs(place[1]) < GAP / 2 else -0.1  # first it goes before the gap, then straight through
+        towards = np.array([np.sign(towards[0]) * beyond, 0.0])
     step = (towards - place) / STRIDE
-    return np.clip(step / max(1.0, np.abs(step).max()) + NOISE * rng.normal(size=2), -1, 1).astype(np.float32)
+    noisy = step / max(1.0, np.abs(step).max()) + NOISE * rng.normal(size=2)
+    return np.asarray(np.clip(noisy, -1, 1), np.float32)
 
 
 def walk(kind: str, env: Walks, rng: np.random.Generator) -> list[tuple[Seen, Seen, float, Seen, bool]]:
@@ -112,7 +113,7 @@ def recorded(episodes: int, seed: int) -> Transitions:
     ends = np.zeros(len(rewards), np.bool_)
     ends[[last - 1 for last in accumulate(lengths)]] = True
     of = np.repeat(np.arange(episodes), lengths)
-    returns = np.bincount(of, weights=rewards, minlength=episodes)
+    returns = np.bincount(of, weights=rewards, minlength=episodes).astype(np.float64)
     return Transitions(seen, actions, rewards, after, ended, ends, of, returns)
 
 
@@ -152,7 +153,7 @@ class Walked(NamedTuple):
     perplexity: Floats
 
 
-WINDOWS = Budget(600, {"batch_size": 16, "context_length": 5})
+WINDOWS = Budget(1000, {"batch_size": 8, "context_length": 5})
 STEPWISE = Budget(3000, {"batch_size": 64, "policy_kwargs": {"net_arch": [64, 64]}})
 
 
@@ -201,8 +202,8 @@ class FewWalks:
 
     def smallest(self) -> Self:
         """A few updates and episodes."""
-        few = (one._replace(updates=4) for one in (self.windows, self.steps))
-        return replace(self, sizes=(10, 20), **dict(zip(("windows", "steps"), few, strict=True)), episodes=4)
+        windows, steps = (one._replace(updates=4) for one in (self.windows, self.steps))
+        return replace(self, sizes=(10, 20), windows=windows, steps=steps, checkpoints=1, episodes=4)
 
 
 def reached(agent: Any, episodes: int) -> float:

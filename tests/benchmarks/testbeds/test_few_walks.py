@@ -166,7 +166,7 @@ def outcomes(values: dict[str, tuple[float, float]]) -> Found:
 
     def run(few: float, many: float, seed: int) -> Walked:
         success = np.array([[0.0, few + seed / 100], [0.0, many]])
-        return Walked(success, np.array([0.3, 0.3]), np.array([4.0, 5.0]))
+        return Walked(success, np.array([0.3, 0.4]), np.array([4.0, 5.0]))
 
     found = {
         name: Outcome(CLAIM.conditions[name], 1e-3, [run(*of, seed) for seed in range(4)])
@@ -198,10 +198,17 @@ def test_parts_by_hand() -> None:
     )
     assert [name for name, part in parts.items() if not part.decides] == [f"over {TEXTLESS}", f"over {RANDOM}"]
     assert {part.margin for part in parts.values()} == {0.05}
+    assert list(parts.values())[-1].highest == pytest.approx(1 - 0.515 + 0.9)
 
 
 @pytest.mark.parametrize(
-    ("shown", "holds"), [((0.9, 0.5, 0.3), True), ((0.45, 0.3, 0.3), False), ((0.9, 0.85, 0.3), False)]
+    ("shown", "holds"),
+    [
+        ((0.9, 0.5, 0.1, 0.3), True),
+        ((0.45, 0.3, 0.3, 0.1), False),  # no better than cloning
+        ((0.45, 0.3, 0.1, 0.3), False),  # no better than the data
+        ((0.9, 0.85, 0.1, 0.3), False),  # no room
+    ],
 )
 def test_the_premise_needs_a_transformer_that_learns_from_many_walks_and_not_as_well_from_few(
     shown: tuple[float, ...], holds: bool
@@ -211,8 +218,10 @@ def test_the_premise_needs_a_transformer_that_learns_from_many_walks_and_not_as_
 
 def test_details_tell_the_premise_and_perplexities() -> None:
     details = CLAIM.details(outcomes(VALUES))
-    assert details[SHOWN] == pytest.approx([0.9, 0.515, 0.25])
-    assert details["perplexity of held-out text, a character"][OURS] == {"20": 4.0, "200": 5.0}
+    assert details[SHOWN] == pytest.approx([0.9, 0.515, 0.25, 0.4])
+    perplexities = details["perplexity of held-out text, a character"]
+    assert perplexities[OURS] == perplexities[TEXTLESS] == {"20": 4.0, "200": 5.0}
+    assert 3 < perplexities["before"] < 5
     assert CLAIM.tuning.score(outcomes(VALUES)[OURS].runs[2]) == pytest.approx(0.72)
 
 
