@@ -31,16 +31,16 @@ BED = CLAIM.testbed.smallest()
 
 
 class Guide:
-    """Walks through the middle of the gap to the goal, or to a goal above it."""
+    """Walks through the middle of the gap to the goal, or above or beyond it."""
 
-    def __init__(self, above: float = 0.0) -> None:
-        self.above, self.states = above, []
+    def __init__(self, above: float = 0.0, beyond: float = 0.0) -> None:
+        self.above, self.beyond, self.states = above, beyond, []
 
     def predict(self, seen: Any, state: Any = None, deterministic: bool = True) -> tuple[Any, Any]:
         self.states.append(state)
         x, y, goal = seen.T
         goal = goal + self.above
-        aim_x = np.where(x >= 0, GOAL, np.where(np.abs(y) < GAP / 2, STRIDE, x))
+        aim_x = np.where(x >= 0, GOAL + self.beyond, np.where(np.abs(y) < GAP / 2, STRIDE, x))
         aim_y = np.where(x >= 0, goal, 0.0)
         steps = np.stack([aim_x - x, aim_y - y], axis=1) / STRIDE
         return np.clip(steps, -1, 1), len(self.states)
@@ -115,6 +115,7 @@ def test_success_by_hand() -> None:
     assert reached(guide, 40) == 1
     assert guide.states == [None, *range(1, STEPS)]  # each episode has a memory of its own
     assert reached(Guide(above=2 * NEAR), 40) < 0.2
+    assert reached(Guide(beyond=0.2), 40) > 0.5  # who passes the goal has reached it
 
 
 @pytest.mark.parametrize("name", CLAIM.conditions)
@@ -137,6 +138,7 @@ def test_rates_fall_to_nothing_and_conditions_differ_in_what_they_are_named_for(
     for current, condition in CLAIM.conditions.items():  # noqa: B007
         BED.run(condition, 1e-2, 0)
     for agent in made.values():
+        assert agent.seed == 0
         assert agent.lr_schedule(1.0) == 1e-2
         optimizers = getattr(agent, "_optimizers", lambda policy=agent.policy: policy.optimizers)()
         rates = {group["lr"] for optimizer in optimizers for group in optimizer.param_groups}
