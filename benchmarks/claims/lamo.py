@@ -33,7 +33,7 @@ def parts(found: Found[Learner, Walked]) -> dict[str, Part]:
     least, most = (float(found[PLAIN].each(success(size)).mean()) for size in (FEW, MANY))
     return {
         **leads(found, success(FEW), margin=0.05),
-        **leads(found, success(FEW), (TEXTLESS, RANDOM), margin=0.05, decides=False),
+        **leads(found, success(FEW), (TEXTLESS,), margin=0.05, decides=False),
         f"lead over {PLAIN} with few less that with many": part(few - many, margin=0.05, highest=1 - least + most),
     }
 
@@ -81,7 +81,7 @@ CLAIM = Comparison(
         CLONING: Learner("bc", kind="steps"),
     },
     ours=OURS,
-    baselines=(PLAIN, IQL),
+    baselines=(PLAIN, RANDOM, IQL),
     seeds=12,
     tuning=Tuning(success(FEW), (1e-3, 3e-3, 1e-2), 2),
     premise=Premise(
