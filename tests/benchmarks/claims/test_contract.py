@@ -22,6 +22,7 @@ LONGER = {  # claims above LINES, with the reason
     "hl-gauss": "each head is tuned and told at each level of noise",
     "kimi-k1-5": "which weight decides is the claim's own rule, and all weights are parts",
     "icrl-theory": "students of two teachers, regrets and errors, and three kinds of contexts",
+    "lamo": "two sizes of data, two ablations beside the rivals, and what is left of the language model",
     "mbrcsl": "four conditions in two forms each, and a remark on how the data were shaped",
     "mbtl": "two ways of the abstract to compare with, which are measured differently, and two beside them",
     "mentor": "two parts, each with a score of its own, and their curves before and after an injury",
