@@ -18,6 +18,7 @@ LONGER = {  # claims above LINES, with the reason
     "d5rl": "five conditions in two forms each, three parts and a premise of its own condition",
     "dpt": "online, from datasets and as a distribution, against four rules",
     "gbrl": "two tasks, each agent tuned in each, and in two forms",
+    "groove": "two sets of worlds, what is earned there without meta-training, and the sampler's own part",
     "history-bisim": "two sizes of data, two corridors, and how the loss goes with success",
     "hl-gauss": "each head is tuned and told at each level of noise",
     "kimi-k1-5": "which weight decides is the claim's own rule, and all weights are parts",
