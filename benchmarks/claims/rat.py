@@ -3,8 +3,8 @@
 The victim hovers at the origin; a teacher, who only compares segments, prefers it a quarter of a unit to one side. All
 attackers move each number observed by at most 0.1. Conditions: RAT; RAT with equal weights of all states; SAC that is
 paid for the victim's losses, as attacks on the return are; uniform noise. All have the same steps, learning rates and
-trials; noise has nothing to learn. Each is tuned by what it trains for: the attack on the return by how far it takes the
-victim from the origin, the others by how near they hold it to the teacher's target.
+trials; noise has nothing to learn. Each is tuned by what it trains for: the attack on the return by how far it takes
+the victim from the origin, the others by how near they hold it to the teacher's target.
 """
 
 from typing import Any

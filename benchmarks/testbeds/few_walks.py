@@ -2,7 +2,7 @@
 
 A walker begins to the left of a wall with one gap, and the goal lies to the right, at another height in each episode,
 which is observed. The reward is 1 at the goal, where the episode ends, and 0 everywhere else. Data are of three kinds
-of walks in turn: one to the goal, one to another height there, and two without aim, all with noise. Conditions are
+of walks in turn: one to the goal, one to another height there, and three without aim, all with noise. Conditions are
 agents that learn from the same walks; each is tested after few and after many of them.
 """
 

@@ -25,7 +25,7 @@ def test_data_are_of_the_seed_and_of_play():
     assert one.lengths.max() <= 40
 
 
-def test_nobody_solves_anything_by_standing_still_or_at_random():
+def test_zero_actions_and_random_actions_solve_no_problem():
     assert SMALL.solved(Still(), 5000) == SMALL.solved(None, 5000) == 0.0
 
 
