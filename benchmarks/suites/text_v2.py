@@ -2,7 +2,7 @@
 
 Each regime is a suite of its own, of at most six conditions of which no two take nearly the same step there
 (docs/results/gradient-gate): old completions, groups that mostly agree, problems that come back, rewards that err,
-completions of many lengths, games of several turns. Old completions are raced again from a second base checkpoint.
+completions of many lengths, games of several turns. Three of them are raced again from a second base checkpoint.
 Learning rates are each condition's own: the best of four by ``tiltyard tune``, on three seeds that no race reports.
 """
 
@@ -146,6 +146,16 @@ TEXT_POOL = _regime(
     {"reinforce": "spo, reinforce-plus-plus, remax, topr", "filtered-bc": "oreal"},
     eval_episodes=1_024,
     eval_points=4,
+)
+
+TEXT_POOL_SECOND = _again(
+    TEXT_POOL,
+    "A pool of 512 problems that come back, once more from a second base checkpoint: the same recipe, another seed",
+    "maze-base-2",
+    {},
+    "from `maze-base-2`: weights, problems and noise of pretraining have seed 1 in place of 0. Learning rates were "
+    "tuned anew.",
+    {"reinforce": "spo, reinforce-plus-plus, remax, topr", "filtered-bc": "oreal"},
 )
 
 _MODEL: dict[str, Any] = {"rewards": {"name": "outcome", "flips": 0.2, "deviation": 0.25}}
