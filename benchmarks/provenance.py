@@ -43,8 +43,18 @@ def commit() -> str:
     home = Path(__file__).resolve().parents[1]
     if not (home / ".git").exists():  # an installed wheel: a repository around it would not be ours
         return ""
+    return commit_of(home)
+
+
+def commit_of(home: Path) -> str:
+    """The commit that is checked out in ``home``, with ``+changes`` when files differ from it.
+
+    Files that git does not know and those of ``docs/results`` do not count: no code is there, and one command that
+    stores its result would mark the results of the next.
+    """
     head = _output("git", "-C", str(home), "rev-parse", "HEAD")
-    changed = head and _output("git", "-C", str(home), "status", "--porcelain", "--untracked-files=no")
+    where = ("--", ":/", ":(top,exclude)docs/results")
+    changed = head and _output("git", "-C", str(home), "status", "--porcelain", "--untracked-files=no", *where)
     return f"{head}+changes" if changed else head
 
 
