@@ -1,6 +1,8 @@
 """The leaderboard in a terminal."""
 
 from collections.abc import Collection, Iterable
+from itertools import groupby
+from operator import itemgetter
 from typing import Literal
 
 import numpy as np
@@ -10,12 +12,14 @@ from rich.table import Table
 from rich.text import Text
 
 from ..runs import FinishedRun
-from .board import Board, Metric, Section, Standing, leaderboard
+from .board import Board, Metric, Result, Section, Standing, leaderboard
 from .groups import short
 from .scales import ScaleName
 
 LARGE = 100.0
 """Returns from here on are shown without decimals."""
+PADDING, LEAST = 3, 8
+"""Characters beside a column's own, and the least of an agent's name that is kept on one line."""
 VERIFIED = " ✓"
 """After the name of an agent each of whose runs was verified."""
 
@@ -28,7 +32,7 @@ def print_leaderboard(
     verified: Collection[str] = (),
     scale: ScaleName = "expert",
 ) -> Board:
-    """Prints one table a domain and one of all tasks, and returns the board they show.
+    """Prints one table a domain and one a task, and returns the board they show.
 
     Args:
         runs: finished runs.
@@ -46,7 +50,9 @@ def print_leaderboard(
                 console.print(Text(f"{standing.agent}: {flag}."))
         if section.note:
             console.print(Text(f"{section.note}."))
-    console.print(_results(board))
+    console.print(Text("Every task, in its own returns", style="bold"), end="\n\n")
+    for table in _results(board, console.width):
+        console.print(table)
     for result in board.results:
         if result.score.why:
             console.print(Text(f"{short(result.task)}, {result.agent}, mean return: {result.score.why}."))
@@ -93,17 +99,29 @@ def _standing(standing: Standing) -> list[str]:
     ]
 
 
-def _results(board: Board) -> Table:
-    table = _table("Every task", "task", "agent", ">mean return", ">success", ">steps", ">runs")
-    for result in board.results:
-        budget, count = result.runs[0].run.length.removesuffix(" steps"), str(len(result.runs))
-        cells = (
-            short(result.task),
-            result.agent + VERIFIED * result.verified,
-            format(result.score.brief, ",.0f" if abs(result.score.value) >= LARGE else ",.2f"),
-            f"{result.success:.0%}",
-            budget,
-            count,
-        )
-        table.add_row(*map(Text, cells))
-    return table
+def _results(board: Board, width: int) -> list[Table]:
+    """A table for each task, with columns alike in all, so that they can be read as one."""
+    columns = "agent", ">mean return", ">success", ">steps", ">runs"
+    rows = [(short(result.task), _result(result)) for result in board.results]
+    heads = [name.lstrip(">") for name in columns]
+    wide = [max(map(len, cells)) for cells in zip(heads, *(row for _, row in rows), strict=True)]
+    wide[0] = max(min(wide[0], width - sum(wide[1:]) - PADDING * len(wide)), LEAST)
+    tables = []
+    for task, found in groupby(rows, itemgetter(0)):
+        table = _table(task, *columns)
+        for column, characters in zip(table.columns, wide, strict=True):
+            column.width = characters
+        for _, row in found:
+            table.add_row(*map(Text, row))
+        tables.append(table)
+    return tables
+
+
+def _result(result: Result) -> tuple[str, ...]:
+    return (
+        result.agent + VERIFIED * result.verified,
+        format(result.score.brief, ",.0f" if abs(result.score.value) >= LARGE else ",.2f"),
+        f"{result.success:.0%}",
+        result.runs[0].run.length.removesuffix(" steps"),
+        str(len(result.runs)),
+    )

@@ -198,6 +198,24 @@ def test_terminal_shows_intervals_and_flags_without_cutting_numbers(make_run: Ma
     assert max(map(len, shown.splitlines())) <= 80
 
 
+def test_terminal_names_every_task_in_one_line_above_columns_that_are_alike(make_run: MakeRun) -> None:
+    tasks = ("tiltyard/HalfCheetah-v5", "tiltyard/InvertedDoublePendulum-v5")
+    name = f"sac {'a long name ' * 5}"
+    runs = [make_run(task, agent, seed, 0.5) for task in tasks for agent in ("td3", name) for seed in range(3)]
+    out = io.StringIO()
+    print_leaderboard(runs, console=Console(file=out, width=80, color_system=None))
+    shown = [line.rstrip() for line in out.getvalue().partition("Every task")[2].splitlines()]
+    assert max(map(len, shown)) <= 80
+    places = [shown.index(task.removeprefix("tiltyard/")) for task in tasks]
+    heads = [shown[place + 2] for place in places]
+    assert heads[0] == heads[1]
+    assert heads[0].split() == ["agent", "mean", "return", "success", "steps", "runs"]
+    rows = [line for line in shown if line.startswith(" td3 ")]
+    assert len(rows) == 2
+    assert all(len(row) == len(heads[0]) for row in rows)
+    assert all("sac a long name" in "\n".join(shown[place:]) for place in places)
+
+
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [500, 1280])
 def test_chromium_draws_the_page(smoke_runs: list[FinishedRun], tmp_path: Path, width: int) -> None:
