@@ -169,6 +169,9 @@ def test_unknown_names_the_nearest() -> None:
         tiltyard.unknown("id", "name7", many) == "unknown id 'name7'; did you mean 'name-7' or 'name-37' or 'name-27'?"
     )
     assert tiltyard.unknown("id", "qq1", many) == "unknown id 'qq1'; nearest of 40: name-1, name-31, name-21"
+    settings = ["learning_rate", "learning_starts", *many]
+    assert tiltyard.unknown("keyword", "lr", settings) == "unknown keyword 'lr'; did you mean 'learning_rate'?"
+    assert "'learning_rate'" not in tiltyard.unknown("keyword", "l", settings)
 
 
 @pytest.fixture

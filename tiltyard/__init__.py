@@ -7,6 +7,7 @@ by itself.
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -64,13 +65,16 @@ def _origin() -> str:
 def unknown(kind: str, name: object, valid: Iterable[str]) -> str:
     """One sentence for a name that does not exist: what was given, and the three nearest names that do, or all of few.
 
+    A name of two words and more is near to its initials, as ``learning_rate`` is to ``lr``.
+
     >>> unknown("agent", "ppoo", ["ppo", "sac"])
     "unknown agent 'ppoo'; did you mean 'ppo'? (valid: ppo, sac)"
     """
-    valid = sorted(valid)
+    valid, given = sorted(valid), str(name).lower()
     folded = {one.lower(): one for one in valid}
-    nearest = ", ".join(folded[key] for key in get_close_matches(str(name).lower(), folded, n=3, cutoff=0.0))
-    near = [folded[key] for key in get_close_matches(str(name).lower(), folded, n=3, cutoff=0.5)]
+    nearest = ", ".join(folded[key] for key in get_close_matches(given, folded, n=3, cutoff=0.0))
+    short = [key for key in folded if len(given) > 1 and given == "".join(word[:1] for word in re.split("[-_ ]", key))]
+    near = [folded[key] for key in short or get_close_matches(given, folded, n=3, cutoff=0.5)]
     hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ";"
     if len(valid) <= 8:
         return f"unknown {kind} {name!r}{hint} (valid: {', '.join(valid) or 'none'})"
