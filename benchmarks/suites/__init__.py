@@ -19,6 +19,7 @@ from .text import TEXT
 from .text_v2 import (
     TEXT_HARD,
     TEXT_LENGTH,
+    TEXT_LENGTH_SECOND,
     TEXT_NOISY,
     TEXT_NOISY_SECOND,
     TEXT_POOL,
@@ -49,6 +50,7 @@ __all__ = [
     "TEXT",
     "TEXT_HARD",
     "TEXT_LENGTH",
+    "TEXT_LENGTH_SECOND",
     "TEXT_NOISY",
     "TEXT_NOISY_SECOND",
     "TEXT_POOL",
@@ -88,6 +90,7 @@ SUITES: tuple[Suite, ...] = (
     TEXT_NOISY,
     TEXT_NOISY_SECOND,
     TEXT_LENGTH,
+    TEXT_LENGTH_SECOND,
     TEXT_TURNS,
     DIALOGUES,
     ARCHER_SETTINGS,

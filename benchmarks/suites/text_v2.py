@@ -2,7 +2,7 @@
 
 Each regime is a suite of its own, of at most six conditions of which no two take nearly the same step there
 (docs/results/gradient-gate): old completions, groups that mostly agree, problems that come back, rewards that err,
-completions of many lengths, games of several turns. Three of them are raced again from a second base checkpoint.
+completions of many lengths, games of several turns. Four of them are raced again from a second base checkpoint.
 Learning rates are each condition's own: the best of four by ``tiltyard tune``, on three seeds that no race reports.
 """
 
@@ -77,6 +77,8 @@ def _again(
         replace(first, name=name, summary=summary, repeats=first.name), replace(task, entries=entries), told, equal
     )
 
+
+_ANOTHER_SEED = "weights, problems and noise of pretraining have seed 1 in place of 0. Learning rates were tuned anew."
 
 _OLD: dict[str, Any] = {"prompts_per_batch": 256}
 TEXT_STALE = _regime(
@@ -153,8 +155,7 @@ TEXT_POOL_SECOND = _again(
     "A pool of 512 problems that come back, once more from a second base checkpoint: the same recipe, another seed",
     "maze-base-2",
     {},
-    "from `maze-base-2`: weights, problems and noise of pretraining have seed 1 in place of 0. Learning rates were "
-    "tuned anew.",
+    f"from `maze-base-2`: {_ANOTHER_SEED}",
     {"reinforce": "spo, reinforce-plus-plus, remax, topr", "filtered-bc": "oreal"},
 )
 
@@ -215,6 +216,15 @@ TEXT_LENGTH = _regime(
     },
     eval_episodes=1_024,
     eval_points=3,
+)
+
+TEXT_LENGTH_SECOND = _again(
+    TEXT_LENGTH,
+    "Completions that are cut at 96 tokens once more, from a second base checkpoint: the same recipe, another seed",
+    "countdown-warm-2",
+    {},
+    f"from `countdown-warm-2`: {_ANOTHER_SEED}",
+    {},
 )
 
 _GAME: dict[str, Any] = {"rewards": {"name": "turn-cost", "cost": 0.1}}

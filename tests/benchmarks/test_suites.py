@@ -186,6 +186,7 @@ REGIMES = (
     "text-v2-noisy",
     "text-v2-noisy-base-2",
     "text-v2-length",
+    "text-v2-length-base-2",
     "text-v2-turns",
 )
 GATE = Path(__file__).parents[2] / "docs" / "results" / "gradient-gate"
@@ -284,7 +285,9 @@ def test_what_takes_nearly_the_step_of_a_condition_of_text_v2_is_named_as_equal_
         ("text-v2-noisy", "rewards against the success", 0.15, 0.25),
         ("text-v2-noisy-base-2", "rewards against the success", 0.15, 0.25),
         ("text-v2-length", "deviation of lengths over their mean", 0.3, 1.0),
+        ("text-v2-length-base-2", "deviation of lengths over their mean", 0.3, 1.0),
         ("text-v2-length", "completions at the longest", 0.05, 0.5),
+        ("text-v2-length-base-2", "completions at the longest", 0.05, 0.5),
         ("text-v2-turns", "turns in states that others begin in", 0.5, 1.0),
     ],
 )

@@ -141,6 +141,7 @@ def test_weights_that_are_no_numbers_are_not_written(tmp_path):
         ("countdown-warm", "029239a5f0e9a82588f970a89f1e8984b30777fb15acd761e4a2778e022f2895"),
         ("chain-sum-base-2", "37c4d4ee4b6f2e7bbc6ff9d9049ca4adb8b0750c27b3e92febd2318021670521"),
         ("maze-base-2", "66e588306ff7afa4c8ebfad8bd63b444ec57492b7577452b05dc3b525b20c586"),
+        ("countdown-warm-2", "db6eb4036949081a2d44a646ff9ff5374bb53779a4795eb2bb73d2efbd4c120c"),
     ],
 )
 def test_a_base_is_the_one_that_results_rest_on(name, weights):
