@@ -224,7 +224,7 @@ TEXT_LENGTH_SECOND = _again(
     "countdown-warm-2",
     {},
     f"from `countdown-warm-2`: {_ANOTHER_SEED}",
-    {},
+    {"grpo": "gspo, simpo, disco, drpo-decoupled", "reinforce": "reinforce-plus-plus"},
 )
 
 _GAME: dict[str, Any] = {"rewards": {"name": "turn-cost", "cost": 0.1}}
