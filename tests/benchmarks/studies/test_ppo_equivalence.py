@@ -38,7 +38,18 @@ def test_each_task_is_judged_by_two_one_sided_tests(difference: float, deviation
     assert [row[:2] for row in found["differences"]] == [[task, "`fast-ppo`"] for task in study.TASKS]
     assert {row[3] for row in found["differences"]} == {judged}
     assert found["differences"][0][2].startswith(f"{difference:+.3f} [")
-    assert [row[3:] for row in found["rows"]] == [["10", "2,000"]] * 6
+    assert [row[3:] for row in found["rows"]] == [["10 (0 to 9)", "2,000"]] * 6
+
+
+def test_a_replication_is_judged_by_itself() -> None:
+    first = records(0.0, 0.2)[:20]
+    again = [{**one, "seed": one["seed"] + 100} for one in records(-0.2, 0.03)[:20]]
+    found = study.tables([*again, *first])
+    assert found["differences"][:1] == study.tables(first)["differences"]
+    label = "tiltyard/HalfCheetah-v5, replication"
+    assert [row[0] for row in found["differences"]] == ["tiltyard/HalfCheetah-v5", label]
+    assert [row[3] for row in found["differences"]] == ["undecided", "worse"]
+    assert [row[3] for row in found["rows"]] == ["10 (0 to 9)"] * 2 + ["10 (100 to 109)"] * 2
 
 
 def test_there_is_no_verdict_of_three_seeds() -> None:
@@ -84,3 +95,7 @@ def test_the_page_needs_runs_and_holds_their_data(tmp_path: Path) -> None:
     assert "| `fast-ppo` | +0.000 [-0.02" in page
     assert "1,000 samples in tiltyard/HalfCheetah-v5." in page
     assert (tmp_path / "out" / "results.json").read_text().count('"scores"') == 20
+    study.once(tmp_path / "more", "ppo-10", {}, lambda: {**made[0], "seed": 10})
+    study.report(tmp_path / "more", tmp_path / "out", "command")  # where the files of the other runs are gone
+    assert (tmp_path / "out" / "results.json").read_text().count('"scores"') == 21
+    assert "| 11 (0 to 10) |" in (tmp_path / "out" / "README.md").read_text()
