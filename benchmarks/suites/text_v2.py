@@ -223,7 +223,7 @@ TEXT_LENGTH_SECOND = _again(
     TEXT_LENGTH,
     "Completions that are cut at 96 tokens once more, from a second base checkpoint: the same recipe, another seed",
     "countdown-warm-2",
-    {},
+    dict.fromkeys(("grpo", "reinforce", "kimi-k1-5-length", "canon-short", "dapo-overlong"), 3e-4),
     f"from `countdown-warm-2`: {_ANOTHER_SEED}",
     {"grpo": "gspo, simpo, disco, drpo-decoupled", "reinforce": "reinforce-plus-plus"},
 )
