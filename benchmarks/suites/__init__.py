@@ -118,6 +118,8 @@ RELEASED = {
     "text-v2-stale-base-2": "a6bac02c74812a71",
     "text-v2-noisy": "584c3d10bbd498c0",
     "text-v2-noisy-base-2": "40ee5a0d7a2fdda8",
+    "text-v2-pool-base-2": "2f24352e64fd9c82",
+    "text-v2-length-base-2": "f7f27efccd6a3e6d",
     "text-v2-hard": "97614427ae97b2f2",
     "text-v2-turns": "f5f7fa4c2cf87828",
 }

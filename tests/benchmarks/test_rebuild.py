@@ -12,7 +12,7 @@ from tiltyard.benchmarks.leaderboard_commands import reported
 from tiltyard.benchmarks.rebuild import PAGE, differing, rebuilt
 from tiltyard.benchmarks.suites import RELEASED, find
 
-KEPT = sorted(path.parent.name for path in RESULTS.glob("*/runs"))
+KEPT = sorted({path.parents[2].name for path in RESULTS.glob("*/runs/*/final.json")})
 
 
 def anew(name: str) -> dict[str, bytes]:
