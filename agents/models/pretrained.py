@@ -60,8 +60,8 @@ None has seen a test problem, turned round or reworded: demonstrations are the t
 right for 28% of held-out problems with ``maze-base`` (95% interval 23 to 34) and for 24% with ``knights-knaves-base``
 (19 to 29), as ``tiltyard pretrain`` says of 256. ``chain-sum-base-2`` is a second base of its task, by the recipe of
 ``chain-sum-base`` with another seed and half the demonstrations, for races from more than one base: 20% (16 to 25).
-``maze-base-2`` and ``countdown-warm-2`` differ from the first bases of their tasks by the seed alone: 25% (20 to 30)
-and 42% (36 to 48).
+``maze-base-2`` and ``countdown-warm-2`` have the recipe of the first bases of their tasks and another seed: 25% (20 to
+30) and 42% (36 to 48).
 """
 
 
