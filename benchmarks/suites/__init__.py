@@ -18,6 +18,7 @@ from .suite import Comparison, Entry, Recipe, Suite, Task
 from .text import TEXT
 from .text_v2 import (
     TEXT_HARD,
+    TEXT_HARD_SECOND,
     TEXT_LENGTH,
     TEXT_LENGTH_SECOND,
     TEXT_NOISY,
@@ -49,6 +50,7 @@ __all__ = [
     "SUITES",
     "TEXT",
     "TEXT_HARD",
+    "TEXT_HARD_SECOND",
     "TEXT_LENGTH",
     "TEXT_LENGTH_SECOND",
     "TEXT_NOISY",
@@ -85,6 +87,7 @@ SUITES: tuple[Suite, ...] = (
     TEXT_STALE,
     TEXT_STALE_SECOND,
     TEXT_HARD,
+    TEXT_HARD_SECOND,
     TEXT_POOL,
     TEXT_POOL_SECOND,
     TEXT_NOISY,

@@ -129,6 +129,15 @@ TEXT_HARD = _regime(
     env_kwargs={"level": 2},
 )
 
+TEXT_HARD_SECOND = _again(
+    TEXT_HARD,
+    "Hard problems once more, from a second base checkpoint: the same recipe, another seed",
+    "countdown-warm-2",
+    {},
+    f"from `countdown-warm-2`: {_ANOTHER_SEED}",
+    {"reinforce": "filtered-bc", "topr": "w-reinforce-nsr"},
+)
+
 _ONCE: dict[str, Any] = {"group_size": 1, "prompts_per_batch": 256, "curriculum": {"name": "pool", "size": 512}}
 _BY_PRIORITY: dict[str, Any] = {"curriculum": {"name": "spo", "size": 512, "offline": 0}}
 TEXT_POOL = _regime(
