@@ -2,7 +2,8 @@
 
 ``control-v2`` has all agents on the three, which takes 49 core-hours; ``control-v2-halfcheetah`` is what fits in four:
 one runner, and the agents with the least computing time. Both were cut before any run, by time alone. Agents of ours
-that can be compiled are, which needs a C++ compiler and changes the time that they take alone.
+that can be compiled are, which needs a C++ compiler and changes the time that they take alone. ``control-v2-offline``
+has what SAC met on its way in place of steps, and 100,000 updates: critics after 5,000 are untrained.
 
 All that replay have the same networks (two layers of 256), batches, learning starts and updates a step, and their
 papers' other values; what differs is the method. PPO steps 128 environments and has thirty times the steps, which take
@@ -13,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from .suite import Comparison, Entry, Suite, Task
+from .suite import Comparison, Entry, Recipe, Suite, Task
 
 _REPLAYED: dict[str, Any] = {
     "preset": "none",
@@ -96,4 +97,40 @@ CONTROL_V2_CHEETAH = replace(
     summary="HalfCheetah online at 100,000 steps, one update a step, two layers of 256; PPO at 3,000,000",
     tasks=(replace(_CHEETAH, entries=tuple(entry for entry in _CHEETAH.entries if entry.agent in _FEWER)),),
     comparisons=(Comparison("HalfCheetah", (_CHEETAH.env_id,), "sac", remark=_PUBLISHED),),
+)
+
+_LEARNT: dict[str, Any] = {
+    "preset": "none",
+    "policy_kwargs": {"net_arch": [256, 256]},
+    "learning_rate": 3e-4,
+    "batch_size": 256,
+    "compiled": True,
+    "offline_steps": 100_000,
+}
+_REPLAY = "tiltyard/halfcheetah/replay-v0"
+_OFFLINE_REMARK = (
+    "The data are the 30,000 steps that SAC took on its way to a third of the scripted expert's score: 32 episodes "
+    "with returns from -304 to 932, 142 on average. Cloning them all is the reference. One learning rate for all; "
+    "everything else is the agents' own, and nothing was tuned. Agents were chosen before any run, by time alone."
+)
+
+CONTROL_V2_OFFLINE = Suite(
+    "control-v2-offline",
+    "HalfCheetah from another agent's replay buffer: 100,000 updates and no step, two layers of 256",
+    tasks=(
+        Task(
+            _CHEETAH.env_id,
+            tuple(
+                Entry(agent, 0, seconds, _LEARNT, agent)
+                for agent, seconds in {"bc": 260, "td3-bc": 700, "iql": 1_000}.items()
+            ),
+            dataset=_REPLAY,
+            eval_episodes=10,
+            eval_points=20,
+        ),
+    ),
+    seeds=(0, 1, 2, 3, 4),
+    datasets={_REPLAY: Recipe(_CHEETAH.env_id, "replay")},
+    comparisons=(Comparison("HalfCheetah", (f"{_CHEETAH.env_id} from replay-v0",), "bc", remark=_OFFLINE_REMARK),),
+    score="last-five",
 )
