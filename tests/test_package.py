@@ -16,12 +16,15 @@ import tiltyard
 from tiltyard.benchmarks.session import TRACKERS
 
 ROOT = Path(__file__).parents[1]
+ALONE = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
 HEAVY = ("torch", "mujoco", "numba", "reasoning_gym", "stable_baselines3", "matplotlib", "PIL")
 
 
 def run_python(code: str, *arguments: str, python: str = sys.executable, cwd: Path | None = None) -> str:
-    """Runs ``code`` in a fresh interpreter and returns what it printed."""
-    done = subprocess.run([python, *arguments, "-c", code], capture_output=True, text=True, cwd=cwd, check=False)
+    """Runs ``code`` in a fresh interpreter and returns what it printed; another Python finds its own packages alone."""
+    env = None if python == sys.executable else ALONE
+    command = [python, *arguments, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=env, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -223,7 +226,7 @@ def test_wheel_built_from_the_sdist_works_in_a_clean_environment(tmp_path: Path)
     code = "import gymnasium; print(gymnasium.make('tiltyard:tiltyard/Hopper-v5').spec.id)"
     assert run_python(code, python=python, cwd=tmp_path) == "tiltyard/Hopper-v5"
     command = [python, "-m", "tiltyard.benchmarks.cli", *"race smoke --agents sft --seeds 0 --engine ray".split()]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=ALONE, check=False)
     assert (done.returncode, done.stderr.strip().split()[-3:]) == (2, ['"tiltyard[ray]', "@", f'{wheel.as_uri()}"'])
     subprocess.run([*pip, "uninstall", "-q", "-y", "tiltyard"], check=True)
     left = [name for name in set(os.listdir(site)) - before if "tiltyard" in name.lower()]

@@ -37,21 +37,27 @@ def mean_success(curve: Curve) -> float:
     return float(curve.success[1:].mean())
 
 
-def sooner(found: Found[Player, Curve], share: float) -> Floats:
-    """log10 of PPO's games over ArCHer's to a share of what PPO learns, ``[seeds]``."""
+def fewest(ours: Curve, goal: float) -> float:
+    """Games of ArCHer's first evaluation, the fewest that it can show; 1 where the base is at the goal already."""
+    return 1.0 if ours.success[0] >= goal else float(ours.games[1])
+
+
+def sooner(found: Found[Player, Curve], share: float) -> tuple[Floats, float]:
+    """log10 of PPO's games over ArCHer's to a share of what PPO learns, ``[seeds]``, and the most its mean can be."""
     pairs = zip(found["archer"].runs, found["ppo"].runs, strict=True)
-    goals = [(ours, theirs, theirs.risen(share)) for ours, theirs in pairs]
-    return np.array([np.log10(theirs.games_to(goal) / ours.games_to(goal)) for ours, theirs, goal in goals])
+    goals = [(ours, theirs.risen(share), theirs.games_to(theirs.risen(share))) for ours, theirs in pairs]
+    values = [np.log10(games / max(ours.games_to(goal), fewest(ours, goal))) for ours, goal, games in goals]
+    return np.array(values), float(np.mean([np.log10(games / fewest(ours, goal)) for ours, goal, games in goals]))
 
 
 def parts(found: Found[Player, Curve]) -> dict[str, Part]:
     """Sooner where PPO ends, by a hundred times or so; beside it half of the way, and success at equal games."""
     pairs = list(zip(found["archer"].runs, found["ppo"].runs, strict=True))
-    highest = [np.log10(theirs.games_to(theirs.end) / ours.games[1]) for ours, theirs in pairs]
+    (end, highest), (half, highest_half) = sooner(found, 1.0), sooner(found, 0.5)
     equal = [ours.success[-1] - theirs.after(ours.games[-1]) for ours, theirs in pairs]
     return {
-        "to where PPO ends": part(sooner(found, 1.0), threshold=LEAST, highest=float(np.mean(highest))),
-        "to half of what PPO learns": part(sooner(found, 0.5), threshold=LEAST, decides=False),
+        "to where PPO ends": part(end, threshold=LEAST, highest=highest),
+        "to half of what PPO learns": part(half, threshold=LEAST, highest=highest_half, decides=False),
         "success after equally many games": part(equal, margin=0.02, decides=False),
     }
 

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import shutil
+import sys
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator
@@ -170,7 +171,7 @@ def _json_cases(name: str) -> Iterator[Case]:
         for key, value in (("dataset", 3), ("offline_steps", "x"), ("env_kwargs", "x"), ("eval_sampled", 1)):
             yield f"run.json: a run with {key}={value!r}, whose name fits", renamed({key: value})
         yield "run.json: an environment that is not there, whose name fits", renamed({}, env_id="tiltyard/None-v0")
-        yield "run.json: an agent that is not there, whose name fits", renamed({}, agent="os:system")
+        yield "run.json: an agent that is not there, whose name fits", renamed({}, agent="nobody")
 
 
 def renamed(params: dict[str, Any], **changes: Any) -> Damage:
@@ -365,6 +366,17 @@ def test_a_damaged_run_is_named_and_left_out_or_counts_with_the_scores_it_has(
     for folder in root.iterdir():
         assert folder.name in said or folder in [run.folder for run in kept]
         assert is_finished(folder) == (folder in [run.folder for run in kept])
+
+
+def test_a_run_by_an_agent_of_another_package_counts_and_nothing_is_imported_for_it(
+    whole: Path, tmp_path: Path
+) -> None:
+    root = tmp_path / "runs"
+    shutil.copytree(whole, root)
+    renamed({}, agent="this:Agent")(root / SUITE.runs()[0].name)
+    assert main(["leaderboard", str(root), "--out", str(tmp_path / "site")]) == 0
+    assert {run.run.agent for run in load_runs(root)} == {"sac", "this:Agent"}
+    assert "this" not in sys.modules
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import random
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -27,6 +28,7 @@ from tiltyard.envs.text.reasoning_gym import Problem, ReasoningGym, datasets
 
 HEAVY = {"figlet_font", "futoshiki", "knight_swap", "puzzle24", "quantum_lock", "rearc", "sokoban", "zebra_puzzles"}
 MANY_RIGHT = {"sokoban"}  # boxes on their goals stay there: further moves do no harm
+BEGINS_WITH_ZERO = re.compile(r"0(?![\d.])")  # which is its own negative
 BLIND_TO = {  # characters that these data sets' notations pass over, or numbers that are their own negatives
     "minus": {"binary_matrix", "kakurasu", "polynomial_equations", "quantum_lock", "sokoban", "tower_of_hanoi"},
 }
@@ -63,7 +65,7 @@ def attacks(gold: list[str], other: list[str], problems: list[Problem]) -> dict[
         "noise": ["qwxz"] * len(gold),
         "all answers": ["\n".join(gold)] * len(gold),
         "blank": [" "] * len(gold),
-        "minus": [f"-{a}" for a in gold],
+        "minus": [f"-1 {a}" if BEGINS_WITH_ZERO.match(a) else f"-{a}" for a in gold],
         **{f"right {s!r} wrong": [f"{a}{s}{b}" for a, b in pairs] for s in (" or ", "\n", ", ", " ")},
         **{f"wrong {s!r} right": [f"{b}{s}{a}" for a, b in pairs] for s in (" or ", "\n", ", ", " ")},
     }
