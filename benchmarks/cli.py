@@ -46,16 +46,16 @@ tiltyard COMMAND --help shows a command's options, tiltyard --version the versio
 
 @dataclass
 class Show:
-    """Shows where a paper or method is here: what it is, its formula, files, test, claim, results and link."""
+    """Shows what a paper, agent, method, environment or suite is here: formula, settings, files, claim, results."""
 
-    handle: tyro.conf.Positional[str]
-    """of a paper, agent, method, curriculum or wrapper, such as gigpo"""
+    name: tyro.conf.Positional[str]
+    """of anything that tiltyard list names, such as gigpo or tiltyard/Hopper-v5"""
 
     def run(self) -> int:
         """Prints it."""
-        from .index import describe
+        from .show import describe
 
-        print(describe(self.handle))
+        print(describe(self.name))
         return 0
 
 

@@ -49,9 +49,9 @@ def envs(of: Iterable[Env] = ENVS) -> Content:
             row.id,
             row.domain if row.tier == "simulated" else f"{row.domain}, {row.tier}",
             row.summary,
-            _number(row.random_score),
-            _number(row.blind_score),
-            _number(row.expert_score),
+            number(row.random_score),
+            number(row.blind_score),
+            number(row.expert_score),
             f"{_share(row.blind_success)} / {_share(row.expert_success)}",
             str(row.max_episode_steps),
         )
@@ -271,7 +271,8 @@ def _share(value: float | None) -> str:
     return "-" if value is None or isnan(value) else f"{value:.0%}"
 
 
-def _number(value: float | None) -> str:
+def number(value: float | None) -> str:
+    """A mean return as tables have it; a dash for none."""
     if value is None or isnan(value):
         return "-"
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.2f}"

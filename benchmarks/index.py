@@ -1,13 +1,14 @@
 """Where each paper is in this house: one :class:`Part` for everything built, read from all catalogues.
 
-The handle of a part names its source file, its test and its claim; :func:`describe` is ``tiltyard show HANDLE``.
+The handle of a part names its source file, its test and its claim; :func:`describe` is what ``tiltyard show`` says.
 """
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
+from inspect import Parameter
 from pathlib import Path
 from typing import Any
 
@@ -70,8 +71,7 @@ class Part:
     @property
     def sources(self) -> tuple[str, ...]:
         """Its source files, from the root of the repository, each once."""
-        modules = dict.fromkeys(entry.partition(":")[0] for entry in self.entries)
-        return tuple(f"{module.removeprefix('tiltyard.').replace('.', '/')}.py" for module in modules)
+        return tuple(dict.fromkeys(map(source, self.entries)))
 
     @property
     def tests(self) -> tuple[str, ...]:
@@ -155,8 +155,13 @@ def _elsewhere() -> Iterator[Part]:
         yield Part(kind, handle, handle, (entry,), use=f"import {entry.partition(':')[0]}")
 
 
+def handles() -> frozenset[str]:
+    """Of all papers and parts."""
+    return frozenset({*(paper.handle for paper in papers()), *(part.handle for part in parts())})
+
+
 def describe(handle: str) -> str:
-    """What ``tiltyard show HANDLE`` prints: what it is, its formula, files, test, claim with verdict, results, link.
+    """What ``tiltyard show`` prints of a paper: what it is, formula, files, test, claim with verdict, results, link.
 
     Args:
         handle: of a paper or of a part.
@@ -168,10 +173,10 @@ def describe(handle: str) -> str:
     by_handle = {paper.handle: paper for paper in papers()}
     paper = by_handle.get(handle) or (by_handle[found[0].paper] if found else None)
     if paper is None:
-        raise KeyError(unknown("handle", handle, {*by_handle, *(part.handle for part in parts())}))
-    lines = [f"{handle}: {paper.cited}", *_field("link", paper.link or "not looked up yet")]
+        raise KeyError(unknown("handle", handle, handles()))
+    lines = [f"{handle}: {paper.cited}", *field("link", paper.link or "not looked up yet")]
     if not found:
-        lines += [*_field("here", "not built yet"), *_plans(paper)]
+        lines += [*field("here", "not built yet"), *_plans(paper)]
     for part in found:
         lines += ["", f"{part.kind} `{part.handle}`", *_lines_of(part)]
     return "\n".join([*lines, *_claim(paper.handle), *_results({part.handle for part in found})])
@@ -179,18 +184,42 @@ def describe(handle: str) -> str:
 
 def _lines_of(part: Part) -> Iterator[str]:
     summary, formula = _documented(part.entries[0])
-    yield from _field("what", summary)
-    yield from _field("formula", formula)
-    yield from _field("params", ", ".join(f"{name}={value}" for name, value in part.params))
-    yield from _field("source", ", ".join(part.sources))
-    yield from _field("test", ", ".join(part.tests) or "in a checkout of the repository alone")
-    yield from _field("use", part.use)
+    yield from field("what", summary)
+    yield from field("formula", formula)
+    yield from field("params", ", ".join(f"{name}={value}" for name, value in part.params))
+    yield from field("settings", _settings(part.handle) if part.kind == "agent" else "")
+    yield from field("source", ", ".join(part.sources))
+    yield from field("test", ", ".join(part.tests) or "in a checkout of the repository alone")
+    yield from field("use", part.use)
+
+
+def _settings(agent: str) -> str:
+    """Its constructor's keywords, which ``--set`` takes, with what they are everywhere without one."""
+    from ..agents.catalogue import find
+
+    row = find(agent)
+    everywhere = row.settings.get("*", {})
+    return keywords(row.load(), everywhere, leave={"env", "_init_setup_model"})
+
+
+def keywords(owner: type[Any], given: Mapping[str, Any], leave: Set[str]) -> str:
+    """A constructor's keywords with their defaults, over which ``given`` ones stand."""
+    from ..agents.settings import whole_signature
+
+    named = [one for one in whole_signature(owner).parameters.values() if one.name not in leave]
+    values = {one.name: given.get(one.name, one.default) for one in named}
+    return ", ".join(name if value is Parameter.empty else f"{name}={value!r}" for name, value in values.items())
+
+
+def source(entry: str) -> str:
+    """The source file of ``"module:name"``, from the root of the repository."""
+    return f"{entry.partition(':')[0].removeprefix('tiltyard.').replace('.', '/')}.py"
 
 
 def _plans(paper: Paper) -> Iterator[str]:
-    yield from _field("mechanism", paper.mechanism)
-    yield from _field("claims", paper.claim)
-    yield from _field("check", paper.check)
+    yield from field("mechanism", paper.mechanism)
+    yield from field("claims", paper.claim)
+    yield from field("check", paper.check)
 
 
 def summary_of(entry: str) -> str:
@@ -198,7 +227,8 @@ def summary_of(entry: str) -> str:
     return _documented(entry)[0]
 
 
-def _field(name: str, text: str) -> Iterable[str]:
+def field(name: str, text: str) -> Iterable[str]:
+    """A line of what ``tiltyard show`` prints; none without text."""
     return [f"  {name:<9} {text}"] if text else []
 
 
@@ -222,17 +252,17 @@ def _claim(handle: str) -> list[str]:
         return []
     verdict = stored(RESULTS / "claims").get(handle) if RESULTS.is_dir() else None
     if verdict is None:
-        return ["", "claim", *_field("verdict", f"none stored; run: tiltyard claim {handle}")]
+        return ["", "claim", *field("verdict", f"none stored; run: tiltyard claim {handle}")]
     return [
         "",
         "claim",
-        *_field("sentence", verdict.sentence),
-        *_field("verdict", f"{verdict.standing}, {verdict.effect}: {'; '.join(verdict.measured)}"),
-        *_field("because", verdict.reason),
-        *_field("note", verdict.remark),
-        *_field("withdrawn", verdict.withdrawn),
-        *_field("source", f"benchmarks/claims/{handle.replace('-', '_')}.py"),
-        *_field("command", verdict.command),
+        *field("sentence", verdict.sentence),
+        *field("verdict", f"{verdict.standing}, {verdict.effect}: {'; '.join(verdict.measured)}"),
+        *field("because", verdict.reason),
+        *field("note", verdict.remark),
+        *field("withdrawn", verdict.withdrawn),
+        *field("source", f"benchmarks/claims/{handle.replace('-', '_')}.py"),
+        *field("command", verdict.command),
     ]
 
 

@@ -104,7 +104,8 @@ class Run:
         for name, least in (("seed", 0), ("budget", least_budget), ("eval_episodes", 1), ("eval_points", 1)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise ValueError(f"a run's {name} must be an integer of at least {least}, got {value!r}")
+                alone = "; one of 0 steps needs offline_steps, updates on a dataset" if name == "budget" else ""
+                raise ValueError(f"a run's {name} must be an integer of at least {least}, got {value!r}{alone}")
         if self.seed >= SEED_LIMIT:
             raise ValueError(f"a run's seed must be below {SEED_LIMIT}, where evaluation seeds begin; got {self.seed}")
         try:
