@@ -1,4 +1,4 @@
-"""``tiltyard show NAME``: whatever ``tiltyard list`` names, an environment with its keywords, a suite with its tasks."""
+"""``tiltyard show NAME``: all that ``tiltyard list`` names, environments with keywords and suites with tasks."""
 
 import gymnasium
 import pytest
