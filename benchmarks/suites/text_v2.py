@@ -39,7 +39,8 @@ def _compared(suite: Suite, task: Task, words: str, equal: Mapping[str, str]) ->
     kwargs = ", ".join(f"{key}={value}" for key, value in sorted(task.env_kwargs.items()))
     where = f"{task.env_id} with {kwargs}" if kwargs else task.env_id
     listed = "; ".join(f"{one} (and so {others})" for one, others in equal.items())
-    remark = f"{words} By the {_GATE} these take nearly the same step here, and are not raced beside it: {listed}."
+    same = f"these take nearly the same step here, and are not raced beside it: {listed}"
+    remark = f"{words} By the {_GATE} {same if equal else 'no other method takes nearly the step of one of these here'}."
     compared = Comparison("All conditions", (where,), task.entries[0].label, remark=remark)
     return replace(suite, tasks=(task,), comparisons=(compared,))
 
@@ -133,9 +134,9 @@ TEXT_HARD_SECOND = _again(
     TEXT_HARD,
     "Hard problems once more, from a second base checkpoint: the same recipe, another seed",
     "countdown-warm-2",
-    {},
+    {"grpo": 3e-4, "ngrpo": 3e-4, "reinforce": 1e-4, "remax": 1e-4, "topr": 1e-4},
     f"from `countdown-warm-2`: {_ANOTHER_SEED}",
-    {"reinforce": "filtered-bc", "topr": "w-reinforce-nsr"},
+    {},
 )
 
 _ONCE: dict[str, Any] = {"group_size": 1, "prompts_per_batch": 256, "curriculum": {"name": "pool", "size": 512}}
