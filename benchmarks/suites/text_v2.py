@@ -39,8 +39,9 @@ def _compared(suite: Suite, task: Task, words: str, equal: Mapping[str, str]) ->
     kwargs = ", ".join(f"{key}={value}" for key, value in sorted(task.env_kwargs.items()))
     where = f"{task.env_id} with {kwargs}" if kwargs else task.env_id
     listed = "; ".join(f"{one} (and so {others})" for one, others in equal.items())
-    same = f"these take nearly the same step here, and are not raced beside it: {listed}"
-    remark = f"{words} By the {_GATE} {same if equal else 'no other method takes nearly the step of one of these here'}."
+    same = f"these take nearly the same step here, and are not raced beside it: {listed}."
+    told = same if equal else "no other method takes nearly the step of one of these here."
+    remark = f"{words} By the {_GATE} {told}"
     compared = Comparison("All conditions", (where,), task.entries[0].label, remark=remark)
     return replace(suite, tasks=(task,), comparisons=(compared,))
 
