@@ -126,6 +126,7 @@ RELEASED = {
     "text-v2-pool-base-2": "2f24352e64fd9c82",
     "text-v2-length-base-2": "f7f27efccd6a3e6d",
     "text-v2-hard": "97614427ae97b2f2",
+    "text-v2-hard-base-2": "da515d06d96575ac",
     "text-v2-turns": "f5f7fa4c2cf87828",
 }
 """Suites that results were published for, and what they are: :attr:`Suite.digest`. Another content is another name."""
