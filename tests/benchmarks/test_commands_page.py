@@ -15,7 +15,7 @@ def test_required_options_defaults_and_switches_are_told():
 
 
 def test_arguments_without_a_flag_stand_in_capitals():
-    assert "tiltyard show HANDLE\n" in section("tiltyard show")
+    assert "tiltyard show NAME\n" in section("tiltyard show")
     assert "tiltyard list [WHAT] [options]" in section("tiltyard list")
 
 

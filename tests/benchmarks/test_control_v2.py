@@ -39,6 +39,18 @@ def test_halfcheetah_alone_is_the_same_race_with_fewer_agents() -> None:
     assert [comparison.reference for comparison in small.comparisons] == ["sac"]
 
 
+def test_offline_agents_differ_in_their_method_alone_and_in_what_is_compiled() -> None:
+    suite = find("control-v2-offline")
+    (task,) = suite.tasks
+    assert {entry.agent for entry in task.entries} == {"bc", "td3-bc", "iql"}
+    assert {entry.budget for entry in task.entries} == {0}
+    same = [{name: value for name, value in e.params.items() if name != "compiled"} for e in task.entries]
+    assert same == [same[0]] * 3
+    assert same[0]["offline_steps"] == 100_000
+    assert (suite.score, suite.comparisons[0].reference) == ("last-five", "bc")
+    assert suite.datasets[task.dataset].policy == "replay"
+
+
 def test_one_update_a_step_is_done_by_one_environment_and_by_64() -> None:
     from tiltyard.agents import make
 

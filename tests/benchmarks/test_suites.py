@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 import tiltyard.benchmarks.suites
+from tiltyard.agents import make
 from tiltyard.agents.catalogue import find as find_agent
 from tiltyard.agents.language.archer import ArCHer
 from tiltyard.agents.models.pretrained import PRETRAINED
 from tiltyard.agents.objectives.catalogue import ROWS as METHODS
 from tiltyard.benchmarks import Run, Suite
+from tiltyard.benchmarks.execution import OF_RUN
 from tiltyard.benchmarks.suites import RELEASED, SUITES, Entry, Task, find
 from tiltyard.envs.catalogue import find as find_env
 
@@ -80,6 +82,17 @@ def test_every_run_of_every_suite_can_start(suite):
     for run in runs:
         run.check()
     assert len({run.name for run in runs}) == len(runs)
+
+
+@pytest.mark.parametrize("suite", SUITES, ids=lambda suite: suite.name)
+def test_every_control_agent_of_every_suite_can_be_made(suite):
+    """What a keyword asks for may be something that an agent does not have, which its constructor alone knows."""
+    for run in suite.runs(seeds=suite.seeds[:1]):
+        if run.row.kind == "control":
+            settings = {name: value for name, value in run.params.items() if name not in OF_RUN}
+            env = make(run.agent, run.env_id, seed=run.seed, **settings).get_env()
+            assert env is not None
+            env.close()
 
 
 def test_released_suites_are_what_they_were():
