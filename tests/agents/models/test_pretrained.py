@@ -142,6 +142,7 @@ def test_weights_that_are_no_numbers_are_not_written(tmp_path):
         ("chain-sum-base-2", "37c4d4ee4b6f2e7bbc6ff9d9049ca4adb8b0750c27b3e92febd2318021670521"),
         ("maze-base-2", "66e588306ff7afa4c8ebfad8bd63b444ec57492b7577452b05dc3b525b20c586"),
         ("countdown-warm-2", "db6eb4036949081a2d44a646ff9ff5374bb53779a4795eb2bb73d2efbd4c120c"),
+        ("twenty-questions-base-2", "e0415680e3aa9cf1c81f351a65d3ef5898d250d432cf536538093c94155e6254"),
     ],
 )
 def test_a_base_is_the_one_that_results_rest_on(name, weights):
