@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import t as student
 
 from tiltyard.benchmarks.commands import load_agent
 from tiltyard.benchmarks.evaluation import evaluate
@@ -22,6 +21,7 @@ from tiltyard.benchmarks.loading import load_runs
 from tiltyard.benchmarks.pages import render
 from tiltyard.benchmarks.provenance import commit, hardware, versions
 from tiltyard.benchmarks.runs import FinishedRun
+from tiltyard.benchmarks.studies.phone_transfer import over_runs
 from tiltyard.benchmarks.threads import one_thread
 from tiltyard.envs.catalogue import find
 
@@ -52,25 +52,17 @@ def row(finished: FinishedRun, episodes: int) -> dict[str, Any]:
     }
 
 
-def over_runs(values: Sequence[float]) -> str:
-    """A mean over runs with Student's 95% interval; without one where there is one run, or no spread."""
-    mean, n = float(np.mean(values)), len(values)
-    if n < 2 or np.ptp(values) == 0.0:
-        return f"{mean:.3f}"
-    half = student.ppf(0.975, n - 1) * float(np.std(values, ddof=1)) / n**0.5
-    return f"{mean:.3f} [{mean - half:.3f}, {mean + half:.3f}]"
-
-
 def page(found: dict[str, Any]) -> str:
     """The page of what was measured."""
     of: dict[str, list[dict[str, Any]]] = {}
     for one in found["runs"]:
         of.setdefault(one["agent"], []).append(one)
-    means = [[agent, *(over_runs([one["means"][way] for one in runs]) for way in WAYS)] for agent, runs in of.items()]
-    changes = [
-        [agent, *(over_runs([one["means"][way] - one["means"]["best actions"] for one in runs]) for way in [*WAYS][1:])]
-        for agent, runs in of.items()
-    ]
+    means, changes = [], []
+    for agent, runs in of.items():
+        ways = {way: np.array([one["means"][way] for one in runs]) for way in WAYS}
+        first, *others = ways.values()
+        means.append([agent, *(over_runs(list(values), 3) for values in ways.values())])
+        changes.append([agent, *(over_runs(list(values - first), 3) for values in others)])
     spread = [
         [agent, *(f"{np.mean([one['deviations'][way] for one in runs]):.3f}" for way in WAYS)]
         for agent, runs in of.items()

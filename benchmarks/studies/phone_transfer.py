@@ -138,13 +138,14 @@ def said(won: Sequence[bool]) -> str:
     return f"{np.mean(won):.2f} [{low:.2f}, {high:.2f}]"
 
 
-def over_runs(shares: Sequence[float]) -> str:
+def over_runs(shares: Sequence[float], digits: int = 2) -> str:
     """A mean over runs with Student's interval; without one where all runs are one and the same policy."""
     values = np.array(shares)
     if len(values) < 2 or np.ptp(values) == 0:
-        return f"{values.mean():.2f}"
+        return f"{values.mean():.{digits}f}"
     half = student.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
-    return f"{values.mean():.2f} [{values.mean() - half:.2f}, {values.mean() + half:.2f}]"
+    low, high = values.mean() - half, values.mean() + half
+    return f"{values.mean():.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
 
 
 def page(folder: Path) -> str:

@@ -37,9 +37,11 @@ def test_the_keywords_shown_are_those_that_make_takes() -> None:
     (line,) = [line for line in describe("Hopper-v5").splitlines() if line.startswith("  keywords ")]
     assert "reset_noise_scale=0.005" in line
     assert "xml_file" not in line
-    env = gymnasium.make("tiltyard/Hopper-v5", reset_noise_scale=0.1, healthy_reward=2.0)
-    assert "healthy_reward=1.0" in line
-    env.close()
+    with pytest.raises(TypeError, match=r"\(valid: .*\)") as refused:
+        gymnasium.make("tiltyard/Countdown-v0", no_such=1)
+    taken = str(refused.value).partition("(valid: ")[2].partition(")")[0].split(", ")
+    (line,) = [line for line in describe("Countdown-v0").splitlines() if line.startswith("  keywords ")]
+    assert sorted(part.partition("=")[0] for part in line.removeprefix("  keywords ").strip().split(", ")) == taken
 
 
 @pytest.mark.parametrize("row", AGENTS, ids=lambda row: f"{row.kind}:{row.name}")

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from tiltyard.benchmarks import Run
-from tiltyard.benchmarks.studies.offline_starts import WAYS, main, over_runs
+from tiltyard.benchmarks.studies.offline_starts import WAYS, main
+from tiltyard.benchmarks.studies.phone_transfer import over_runs
 
 SMALL = {"learning_starts": 60, "buffer_size": 1000, "policy_kwargs": {"net_arch": [16]}, "preset": "none"}
 
@@ -49,5 +50,5 @@ def test_a_folder_without_runs_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_interval_over_runs_is_students() -> None:
-    assert over_runs([1.0, 2.0, 3.0]) == "2.000 [-0.484, 4.484]"
-    assert over_runs([1.0]) == over_runs([1.0, 1.0]) == "1.000"
+    assert over_runs([1.0, 2.0, 3.0], 3) == "2.000 [-0.484, 4.484]"
+    assert over_runs([1.0], 3) == over_runs([1.0, 1.0], 3) == "1.000"
