@@ -28,6 +28,7 @@ from .text_v2 import (
     TEXT_STALE,
     TEXT_STALE_SECOND,
     TEXT_TURNS,
+    TEXT_TURNS_SECOND,
 )
 from .trained import TRAINED
 
@@ -61,6 +62,7 @@ __all__ = [
     "TEXT_STALE",
     "TEXT_STALE_SECOND",
     "TEXT_TURNS",
+    "TEXT_TURNS_SECOND",
     "TRAINED",
     "Comparison",
     "Entry",
@@ -97,6 +99,7 @@ SUITES: tuple[Suite, ...] = (
     TEXT_LENGTH,
     TEXT_LENGTH_SECOND,
     TEXT_TURNS,
+    TEXT_TURNS_SECOND,
     DIALOGUES,
     ARCHER_SETTINGS,
     TRAINED,

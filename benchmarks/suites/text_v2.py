@@ -256,3 +256,13 @@ TEXT_TURNS = _regime(
     eval_episodes=512,
     eval_points=4,
 )
+
+TEXT_TURNS_SECOND = _again(
+    TEXT_TURNS,
+    "Games of several turns once more, from a second base checkpoint: the same recipe, other seeds",
+    "twenty-questions-base-2",
+    {},
+    "from `twenty-questions-base-2`: weights and games of pretraining have the seeds 2 and 3 in place of 0 and 1. "
+    "Learning rates were tuned anew.",
+    {"gigpo": "dr-grpo, rloo", "reinforce": "reinforce-plus-plus"},
+)

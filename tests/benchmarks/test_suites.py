@@ -202,6 +202,7 @@ REGIMES = (
     "text-v2-length",
     "text-v2-length-base-2",
     "text-v2-turns",
+    "text-v2-turns-base-2",
 )
 GATE = Path(__file__).parents[2] / "docs" / "results" / "gradient-gate"
 
@@ -304,6 +305,7 @@ def test_what_takes_nearly_the_step_of_a_condition_of_text_v2_is_named_as_equal_
         ("text-v2-length", "completions at the longest", 0.05, 0.5),
         ("text-v2-length-base-2", "completions at the longest", 0.05, 0.5),
         ("text-v2-turns", "turns in states that others begin in", 0.5, 1.0),
+        ("text-v2-turns-base-2", "turns in states that others begin in", 0.5, 1.0),
     ],
 )
 def test_what_a_regime_of_text_v2_is_about_occurs_there(name, what, low, high):
