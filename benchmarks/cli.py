@@ -84,7 +84,8 @@ class Train:
     eval_points: Whole | None = None
     """evaluations along the run, the final one included; 10 by default, fewer in a short run"""
     resume: bool = False
-    """go on from where the same run was stopped, or from the end of a shorter one; what goes on is a run of its own"""
+    """go on from where the same run was stopped, or from the end of a shorter one, or of the same from data alone; what
+    goes on is a run of its own"""
     track: str | None = None
     """also log to tensorboard, trackio or wandb (extras of those names)"""
     out: Path = Path("runs")

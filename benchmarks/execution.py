@@ -136,12 +136,10 @@ def _agent(run: Run, session: Session) -> Any:
 
 def _learn_offline(agent: Any, run: Run, curve: "HeldOutEvaluation", steps: "_Steps") -> None:
     """Learns from the run's dataset; a run that goes on in the environment starts its curve with what that gave."""
-    if RESUMED in run.params:  # the agent has learnt from it: it is only taken in again
-        agent.learn_offline(run.params["dataset"], 0)
-        return
-    updates = int(run.params.get("offline_steps", 0))
+    learnt = RESUMED in run.params  # then the data are only taken in again
+    updates = 0 if learnt else int(run.params.get("offline_steps", 0))
     agent.learn_offline(run.params["dataset"], updates, callback=[steps] if run.budget else [curve, steps])
-    if run.budget:
+    if run.budget and not agent.num_timesteps:
         curve.init_callback(agent)
         curve.evaluate()
 

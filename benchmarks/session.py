@@ -3,7 +3,7 @@
 A run that was kept can be gone on from: at each point of its curve its folder gets the agent's checkpoint and, of
 agents that have one, the replay buffer. What goes on from there is a run of its own, with ``resumed_at`` in its params,
 because the command of the first one does not give its numbers: an agent's generators and environments begin anew
-(language agents alone go on bit for bit).
+(language agents alone go on bit for bit). A finished run of updates on a dataset is gone on from at step 0.
 """
 
 import sys
@@ -124,7 +124,8 @@ def _step(run: Run, folder: Path) -> int | None:
         return None
     alike = (there.env_id, there.agent, there.seed) == (run.env_id, run.agent, run.seed)
     params = {name: value for name, value in there.params.items() if name != RESUMED}
-    return step if alike and params == run.params and 0 < step < run.budget else None
+    learnt = not there.budget  # from its dataset, and the same updates as ours would begin with
+    return step if alike and params == run.params and (step or learnt) and step < run.budget else None
 
 
 def gone_on(run: Run, root: Path) -> tuple[Run, Path | None]:

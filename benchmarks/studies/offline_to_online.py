@@ -14,6 +14,7 @@ import argparse
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -48,10 +49,11 @@ def go_on(finished: FinishedRun, arm: str, steps: int) -> dict[str, Any]:
     """Normalised mean returns of a run's agent as it goes on, ``POINTS + 1`` of them: the first before it does."""
     run, changes = finished.run, CHANGES[finished.run.agent]
     params = {name: value for name, value in run.params.items() if name not in OF_RUN}
-    data, length = run.params["dataset"], {"budget": steps} if arm == ONLINE else {}
+    data = run.params["dataset"]
     agent = agents.make(run.agent, run.env_id, seed=run.seed, **{**params, **changes})
     agent = restored(agent, finished.folder, run.seed, changes)
-    spaced = replace(run, params={**run.params, "offline_steps": steps}, eval_points=POINTS, **length)
+    budget = steps if arm == ONLINE else 0
+    spaced = replace(run, budget=budget, params={**run.params, "offline_steps": steps}, eval_points=POINTS)
     held_out = evaluation_env(run.env_id, run.agent, run.eval_episodes)
     with TemporaryDirectory() as folder:
         points = HeldOutEvaluation(held_out, spaced, Path(folder), Session())
@@ -84,7 +86,7 @@ def run_all(runs: Path, out: Path, seeds: Sequence[int], steps: int) -> None:
         for arm in ARMS:
             name = f"{finished.run.agent}-{arm.replace(' ', '-')}-s{finished.run.seed}"
             settings = {"agent": finished.run.agent, "arm": arm, "from": finished.folder.name, "steps": steps}
-            found = once(out, name, settings, lambda finished=finished, arm=arm: go_on(finished, arm, steps))
+            found = once(out, name, settings, partial(go_on, finished, arm, steps))
             print(f"{name}: {found['scores'][0]:.3f} before, {last(found):.3f} at the end", flush=True)
 
 
@@ -99,13 +101,13 @@ def lowest(one: Mapping[str, Any]) -> float:
 
 
 def from_scratch(env_id: str, steps: int) -> list[Floats]:
-    """Normalised curves of SAC without data up to as many steps, a run each."""
+    """Normalised curves of SAC without data up to as many steps, a run each; none of runs not evaluated by then."""
     curves = []
     for folder in sorted(SCRATCH.glob("*-sac-*")):
         with np.load(folder / CURVE) as points:
-            known = points["timesteps"] <= steps
-            curves.append(np.array([find(env_id).normalise(float(one.mean())) for one in points["results"][known]]))
-    return curves
+            returns = points["results"][points["timesteps"] <= steps].mean(axis=1)
+            curves.append(np.array([find(env_id).normalise(float(one)) for one in returns]))
+    return [one for one in curves if len(one)]
 
 
 def of(records: Sequence[Mapping[str, Any]], agent: str, arm: str) -> dict[int, Mapping[str, Any]]:
@@ -153,7 +155,7 @@ def report(runs: Path, out: Path, given: str) -> None:
         last=LAST,
         rows=rows,
         dips=dips,
-        scratch=said(scratch, 3),
+        scratch=said(scratch, 3) if scratch else "",
         scratch_runs=len(scratch),
     )
     out.mkdir(parents=True, exist_ok=True)
@@ -179,10 +181,12 @@ def draw(records: Sequence[Mapping[str, Any]], env_id: str, steps: int, path: Pa
                     values = np.array([one["scores"] for one in mine])
                     axes.plot(mine[0]["timesteps"], values.T, color=colour, alpha=0.3, linewidth=1)
                     curve(axes, mine[0]["timesteps"], values.mean(0), colour=colour, label=arm, width=2.2)
-            at = np.linspace(0, steps, scratch.shape[1] + 1)[1:]
-            curve(axes, at, scratch.mean(0), colour=PALETTE[2], label="SAC without data", width=2.2)
+            if scratch.size:
+                at = np.linspace(0, steps, scratch.shape[1] + 1)[1:]
+                curve(axes, at, scratch.mean(0), colour=PALETTE[2], label="SAC without data", width=2.2)
             axes.set(title=agent, xlabel="steps, or updates on data alone")
-            axes.legend()
+            if axes.lines:
+                axes.legend()
         figure.axes[0].set(ylabel="normalised return")
         figure.savefig(path)
 

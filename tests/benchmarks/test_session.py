@@ -9,8 +9,10 @@ import pytest
 
 from tiltyard import MissingExtra
 from tiltyard.agents.checkpoint import read_checkpoint
+from tiltyard.agents.control.iql import IQL
 from tiltyard.benchmarks import Run, execution, session
 from tiltyard.benchmarks.cli import main
+from tiltyard.benchmarks.datasets import make_dataset
 from tiltyard.benchmarks.runs import RESUMED, read_run
 from tiltyard.benchmarks.session import REPLAY, Session, earlier_points, find_source
 
@@ -151,6 +153,29 @@ def test_language_agents_go_on_bit_for_bit(tmp_path):
     assert rest.scores == whole.scores
     tensors = [read_checkpoint(one.folder / "checkpoint.zip")[1] for one in (whole, rest)]
     assert all((tensors[0][name] == tensors[1][name]).all() for name in tensors[0])
+
+
+def test_a_finished_run_of_updates_on_data_is_gone_on_from_in_the_environment(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "data"))
+    make_dataset("tiltyard/Hopper-v5", "random", episodes=3)
+    updates = []
+    real = IQL.update
+    monkeypatch.setattr(IQL, "update", lambda self, batch: updates.append(1) or real(self, batch))
+    line = (
+        f"train --env tiltyard/Hopper-v5 --agent iql --eval-episodes 2 --eval-points 2 --out {tmp_path} "
+        "--set dataset=tiltyard/hopper/random-v0 --set offline_steps=5 --set batch_size=8 --set learning_starts=4 "
+        "--preset none --resume"
+    ).split()
+    assert main([*line, "--steps", "0"]) == 0
+    (offline,) = map(read_run, tmp_path.glob("Hopper-v5-iql-*"))
+    updates.clear()
+    assert main([*line, "--steps", "8"]) == 0
+    assert "at step 0: weights, optimisers, counters and no replay buffer are restored" in capsys.readouterr().err
+    assert len(updates) == 4  # after the first four steps; none of the five on the dataset alone
+    (online,) = (one for one in map(read_run, tmp_path.glob("Hopper-v5-iql-*")) if one.run.budget)
+    assert [step for step, *_ in online.curve] == [0, 4, 8]
+    assert online.curve[0][1] == offline.curve[-1][1]
+    assert online.run.params[RESUMED] == 0
 
 
 def test_resumed_at_is_not_for_typing(tmp_path):
