@@ -76,7 +76,8 @@ SMALLER = (
     (r"--agent serl --steps 4000", f"--agent serl --steps 6 --set learning_starts=2 {QUICK}"),
     (r"--policy medium", "--policy random --episodes 2 --id tiltyard/hopper/medium-v0"),  # it trains for minutes
     (r"--shares 0.95,0.05", "--shares 0.5,0.5 --episodes 2"),
-    (r"offline_steps=1e4", f"offline_steps=3 {QUICK}"),
+    (r"offline_steps=1e[45]", f"offline_steps=3 {QUICK}"),
+    (r"--steps 5e4", "--steps 60"),
     (r"--steps 2000 --noise", "--steps 2 --episodes 4 --noise"),
     (r"--steps 6000", f"--steps 8 --set n_envs=8 prompts_per_batch=2 group_size=4 {QUICK}"),
     (r"budget = [\d_]+", "budget = 64"),
