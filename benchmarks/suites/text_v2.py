@@ -261,7 +261,7 @@ TEXT_TURNS_SECOND = _again(
     TEXT_TURNS,
     "Games of several turns once more, from a second base checkpoint: the same recipe, other seeds",
     "twenty-questions-base-2",
-    {},
+    {"grpo": 1e-3, "gigpo": 1e-3, "reinforce": 3e-4, "ppo": 3e-4, "filtered-bc": 1e-3},
     "from `twenty-questions-base-2`: weights and games of pretraining have the seeds 2 and 3 in place of 0 and 1. "
     "Learning rates were tuned anew.",
     {"gigpo": "dr-grpo, rloo", "reinforce": "reinforce-plus-plus"},
