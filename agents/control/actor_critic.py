@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import torch as th
 from gymnasium.spaces import Box, Dict
+from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.type_aliases import MaybeCallback, RolloutReturn
 from stable_baselines3.common.utils import configure_logger
@@ -35,7 +36,7 @@ from .replay import (
     joined,
     sources,
 )
-from .settings import OffPolicySettings, takes
+from .settings import OffPolicySettings, sb3_keywords, takes
 from .targets import Targets
 from .trajectory_weighting import sampling_weights
 from .updates import keep_freed_memory
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
 Metrics = dict[str, Tensor]
 AHEAD = 16
 """Batches drawn at once, where a call of ``train`` asks for several."""
-EXPLORATION = ("use_sde", "sde_sample_freq", "use_sde_at_warmup")
 Self = TypeVar("Self", bound="ActorCritic")
 Result = TypeVar("Result")
 
@@ -100,36 +100,17 @@ class ActorCritic(OffPolicyAgent):
     def construct(self, settings: OffPolicySettings) -> None:
         """What every constructor does with its settings, each of which becomes an attribute, as in SB3."""
         self.settings = replace(settings, env=None)
-        exploration: Any = {name: getattr(settings, name) for name in EXPLORATION if hasattr(settings, name)}
-        explorer = {"actor": "state-dependent"} if exploration.get("use_sde") else {}
+        explorer = {"actor": "state-dependent"} if getattr(settings, "use_sde", False) else {}
         if explorer and not self.explores_by_state:
             raise ValueError(f"use_sde=True is for SAC, not for {type(self).__name__}: leave it out")
         super().__init__(
-            settings.policy,
-            settings.env,
-            settings.learning_rate,
-            buffer_size=settings.buffer_size,
-            learning_starts=settings.learning_starts,
-            batch_size=settings.batch_size,
-            tau=settings.tau,
-            gamma=settings.gamma,
-            train_freq=settings.train_freq,
-            gradient_steps=settings.gradient_steps,
-            action_noise=settings.action_noise,  # type: ignore[arg-type]
-            replay_buffer_class=settings.replay_buffer_class,
-            replay_buffer_kwargs=settings.replay_buffer_kwargs,
-            optimize_memory_usage=settings.optimize_memory_usage,
-            n_steps=settings.n_steps,
-            policy_kwargs={**self.policy_defaults, **explorer, **(settings.policy_kwargs or {})},
-            stats_window_size=settings.stats_window_size,
-            tensorboard_log=settings.tensorboard_log,
-            verbose=settings.verbose,
-            device=settings.device,
-            support_multi_env=True,
-            seed=settings.seed,
-            **exploration,
-            sde_support=False,
-            supported_action_spaces=(Box,),
+            **sb3_keywords(
+                OffPolicyAlgorithm,
+                settings,
+                policy_kwargs={**self.policy_defaults, **explorer, **(settings.policy_kwargs or {})},
+                sde_support=False,
+                supported_action_spaces=(Box,),
+            )
         )
         own = settings.__dataclass_fields__.keys() - vars(self).keys() - {"policy", "_init_setup_model"}
         vars(self).update({name: getattr(settings, name) for name in own})

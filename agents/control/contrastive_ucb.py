@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import torch as th
 from gymnasium.spaces import Box, Discrete
+from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor
@@ -31,7 +32,7 @@ from .contrastive_features import (
 )
 from .contrastive_policy import ContrastivePolicy
 from .offline import logged_updates
-from .settings import takes
+from .settings import sb3_keywords, takes
 from .updates import minimise
 
 BONUSES = ("elliptical", "count")
@@ -140,24 +141,7 @@ class ContrastiveUCB(OffPolicyAgent):
     def __init__(self, settings: ContrastiveUCBSettings) -> None:
         self.settings = replace(settings, env=None)
         super().__init__(
-            settings.policy,
-            settings.env,
-            settings.learning_rate,
-            buffer_size=settings.buffer_size,
-            learning_starts=settings.learning_starts,
-            batch_size=settings.batch_size,
-            gamma=settings.gamma,
-            train_freq=settings.train_freq,
-            gradient_steps=settings.gradient_steps,
-            policy_kwargs=settings.policy_kwargs,
-            stats_window_size=settings.stats_window_size,
-            tensorboard_log=settings.tensorboard_log,
-            verbose=settings.verbose,
-            device=settings.device,
-            support_multi_env=True,
-            seed=settings.seed,
-            sde_support=False,
-            supported_action_spaces=(Discrete,),
+            **sb3_keywords(OffPolicyAlgorithm, settings, sde_support=False, supported_action_spaces=(Discrete,))
         )
         if settings._init_setup_model:
             self._setup_model()

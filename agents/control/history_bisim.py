@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import numpy as np
 import torch as th
 from gymnasium.spaces import Discrete
+from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.type_aliases import MaybeCallback, Schedule
@@ -28,7 +29,7 @@ from .datasets import Transitions
 from .history_policy import Gaussian, HistoryPolicy, State
 from .history_store import Histories, HistoryStore, check_histories
 from .offline import check_updates, learn_updates
-from .settings import takes
+from .settings import sb3_keywords, takes
 from .updates import minimise, polyak
 from .vector_rewards import VectorTransitions, is_flat
 
@@ -159,19 +160,7 @@ class HistoryBisim(DataFirst):
         self.settings = replace(settings, env=None)
         self.batch_size, self.gamma = settings.batch_size, settings.gamma
         self.demonstrations: HistoryStore | None = None
-        super().__init__(
-            settings.policy,
-            settings.env,
-            settings.learning_rate,
-            policy_kwargs=settings.policy_kwargs,
-            stats_window_size=settings.stats_window_size,
-            tensorboard_log=settings.tensorboard_log,
-            verbose=settings.verbose,
-            device=settings.device,
-            support_multi_env=True,
-            seed=settings.seed,
-            supported_action_spaces=(Discrete,),
-        )
+        super().__init__(**sb3_keywords(BaseAlgorithm, settings, supported_action_spaces=(Discrete,)))
         if settings._init_setup_model:
             self._setup_model()
 

@@ -23,6 +23,7 @@ from ..models.in_context import Context
 from .base import ControlAgent, check_rewards
 from .dpt_policy import ArmPolicy, DPTPolicy, Memory
 from .dpt_tasks import Batch, Ints, Player, Task, episode, side_by_side
+from .settings import sb3_keywords
 
 Self = TypeVar("Self", bound="InContextAgent")
 Append = Literal["step", "episode"]
@@ -108,18 +109,7 @@ class InContextAgent(ControlAgent, BaseAlgorithm):
 
     def __init__(self, settings: InContextSettings) -> None:
         self.settings = replace(settings, env=None)
-        common = {name: getattr(settings, name) for name in ("stats_window_size", "tensorboard_log", "verbose")}
-        super().__init__(
-            settings.policy,
-            settings.env,
-            settings.learning_rate,
-            policy_kwargs=settings.policy_kwargs,
-            **common,
-            device=settings.device,
-            support_multi_env=True,
-            seed=settings.seed,
-            supported_action_spaces=(Discrete,),
-        )
+        super().__init__(**sb3_keywords(BaseAlgorithm, settings, supported_action_spaces=(Discrete,)))
         self.batch_size, self.gradient_steps = settings.batch_size, settings.gradient_steps
         self.tasks: list[Task] = []
         self.rounds = 0

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import torch as th
 from gymnasium.spaces import Box
+from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.type_aliases import MaybeCallback, Schedule
@@ -28,7 +29,7 @@ from .datasets import Transitions
 from .decision_policy import DecisionPolicy, State
 from .offline import check_updates, learn_updates
 from .replay import fits
-from .settings import takes
+from .settings import sb3_keywords, takes
 
 if TYPE_CHECKING:
     from minari import MinariDataset
@@ -142,19 +143,7 @@ class DecisionTransformer(DataFirst):
         self.batch_size = settings.batch_size
         self.demonstrations: list[Episode] | None = None
         self.own: list[Episode] = []
-        super().__init__(
-            settings.policy,
-            settings.env,
-            settings.learning_rate,
-            policy_kwargs=settings.policy_kwargs,
-            stats_window_size=settings.stats_window_size,
-            tensorboard_log=settings.tensorboard_log,
-            verbose=settings.verbose,
-            device=settings.device,
-            support_multi_env=True,
-            seed=settings.seed,
-            supported_action_spaces=(Box,),
-        )
+        super().__init__(**sb3_keywords(BaseAlgorithm, settings, supported_action_spaces=(Box,)))
         if settings._init_setup_model:
             self._setup_model()
 

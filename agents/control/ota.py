@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import torch as th
 from gymnasium.spaces import Box
+from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.type_aliases import MaybeCallback, Schedule
 from torch import Tensor
@@ -23,7 +24,7 @@ from .goal_data import GoalBatch, GoalTransitions, Hindsight, RecordedWalks, Wal
 from .iql import advantage_weight
 from .offline import check_updates, learn_updates, logged_updates
 from .ota_policy import OTAPolicy, Values
-from .settings import takes
+from .settings import sb3_keywords, takes
 from .updates import polyak
 
 if TYPE_CHECKING:
@@ -182,27 +183,14 @@ class OTA(OffPolicyAgent):
         self.offline_ratio = settings.offline_ratio
         self.demonstrations: RecordedWalks | None = None
         super().__init__(
-            settings.policy,
-            settings.env,
-            settings.learning_rate,
-            buffer_size=settings.buffer_size,
-            learning_starts=settings.learning_starts,
-            batch_size=settings.batch_size,
-            tau=settings.tau,
-            gamma=settings.gamma,
-            train_freq=settings.train_freq,
-            gradient_steps=settings.gradient_steps,
-            action_noise=settings.action_noise,  # type: ignore[arg-type]
-            replay_buffer_class=WalkReplay,
-            policy_kwargs={**(settings.policy_kwargs or {}), "two_values": settings.abstraction_factor > 1},
-            stats_window_size=settings.stats_window_size,
-            tensorboard_log=settings.tensorboard_log,
-            verbose=settings.verbose,
-            device=settings.device,
-            support_multi_env=True,
-            seed=settings.seed,
-            sde_support=False,
-            supported_action_spaces=(Box,),
+            **sb3_keywords(
+                OffPolicyAlgorithm,
+                settings,
+                replay_buffer_class=WalkReplay,
+                policy_kwargs={**(settings.policy_kwargs or {}), "two_values": settings.abstraction_factor > 1},
+                sde_support=False,
+                supported_action_spaces=(Box,),
+            )
         )
         if settings._init_setup_model:
             self._setup_model()

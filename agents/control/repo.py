@@ -29,7 +29,7 @@ from .base import OffPolicyAgent
 from .latent_policy import LatentPolicy, State
 from .rssm import Latent, balanced, lambda_returns
 from .sequences import cut, draw
-from .settings import takes
+from .settings import sb3_keywords, takes
 
 Metrics = dict[str, Tensor]
 
@@ -154,26 +154,13 @@ class RePo(OffPolicyAgent, OffPolicyAlgorithm):
         self._memory: State | None = None
         self._begun: Any = None
         super().__init__(
-            settings.policy,
-            settings.env,
-            settings.learning_rate,
-            buffer_size=settings.buffer_size,
-            learning_starts=settings.learning_starts,
-            batch_size=settings.batch_size,
-            gamma=settings.gamma,
-            train_freq=settings.train_freq,  # type: ignore[arg-type]
-            gradient_steps=settings.gradient_steps,
-            action_noise=settings.action_noise,  # type: ignore[arg-type]
-            replay_buffer_class=ReplayBuffer,  # whose rows are steps
-            stats_window_size=settings.stats_window_size,
-            tensorboard_log=settings.tensorboard_log,
-            policy_kwargs=settings.policy_kwargs,
-            verbose=settings.verbose,
-            device=settings.device,
-            seed=settings.seed,
-            support_multi_env=True,
-            sde_support=False,
-            supported_action_spaces=(Box,),
+            **sb3_keywords(
+                OffPolicyAlgorithm,
+                settings,
+                replay_buffer_class=ReplayBuffer,  # whose rows are steps
+                sde_support=False,
+                supported_action_spaces=(Box,),
+            )
         )
         if settings._init_setup_model:
             self._setup_model()

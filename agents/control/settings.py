@@ -1,7 +1,7 @@
 """Typed settings of control agents: a frozen dataclass a method, whose fields are the constructor's keywords."""
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from functools import wraps
 from inspect import Parameter, signature
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -41,6 +41,21 @@ def takes(
         return construct
 
     return decorate
+
+
+def sb3_keywords(base: Any, settings: Any, **own: Any) -> dict[str, Any]:
+    """What the constructor of one of SB3's classes takes of an agent's settings; several environments are allowed.
+
+    Args:
+        base: the class, such as ``OffPolicyAlgorithm``.
+        settings: a dataclass; fields that the constructor has no parameter for are left out.
+        **own: further keywords, or others in place of fields.
+    """
+    known = signature(base.__init__).parameters
+    shared = {one.name: getattr(settings, one.name) for one in fields(settings) if one.name in known}
+    if "support_multi_env" in known:
+        shared["support_multi_env"] = True
+    return {**shared, **own}
 
 
 @dataclass(frozen=True)

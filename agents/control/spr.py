@@ -22,7 +22,7 @@ from torch.nn import functional as F
 
 from .base import OffPolicyAgent
 from .sequences import Sequences, cut, draw, returns
-from .settings import takes
+from .settings import sb3_keywords, takes
 from .spr_networks import SPRPolicy
 
 
@@ -159,29 +159,12 @@ class SPR(OffPolicyAgent, DQN):
     def __init__(self, settings: SPRSettings) -> None:
         self.settings = replace(settings, env=None)
         super().__init__(
-            settings.policy,
-            settings.env,
-            settings.learning_rate,
-            buffer_size=settings.buffer_size,
-            learning_starts=settings.learning_starts,
-            batch_size=settings.batch_size,
-            tau=settings.tau,
-            gamma=settings.gamma,
-            train_freq=settings.train_freq,
-            gradient_steps=settings.gradient_steps,
-            replay_buffer_class=ReplayBuffer,  # whose rows are steps; returns of several are of sequences
-            target_update_interval=settings.target_update_interval,
-            exploration_fraction=settings.exploration_fraction,
-            exploration_initial_eps=settings.exploration_initial_eps,
-            exploration_final_eps=settings.exploration_final_eps,
-            max_grad_norm=settings.max_grad_norm,
-            stats_window_size=settings.stats_window_size,
-            tensorboard_log=settings.tensorboard_log,
-            policy_kwargs=settings.policy_kwargs,
-            verbose=settings.verbose,
-            seed=settings.seed,
-            device=settings.device,
-            _init_setup_model=settings._init_setup_model,
+            **sb3_keywords(
+                DQN,
+                settings,
+                replay_buffer_class=ReplayBuffer,  # whose rows are steps; returns of several are of sequences
+                n_steps=1,
+            )
         )
 
     def _setup_model(self) -> None:

@@ -23,6 +23,7 @@ from .base import ControlAgent
 from .elements_policy import ElementsPolicy
 from .evaluator import Evaluator, made
 from .offline import check_updates
+from .settings import sb3_keywords
 from .trajectories import Pool, Running, Trajectory, read
 
 Self = TypeVar("Self", bound="TrajectoryAgent")
@@ -93,19 +94,7 @@ class TrajectoryAgent(ControlAgent, BaseAlgorithm):
     def construct(self, settings: TrajectorySettings) -> None:
         """What every constructor does with its settings."""
         self.settings = replace(settings, env=None)
-        super().__init__(
-            settings.policy,
-            settings.env,
-            settings.learning_rate,
-            policy_kwargs=settings.policy_kwargs,
-            stats_window_size=settings.stats_window_size,
-            tensorboard_log=settings.tensorboard_log,
-            verbose=settings.verbose,
-            device=settings.device,
-            support_multi_env=True,
-            seed=settings.seed,
-            supported_action_spaces=(MultiDiscrete,),
-        )
+        super().__init__(**sb3_keywords(BaseAlgorithm, settings, supported_action_spaces=(MultiDiscrete,)))
         self.kept: deque[Trajectory] = deque()
         self._running: list[Running] = []
         if settings._init_setup_model:

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import torch as th
 from gymnasium.spaces import Discrete
+from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.type_aliases import MaybeCallback, Schedule
 from torch import Tensor
 
 from .base import OffPolicyAgent
 from .offline import check_updates, learn_updates, logged_updates
-from .settings import takes
+from .settings import sb3_keywords, takes
 from .tscac_losses import imitation_weights, stage_one_loss, stage_two_loss, taken
 from .tscac_policy import TSCACPolicy
 from .updates import Mlp, polyak
@@ -161,27 +162,15 @@ class TSCAC(OffPolicyAgent):
         self.stage_one, self.weight_limit, self.ent_coef = settings.stage_one, settings.weight_limit, settings.ent_coef
         self.demonstrations: VectorBatch | None = None
         super().__init__(
-            settings.policy,
-            settings.env,
-            settings.learning_rate,
-            buffer_size=settings.buffer_size,
-            learning_starts=settings.learning_starts,
-            batch_size=settings.batch_size,
-            tau=settings.tau,
-            gamma=settings.gamma,
-            train_freq=settings.train_freq,
-            gradient_steps=settings.gradient_steps,
-            replay_buffer_class=VectorReplay,
-            replay_buffer_kwargs={"names": self.auxiliary},
-            policy_kwargs={**(settings.policy_kwargs or {}), "n_signals": len(self.auxiliary)},
-            stats_window_size=settings.stats_window_size,
-            tensorboard_log=settings.tensorboard_log,
-            verbose=settings.verbose,
-            device=settings.device,
-            support_multi_env=True,
-            seed=settings.seed,
-            sde_support=False,
-            supported_action_spaces=(Discrete,),
+            **sb3_keywords(
+                OffPolicyAlgorithm,
+                settings,
+                replay_buffer_class=VectorReplay,
+                replay_buffer_kwargs={"names": self.auxiliary},
+                policy_kwargs={**(settings.policy_kwargs or {}), "n_signals": len(self.auxiliary)},
+                sde_support=False,
+                supported_action_spaces=(Discrete,),
+            )
         )
         if settings._init_setup_model:
             self._setup_model()

@@ -25,7 +25,7 @@ from ....wrappers.curricula.catalogue import load as load_curriculum
 from ...objectives.parts.ops import masked_sum
 from ...objectives.registry import load as load_objective
 from ..base import ControlAgent, check_rewards
-from ..settings import takes
+from ..settings import sb3_keywords, takes
 from ..trajectories import SUCCESS
 from .action_tokens import ActionTokenPolicy, Episodes, joined, tokens_of
 from .chunks import ChunkCloning
@@ -136,19 +136,7 @@ class SimpleVLARL(ChunkCloning, ControlAgent, BaseAlgorithm):
         self.settings = replace(settings, env=None)
         self.chunk_size, self.batch_size = settings.chunk_size, settings.batch_size
         self.demonstrations, self._chunks = None, th.zeros(0, settings.chunk_size, dtype=th.int64)
-        super().__init__(
-            settings.policy,
-            settings.env,
-            settings.learning_rate,
-            policy_kwargs=settings.policy_kwargs,
-            stats_window_size=settings.stats_window_size,
-            tensorboard_log=settings.tensorboard_log,
-            verbose=settings.verbose,
-            device=settings.device,
-            support_multi_env=True,
-            seed=settings.seed,
-            supported_action_spaces=(Box,),
-        )
+        super().__init__(**sb3_keywords(BaseAlgorithm, settings, supported_action_spaces=(Box,)))
         if settings._init_setup_model:
             self._setup_model()
 
