@@ -1,6 +1,5 @@
 """What actor-critic agents share: one loop of updates over replayed, demonstrated or mixed transitions."""
 
-import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -20,7 +19,7 @@ from .base import OffPolicyAgent
 from .compiled import Compiled
 from .datasets import Transitions
 from .networks import Critics, Network
-from .offline import check_updates, learn_updates, taken_in
+from .offline import LearnsFromData, from_data, taken_in
 from .overlap import Overlapped
 from .precision import warn_if_slow
 from .replay import (
@@ -51,7 +50,7 @@ Self = TypeVar("Self", bound="ActorCritic")
 Result = TypeVar("Result")
 
 
-class ActorCritic(OffPolicyAgent):
+class ActorCritic(LearnsFromData, OffPolicyAgent):
     """An agent that learns critics and an actor from transitions; a method adds :meth:`update`.
 
     Online, transitions come from the environment; offline (:meth:`learn_offline`) from a dataset; and where an agent
@@ -253,12 +252,7 @@ class ActorCritic(OffPolicyAgent):
     def sample(self, batch_size: int) -> Batch:
         """A batch from the dataset, the replay buffer, or both in the shares that ``offline_ratio`` says."""
         data, stored = self.demonstrations, self._stored
-        if data is None:
-            return self.replayed(batch_size)
-        if not stored:
-            return self.demonstrated(batch_size)
-        ratio = len(data) / (len(data) + stored) if self.offline_ratio is None else self.offline_ratio
-        share = math.floor(batch_size * ratio + th.rand(()).item())  # rounded up as often as the rest asks for
+        share = from_data(batch_size, 0 if data is None else len(data), stored, self.offline_ratio)
         if share in (0, batch_size):
             return self.demonstrated(batch_size) if share else self.replayed(batch_size)
         return joined(self.demonstrated(share), self.replayed(batch_size - share))
@@ -275,40 +269,6 @@ class ActorCritic(OffPolicyAgent):
         drawn_from = sources(n, OWN, self.device)
         rewards, following = drawn.rewards.flatten(), drawn.next_observations
         return Batch(drawn.observations, drawn.actions, rewards, following, ended, source=drawn_from)
-
-    def learn_offline(
-        self: Self,
-        dataset: "MinariDataset | str | Transitions",
-        gradient_steps: int,
-        *,
-        callback: MaybeCallback = None,
-        log_interval: int = 1000,
-        tb_log_name: str | None = None,
-        progress_bar: bool = False,
-    ) -> Self:
-        """Learns from a dataset, without an environment's step; keeps it for :meth:`learn` to mix in.
-
-        Meanwhile ``num_timesteps`` counts updates, so that SB3's callbacks (evaluation, checkpoints) work as they are;
-        afterwards it is again the number of steps taken in an environment.
-
-        Args:
-            dataset: a Minari dataset or the id of a local one, or transitions already read.
-            gradient_steps: updates; 0 only takes the data in.
-            callback: SB3's, called once an update.
-            log_interval: updates between lines of the log.
-            tb_log_name: of the log; the class's if None.
-            progress_bar: show one.
-
-        Raises:
-            FileNotFoundError: no such dataset.
-            TypeError, ValueError: it does not fit this agent, or holds what cannot be learnt from; nothing has changed.
-        """
-        check_updates(gradient_steps)
-        self.demonstrations = self._demonstrations(dataset)
-        if gradient_steps:
-            name = tb_log_name or type(self).__name__
-            learn_updates(self, gradient_steps, callback, log_interval, name, progress_bar)
-        return self
 
     def _demonstrations(self, dataset: "MinariDataset | str | Transitions") -> Demonstrations:
         return taken_in(self, dataset)
@@ -355,7 +315,7 @@ class ActorCritic(OffPolicyAgent):
         return [network.optimizer for network in networks if network is not None]
 
     def _excluded_save_params(self) -> list[str]:
-        names = ["actor", "actor_target", "critic", "critic_target", "demonstrations", "_targets", "_overlapped"]
+        names = ["actor", "actor_target", "critic", "critic_target", "_targets", "_overlapped"]
         return [*super()._excluded_save_params(), *names, "_compiled"]
 
     def _get_torch_save_params(self) -> tuple[list[str], list[str]]:

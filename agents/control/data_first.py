@@ -10,23 +10,18 @@ from stable_baselines3.common.type_aliases import MaybeCallback
 from stable_baselines3.common.utils import safe_mean
 
 from .base import ControlAgent
-from .offline import logged_updates
+from .offline import LearnsFromData, logged_updates
 
 Self = TypeVar("Self", bound="DataFirst")
 NO_DATA = "there are no data to learn from yet: call learn_offline(dataset, n) first"
 
 
-class DataFirst(ControlAgent, BaseAlgorithm):
-    """Training of such agents; each has ``settings.gradient_steps``, ``sample`` and ``update``.
-
-    Attributes:
-        demonstrations: the dataset, or None.
-    """
+class DataFirst(LearnsFromData, ControlAgent, BaseAlgorithm):
+    """Training of such agents; each has ``settings.gradient_steps``, ``sample`` and ``update``."""
 
     needs_data: ClassVar[bool] = True
     settings: Any
     batch_size: int
-    demonstrations: Any
     _running: list[list[tuple[Any, ...]]]
     _state: Any
 

@@ -19,7 +19,7 @@ from gymnasium.spaces import Discrete
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.policies import BasePolicy
-from stable_baselines3.common.type_aliases import MaybeCallback, Schedule
+from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor
 
 from .base import check_rewards
@@ -28,7 +28,6 @@ from .data_first import DataFirst
 from .datasets import Transitions
 from .history_policy import Gaussian, HistoryPolicy, State
 from .history_store import Histories, HistoryStore, check_histories
-from .offline import check_updates, learn_updates
 from .settings import sb3_keywords, takes
 from .updates import minimise, polyak
 from .vector_rewards import VectorTransitions, is_flat
@@ -245,40 +244,12 @@ class HistoryBisim(DataFirst):
 
     # -- learning --------------------------------------------------------------------------------------------------
 
-    def learn_offline(
-        self: Self,
-        dataset: "MinariDataset | str | Transitions",
-        gradient_steps: int,
-        *,
-        callback: MaybeCallback = None,
-        log_interval: int = 1000,
-        tb_log_name: str | None = None,
-        progress_bar: bool = False,
-    ) -> Self:
-        """Learns from a dataset, without an environment's step; keeps it for :meth:`learn` to mix in.
-
-        Args:
-            dataset: a Minari dataset or the id of a local one, or transitions whose actions are whole numbers ``[N]``.
-            gradient_steps: updates; 0 only takes the data in.
-            callback: SB3's, called once an update.
-            log_interval: updates between lines of the log.
-            tb_log_name: of the log; the class's if None.
-            progress_bar: show one.
-
-        Raises:
-            FileNotFoundError: no such dataset.
-            ValueError: it does not fit this agent, or holds what cannot be learnt from; nothing has changed.
-        """
-        check_updates(gradient_steps)
+    def _demonstrations(self, dataset: "MinariDataset | str | Transitions") -> HistoryStore:
         spaces = self.observation_space, self.action_space
         if not isinstance(dataset, Transitions):
             dataset = VectorTransitions.from_minari(dataset, *spaces)
         check_histories(dataset, *spaces)
-        self.demonstrations = HistoryStore.of(dataset, self.settings.context_length)
-        if gradient_steps:
-            agent: Any = self
-            learn_updates(agent, gradient_steps, callback, log_interval, tb_log_name or "HistoryBisim", progress_bar)
-        return self
+        return HistoryStore.of(dataset, self.settings.context_length)
 
     def step_on(self, callback: BaseCallback) -> bool:
         """One step of all environments; False if the callback says stop."""
@@ -309,4 +280,4 @@ class HistoryBisim(DataFirst):
         return ["policy", "policy.optimizer", "policy.model_optimizer"], []
 
     def _excluded_save_params(self) -> list[str]:
-        return [*super()._excluded_save_params(), "demonstrations", "kept", "_running", "_state"]
+        return [*super()._excluded_save_params(), "kept", "_running", "_state"]

@@ -9,11 +9,11 @@ from typing import Any, ClassVar, TypeVar
 import torch as th
 from gymnasium.spaces import Box
 from stable_baselines3.common.policies import ActorCriticPolicy
-from stable_baselines3.common.type_aliases import GymEnv, MaybeCallback, Schedule
+from stable_baselines3.common.type_aliases import GymEnv, Schedule
 from torch import Tensor
 
 from .datasets import Transitions
-from .offline import check_updates, learn_updates, taken_in
+from .offline import LearnsFromData, taken_in
 from .on_policy.fast_ppo import FastPPO
 from .on_policy.moments import EPSILON
 from .on_policy.rollout import Samples, flat
@@ -48,7 +48,7 @@ def hybrid_loss(on: Tensor, returns: Tensor, off: Tensor, targets: Tensor, offli
     return fresh + (offline_coef * (off - targets).square().mean() if len(off) else zero)
 
 
-class HNPG(FastPPO):
+class HNPG(LearnsFromData, FastPPO):
     r"""Hybrid actor-critic on PPO: Monte-Carlo returns of fresh steps and TD targets of a dataset teach one critic.
 
     .. math::
@@ -294,23 +294,9 @@ class HNPG(FastPPO):
             run_update(samples, self._gradients(), self.policy.optimizer, settings, generator)
             self._n_updates += 1
 
-    def learn_offline(
-        self: Self,
-        dataset: Any,
-        gradient_steps: int,
-        *,
-        callback: MaybeCallback = None,
-        log_interval: int = 1000,
-        tb_log_name: str | None = None,
-        progress_bar: bool = False,
-    ) -> Self:
-        """Takes a dataset in, and learns from it alone; see :meth:`~.actor_critic.ActorCritic.learn_offline`."""
-        check_updates(gradient_steps)
+    def _demonstrations(self, dataset: Any) -> Demonstrations:
         agent: Any = self
-        self.demonstrations = taken_in(agent, dataset)
-        if gradient_steps:
-            learn_updates(agent, gradient_steps, callback, log_interval, tb_log_name or "HNPG", progress_bar)
-        return self
+        return taken_in(agent, dataset)
 
     def sampling_weights(self, transitions: Transitions) -> None:
         """None: a dataset's transitions are drawn equally often."""
@@ -325,9 +311,6 @@ class HNPG(FastPPO):
     def _get_torch_save_params(self) -> tuple[list[str], list[str]]:
         names, variables = super()._get_torch_save_params()
         return [*names, "critic", "critic_optimizer"], variables
-
-    def _excluded_save_params(self) -> list[str]:
-        return [*super()._excluded_save_params(), "demonstrations"]
 
 
 def joined(one: Samples, other: Samples) -> Samples:

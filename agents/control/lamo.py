@@ -19,7 +19,7 @@ from gymnasium.spaces import Box
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.policies import BasePolicy
-from stable_baselines3.common.type_aliases import MaybeCallback, Schedule
+from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor
 
 from ..models.english import english_batch, held_out_loss, language_loss
@@ -27,7 +27,6 @@ from .base import check_rewards
 from .data_first import DataFirst
 from .datasets import Transitions
 from .decision_policy import DecisionPolicy, State
-from .offline import check_updates, learn_updates
 from .replay import fits
 from .settings import sb3_keywords, takes
 
@@ -209,37 +208,13 @@ class DecisionTransformer(DataFirst):
 
     # -- learning --------------------------------------------------------------------------------------------------
 
-    def learn_offline(
-        self: Self,
-        dataset: "MinariDataset | str | Transitions",
-        gradient_steps: int,
-        *,
-        callback: MaybeCallback = None,
-        log_interval: int = 1000,
-        tb_log_name: str | None = None,
-        progress_bar: bool = False,
-    ) -> Self:
-        """Learns from a dataset, without an environment's step; keeps it for :meth:`learn` to mix in.
-
-        Args:
-            dataset: a Minari dataset or the id of a local one, or transitions.
-            gradient_steps: updates; 0 only takes the data in.
-            callback: SB3's, called once an update.
-            log_interval: updates between lines of the log.
-            tb_log_name: of the log; the class's if None.
-            progress_bar: show one.
-
-        Raises:
-            FileNotFoundError: no such dataset.
-            ValueError: it does not fit this agent, or holds what cannot be learnt from; nothing has changed.
-        """
-        check_updates(gradient_steps)
+    def _demonstrations(self, dataset: "MinariDataset | str | Transitions") -> list[Episode]:
         spaces = self.observation_space, self.action_space
         if not isinstance(dataset, Transitions):
             dataset = Transitions.from_minari(dataset, *spaces)
         dataset.check(*spaces)
-        self.demonstrations = self.episodes_of(dataset)
-        returns = [float(one.returns[0]) for one in self.demonstrations]
+        episodes = self.episodes_of(dataset)
+        returns = [float(one.returns[0]) for one in episodes]
         wanted = self.settings.target_return
         scale = max(map(abs, returns)) or 1.0
         seen = th.as_tensor(dataset.observations)
@@ -248,12 +223,7 @@ class DecisionTransformer(DataFirst):
         self.policy.seen_std.copy_(th.where(deviations > 1e-6, deviations, 1.0))
         self.policy.return_scale.fill_(scale)
         self.policy.target_return.fill_((max(returns) if wanted is None else wanted) / scale)
-        if gradient_steps:
-            agent: Any = self
-            learn_updates(
-                agent, gradient_steps, callback, log_interval, tb_log_name or type(self).__name__, progress_bar
-            )
-        return self
+        return episodes
 
     def episodes_of(self, dataset: Transitions) -> list[Episode]:
         """A dataset's episodes."""
@@ -290,5 +260,5 @@ class DecisionTransformer(DataFirst):
         return ["policy", "policy.optimizer"], []
 
     def _excluded_save_params(self) -> list[str]:
-        unsaved = ["demonstrations", "own", "_running", "_state"]
+        unsaved = ["own", "_running", "_state"]
         return [*super()._excluded_save_params(), *unsaved]

@@ -1,6 +1,8 @@
 """Learning from a dataset without an environment's step: what ``ActorCritic.learn_offline`` does."""
 
-from typing import TYPE_CHECKING, Any
+import math
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch as th
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from minari import MinariDataset
 
     from .actor_critic import ActorCritic
+
+Self = TypeVar("Self", bound="LearnsFromData")
 
 
 def check_updates(gradient_steps: int) -> None:
@@ -38,8 +42,23 @@ def logged_updates(agent: Any, gradient_steps: int, batch_size: int) -> None:
         agent.logger.record(f"train/{name}", value.item())
 
 
+def from_data(batch_size: int, data: int, stored: int, ratio: float | None) -> int:
+    """How many transitions of a batch are the dataset's, rounded up as often as the rest asks for.
+
+    Args:
+        batch_size: of all transitions.
+        data: transitions in the dataset.
+        stored: transitions in the replay buffer.
+        ratio: share of the dataset; None for both as if they were one buffer.
+    """
+    if not data or not stored:
+        return batch_size if data else 0
+    share = data / (data + stored) if ratio is None else ratio
+    return math.floor(batch_size * share + th.rand(()).item())
+
+
 def learn_updates(
-    agent: "ActorCritic",
+    agent: Any,
     gradient_steps: int,
     callback: MaybeCallback,
     log_interval: int,
@@ -91,3 +110,54 @@ def taken_in(agent: "ActorCritic", dataset: "MinariDataset | str | Transitions")
     taken = Demonstrations(th.from_numpy(rows), returns, None if weights is None else th.as_tensor(weights))
     agent.on_dataset(dataset)
     return taken
+
+
+class LearnsFromData(ABC):
+    """An agent that learns from a dataset before it acts, or beside; mix it in first.
+
+    Attributes:
+        demonstrations: the dataset as the agent draws from it, None as long as there is none.
+    """
+
+    demonstrations: Any
+
+    @abstractmethod
+    def _demonstrations(self, dataset: Any) -> Any:
+        """A dataset as the agent draws from it; raises ``TypeError`` or ``ValueError`` before anything has changed."""
+
+    def learn_offline(
+        self: Self,
+        dataset: "MinariDataset | str | Any",
+        gradient_steps: int,
+        *,
+        callback: MaybeCallback = None,
+        log_interval: int = 1000,
+        tb_log_name: str | None = None,
+        progress_bar: bool = False,
+    ) -> Self:
+        """Learns from a dataset, without an environment's step; keeps it for ``learn`` to mix in.
+
+        Meanwhile ``num_timesteps`` counts updates, so that SB3's callbacks (evaluation, checkpoints) work as they are;
+        afterwards it is again the number of steps taken in an environment.
+
+        Args:
+            dataset: a Minari dataset or the id of a local one, or transitions already read.
+            gradient_steps: updates; 0 only takes the data in.
+            callback: SB3's, called once an update.
+            log_interval: updates between lines of the log.
+            tb_log_name: of the log; the class's if None.
+            progress_bar: show one.
+
+        Raises:
+            FileNotFoundError: no such dataset.
+            TypeError, ValueError: it does not fit this agent, or holds what cannot be learnt from; nothing has changed.
+        """
+        check_updates(gradient_steps)
+        self.demonstrations = self._demonstrations(dataset)
+        if gradient_steps:
+            name = tb_log_name or type(self).__name__
+            learn_updates(self, gradient_steps, callback, log_interval, name, progress_bar)
+        return self
+
+    def _excluded_save_params(self) -> list[str]:
+        return [*super()._excluded_save_params(), "demonstrations"]  # type: ignore[misc]

@@ -8,7 +8,6 @@ Learning (2025). Of its text the abstract and a summary were at hand, so "the au
 ota.py) is the source of losses and defaults, and OGBench's HIQL (github.com/seohongpark/ogbench) that of the rest.
 """
 
-import math
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -16,13 +15,13 @@ import torch as th
 from gymnasium.spaces import Box
 from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 from stable_baselines3.common.policies import BasePolicy
-from stable_baselines3.common.type_aliases import MaybeCallback, Schedule
+from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor
 
 from .base import OffPolicyAgent
 from .goal_data import GoalBatch, GoalTransitions, Hindsight, RecordedWalks, WalkReplay, check_goals
 from .iql import advantage_weight
-from .offline import check_updates, learn_updates, logged_updates
+from .offline import LearnsFromData, from_data, logged_updates
 from .ota_policy import OTAPolicy, Values
 from .settings import sb3_keywords, takes
 from .updates import polyak
@@ -149,7 +148,7 @@ class OTASettings:
         )
 
 
-class OTA(OffPolicyAgent):
+class OTA(LearnsFromData, OffPolicyAgent):
     r"""HIQL with a high-level value of options.
 
     The low-level value is backed up over steps, the high-level one over options, the next n steps of the data
@@ -261,11 +260,8 @@ class OTA(OffPolicyAgent):
 
     def sample(self, batch_size: int) -> GoalBatch:
         """A batch from the dataset, its own episodes, or both in the shares that ``offline_ratio`` says."""
-        data, stored, share = self.demonstrations, self._stored, 0.0
-        if data is not None:
-            usual = len(data) / (len(data) + stored)
-            share = usual if self.offline_ratio is None or not stored else self.offline_ratio
-        count = math.floor(batch_size * share + th.rand(()).item()) if 0 < share < 1 else round(batch_size * share)
+        data = self.demonstrations
+        count = from_data(batch_size, 0 if data is None else len(data), self._stored, self.offline_ratio)
         parts = []
         if count and data is not None:
             parts.append(self.hindsight.batch(data, count))
@@ -284,42 +280,15 @@ class OTA(OffPolicyAgent):
         learnt: Self = super().learn(total_timesteps, *args, **kwargs)
         return learnt
 
-    def learn_offline(
-        self: Self,
-        dataset: "MinariDataset | str | GoalTransitions",
-        gradient_steps: int,
-        *,
-        callback: MaybeCallback = None,
-        log_interval: int = 1000,
-        tb_log_name: str | None = None,
-        progress_bar: bool = False,
-    ) -> Self:
-        """Learns from a dataset of a goal environment; keeps it for :meth:`learn` to mix in.
-
-        Args:
-            dataset: a Minari dataset or the id of a local one, or transitions already read.
-            gradient_steps: updates; 0 only takes the data in.
-            callback: SB3's, called once an update.
-            log_interval: updates between lines of the log.
-            tb_log_name: of the log; the class's if None.
-            progress_bar: show one.
-
-        Raises:
-            FileNotFoundError: no such dataset.
-            TypeError, ValueError: it does not fit this agent, or holds what cannot be learnt from; nothing has changed.
-        """
-        check_updates(gradient_steps)
+    def _demonstrations(self, dataset: "MinariDataset | str | GoalTransitions") -> RecordedWalks:
         spaces = self.observation_space, self.action_space
         if isinstance(dataset, GoalTransitions):
             dataset.check(*spaces)
         else:
             dataset = GoalTransitions.from_minari(dataset, *spaces)
-        self.demonstrations = RecordedWalks(dataset, self.policy.scale_action(dataset.actions))
-        self._fit(self.demonstrations)
-        if gradient_steps:
-            agent: Any = self
-            learn_updates(agent, gradient_steps, callback, log_interval, tb_log_name or "OTA", progress_bar)
-        return self
+        walks = RecordedWalks(dataset, self.policy.scale_action(dataset.actions))
+        self._fit(walks)
+        return walks
 
     def _fit(self, data: RecordedWalks) -> None:
         at = th.arange(len(data))[:: max(1, len(data) // FIRST)]
@@ -332,7 +301,7 @@ class OTA(OffPolicyAgent):
         return ["policy", *(f"policy.{name}_optimizer" for name in self.policy.learning)], []
 
     def _excluded_save_params(self) -> list[str]:
-        return [*super()._excluded_save_params(), "demonstrations", "hindsight"]
+        return [*super()._excluded_save_params(), "hindsight"]
 
 
 @th.no_grad()

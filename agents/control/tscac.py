@@ -16,11 +16,11 @@ import torch as th
 from gymnasium.spaces import Discrete
 from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 from stable_baselines3.common.policies import BasePolicy
-from stable_baselines3.common.type_aliases import MaybeCallback, Schedule
+from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor
 
 from .base import OffPolicyAgent
-from .offline import check_updates, learn_updates, logged_updates
+from .offline import LearnsFromData, from_data, logged_updates
 from .settings import sb3_keywords, takes
 from .tscac_losses import imitation_weights, stage_one_loss, stage_two_loss, taken
 from .tscac_policy import TSCACPolicy
@@ -118,7 +118,7 @@ class TSCACSettings:
         return [float(given.get(one, getattr(self, name))) for one in self.auxiliary]
 
 
-class TSCAC(OffPolicyAgent):
+class TSCAC(LearnsFromData, OffPolicyAgent):
     r"""Two-stage constrained actor-critic, off policy, for discrete actions.
 
     In the first stage every auxiliary signal i has a critic with a discount of its own and a policy
@@ -274,12 +274,8 @@ class TSCAC(OffPolicyAgent):
 
     def sample(self, batch_size: int) -> VectorBatch:
         """A batch from the dataset, the replay buffer, or both in the shares that ``offline_ratio`` says."""
-        data, stored = self.demonstrations, self._stored
-        share = 0.0
-        if data is not None:
-            whole = len(data.rewards)
-            share = whole / (whole + stored) if self.offline_ratio is None or not stored else self.offline_ratio
-        count = math.floor(batch_size * share + th.rand(()).item()) if 0 < share < 1 else round(batch_size * share)
+        data = self.demonstrations
+        count = from_data(batch_size, 0 if data is None else len(data.rewards), self._stored, self.offline_ratio)
         parts = []
         if count and data is not None:
             parts.append(data.at(th.randint(len(data.rewards), (count,))))
@@ -287,45 +283,13 @@ class TSCAC(OffPolicyAgent):
             parts.append(self.replay_buffer.draw(batch_size - count))
         return parts[0] if len(parts) == 1 else parts[0].beside(parts[1])
 
-    def learn_offline(
-        self: Self,
-        dataset: "MinariDataset | str | VectorTransitions",
-        gradient_steps: int,
-        *,
-        callback: MaybeCallback = None,
-        log_interval: int = 1000,
-        tb_log_name: str | None = None,
-        progress_bar: bool = False,
-    ) -> Self:
-        """Learns both stages from a dataset; keeps it for :meth:`learn` to mix in.
-
-        Args:
-            dataset: a Minari dataset with infos or the id of a local one, see :meth:`.VectorTransitions.from_minari`,
-                or transitions already read.
-            gradient_steps: updates; 0 only takes the data in.
-            callback: SB3's, called once an update.
-            log_interval: updates between lines of the log.
-            tb_log_name: of the log; the class's if None.
-            progress_bar: show one.
-
-        Raises:
-            FileNotFoundError: no such dataset.
-            TypeError, ValueError: it does not fit this agent, or holds what cannot be learnt from; nothing has changed.
-        """
-        check_updates(gradient_steps)
+    def _demonstrations(self, dataset: "MinariDataset | str | VectorTransitions") -> VectorBatch:
         spaces = self.observation_space, self.action_space
         if isinstance(dataset, VectorTransitions):
             dataset.check(*spaces)
         else:
             dataset = VectorTransitions.from_minari(dataset, *spaces, self.auxiliary)
-        self.demonstrations = dataset.batch(self.auxiliary)
-        if gradient_steps:
-            agent: Any = self
-            learn_updates(agent, gradient_steps, callback, log_interval, tb_log_name or "TSCAC", progress_bar)
-        return self
+        return dataset.batch(self.auxiliary)
 
     def _get_torch_save_params(self) -> tuple[list[str], list[str]]:
         return ["policy", *(f"policy.{name}_optimizer" for name in self.policy.LEARNING)], []
-
-    def _excluded_save_params(self) -> list[str]:
-        return [*super()._excluded_save_params(), "demonstrations"]

@@ -1,17 +1,16 @@
 """Chunks of actions: those that follow each step of a dataset, acting through them, and cloning them."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import torch as th
 from gymnasium.spaces import Box, Space
-from stable_baselines3.common.type_aliases import MaybeCallback
 from torch import Tensor
 
 from ..datasets import Transitions
-from ..offline import check_updates, learn_updates, taken_in
+from ..offline import LearnsFromData, taken_in
 from ..replay import Columns, Demonstrations, FloatArray
 from ..updates import minimise
 
@@ -78,7 +77,7 @@ def through_chunks(
     return chunks[np.arange(n), size - left], (chunks, left - 1)
 
 
-class ChunkCloning(ABC):
+class ChunkCloning(LearnsFromData):
     """What agents share that clone chunks of actions from demonstrations before they learn online; mix it in first.
 
     Attributes:
@@ -119,25 +118,12 @@ class ChunkCloning(ABC):
         actions = rows[self._chunks[found]][..., columns.action].flatten(1)
         return rows[found, columns.observation].to(agent.device), actions.to(agent.device)
 
-    def learn_offline(
-        self: Self,
-        dataset: Any,
-        gradient_steps: int,
-        *,
-        callback: MaybeCallback = None,
-        log_interval: int = 1000,
-        tb_log_name: str | None = None,
-        progress_bar: bool = False,
-    ) -> Self:
-        """Clones a dataset; see :meth:`~.actor_critic.ActorCritic.learn_offline`. The first one's moments stay."""
-        check_updates(gradient_steps)
+    def _demonstrations(self, dataset: Any) -> Demonstrations:
+        """The dataset; the moments of the first one stay."""
         agent: Any = self
-        self.demonstrations = taken_in(agent, dataset)
-        agent.policy.fix_moments(self.demonstrations.rows[:, : agent.observation_space.shape[0]])
-        if gradient_steps:
-            name = tb_log_name or type(self).__name__
-            learn_updates(agent, gradient_steps, callback, log_interval, name, progress_bar)
-        return self
+        found = taken_in(agent, dataset)
+        agent.policy.fix_moments(found.rows[:, : agent.observation_space.shape[0]])
+        return found
 
     def sampling_weights(self, transitions: Transitions) -> None:
         """None: a dataset's transitions are drawn equally often."""

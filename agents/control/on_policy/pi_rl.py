@@ -211,4 +211,4 @@ class PiRL(ChunkCloning, FastPPO):
         return [*names, "policy.clone_optimizer"], variables
 
     def _excluded_save_params(self) -> list[str]:
-        return [*super()._excluded_save_params(), "demonstrations", "_chunks"]
+        return [*super()._excluded_save_params(), "_chunks"]

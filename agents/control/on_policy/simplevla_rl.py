@@ -323,4 +323,4 @@ class SimpleVLARL(ChunkCloning, ControlAgent, BaseAlgorithm):
         return ["policy", "policy.optimizer", "policy.clone_optimizer"], []
 
     def _excluded_save_params(self) -> list[str]:
-        return [*super()._excluded_save_params(), "demonstrations", "_chunks", "rng", "objective", "curriculum"]
+        return [*super()._excluded_save_params(), "_chunks", "rng", "objective", "curriculum"]

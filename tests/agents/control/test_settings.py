@@ -13,7 +13,7 @@ import pytest
 from tiltyard.agents import ARSQ, IQL, SAC, CalQL
 from tiltyard.agents.catalogue import ROWS
 from tiltyard.agents.control.actor_critic import ActorCritic
-from tiltyard.agents.control.base import OffPolicyAgent
+from tiltyard.agents.control.offline import LearnsFromData
 from tiltyard.agents.control.parallel.agent import ParallelActorCritic
 from tiltyard.agents.settings import whole_signature
 
@@ -46,7 +46,7 @@ def test_settings_are_the_constructors(kind: Any) -> None:
 
 @pytest.mark.parametrize("kind", TYPED)
 def test_no_method_stands_on_another(kind: Any) -> None:
-    above = kind.__mro__[1 : kind.__mro__.index(OffPolicyAgent)]
+    above = kind.__mro__[1 : kind.__mro__.index(LearnsFromData)]
     assert above in ((ActorCritic,), (ParallelActorCritic, ActorCritic))  # of one learner, or of many environments
 
 
