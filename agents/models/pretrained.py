@@ -66,8 +66,7 @@ right for 28% of held-out problems with ``maze-base`` (95% interval 23 to 34) an
 (19 to 29), as ``tiltyard pretrain`` says of 256. ``chain-sum-base-2`` is a second base of its task, by the recipe of
 ``chain-sum-base`` with another seed and half the demonstrations, for races from more than one base: 20% (16 to 25).
 ``maze-base-2`` and ``countdown-warm-2`` have the recipe of the first bases of their tasks and another seed: 25% (20 to
-30) and 42% (36 to 48); so has ``twenty-questions-base-2``, with which no race has begun yet: 14% (11 to 19), where the
-first has 15% (11 to 20).
+30) and 42% (36 to 48); so has ``twenty-questions-base-2``: 14% (11 to 19), where the first has 15% (11 to 20).
 """
 
 

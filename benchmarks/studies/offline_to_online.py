@@ -7,7 +7,9 @@ Every finished run of an agent that can go on (IQL and TD3+BC) goes on from its 
 in the environment with an update after each, from batches of dataset and replay buffer in proportion to their sizes;
 and ``data alone``, by as many further updates without a step. What both do is no effect of the steps: a score that
 falls in both falls by the updates. IQL's learning rate is constant in both, as its authors fine-tune. Evaluations are
-those of the race, all of the same held-out episodes. What was run already is not run again.
+those of the race, all of the same held-out episodes. ``run --mixed`` trains SAC as in control-v2-halfcheetah, but with
+half of each batch from the data and without an update before the first step: what learning from data first is to be
+held against. What was run already is not run again.
 """
 
 import argparse
@@ -29,13 +31,15 @@ from tiltyard.benchmarks.evaluation import evaluation_env
 from tiltyard.benchmarks.execution import OF_RUN, HeldOutEvaluation
 from tiltyard.benchmarks.loading import load_runs
 from tiltyard.benchmarks.pages import render
-from tiltyard.benchmarks.runs import CURVE, FinishedRun
+from tiltyard.benchmarks.runs import CURVE, FinishedRun, Run
 from tiltyard.benchmarks.session import Session, restored
 from tiltyard.benchmarks.studies._driving_study import once, said, stored
+from tiltyard.benchmarks.suites import CONTROL_V2_CHEETAH
 from tiltyard.envs.catalogue import find
 
 Floats = npt.NDArray[np.float64]
 ONLINE, ALONE = ARMS = "online", "data alone"
+MIXED = "data mixed in"
 CHANGES: dict[str, dict[str, Any]] = {"iql": {"cosine_schedule": False}, "td3-bc": {}}
 """Agents that go on, with what is set otherwise than in the race."""
 STEPS, POINTS, LAST = 50_000, 10, 5
@@ -73,16 +77,41 @@ def go_on(finished: FinishedRun, arm: str, steps: int) -> dict[str, Any]:
     return {"env": run.env_id, "seed": run.seed, "timesteps": points.evaluations_timesteps, "scores": scores}
 
 
-def run_all(runs: Path, out: Path, seeds: Sequence[int], steps: int) -> None:
-    """Goes on from every finished run of these seeds, in both ways; all of a seed before the next.
+def mixed(run: Run) -> dict[str, Any]:
+    """Normalised mean returns of a run with a dataset, the first before any update."""
+    with TemporaryDirectory() as folder:
+        curve = run.execute(Path(folder)).curve
+    scale = find(run.env_id).normalise
+    scores = [scale(mean) for _, mean, *_ in curve]
+    return {"env": run.env_id, "seed": run.seed, "timesteps": [step for step, *_ in curve], "scores": scores}
+
+
+def run_mixed(runs: Path, out: Path, seeds: Sequence[int], steps: int) -> None:
+    """Trains SAC with the data of these finished runs, a run a seed."""
+    sac = next(one for one in CONTROL_V2_CHEETAH.tasks[0].entries if one.agent == "sac")
+    for run in {one.run.seed: one.run for one in chosen_of(runs, seeds)}.values():
+        params = {**sac.params, "dataset": run.params["dataset"], "offline_steps": 0, "offline_ratio": 0.5}
+        asked = Run(run.env_id, "sac", run.seed, steps, params, eval_episodes=run.eval_episodes, eval_points=POINTS)
+        settings = {"agent": "sac", "arm": MIXED, "params": params, "steps": steps}
+        found = once(out, f"sac-mixed-s{run.seed}", settings, partial(mixed, asked))
+        print(f"sac-mixed-s{run.seed}: {last(found):.3f} at the end", flush=True)
+
+
+def chosen_of(runs: Path, seeds: Sequence[int]) -> list[FinishedRun]:
+    """Finished runs of agents that go on, by seed and agent.
 
     Raises:
-        ValueError: there is no such run.
+        ValueError: there is none with these seeds.
     """
     chosen = [one for one in load_runs(runs) if one.run.agent in CHANGES and (not seeds or one.run.seed in seeds)]
     if not chosen:
         raise ValueError(f"{runs} holds no finished run of {' or '.join(CHANGES)} with these seeds")
-    for finished in sorted(chosen, key=lambda one: (one.run.seed, one.run.agent)):
+    return sorted(chosen, key=lambda one: (one.run.seed, one.run.agent))
+
+
+def run_all(runs: Path, out: Path, seeds: Sequence[int], steps: int) -> None:
+    """Goes on from every finished run of these seeds, in both ways; all of a seed before the next."""
+    for finished in chosen_of(runs, seeds):
         for arm in ARMS:
             name = f"{finished.run.agent}-{arm.replace(' ', '-')}-s{finished.run.seed}"
             settings = {"agent": finished.run.agent, "arm": arm, "from": finished.folder.name, "steps": steps}
@@ -142,6 +171,7 @@ def report(runs: Path, out: Path, given: str) -> None:
         falls = [[lowest(one) for one in arm] for arm in zip(*pairs, strict=True)]
         rows.append([agent, str(len(pairs)), *(said(cell, 3) for cell in (before, *ends, difference(*ends)))])
         dips.append([agent, *(said(cell, 3) for cell in (*falls, difference(*falls)))])
+    with_data = [last(one) for one in of(records, "sac", MIXED).values()]
     scratch = [float(np.mean(one[-LAST:])) for one in from_scratch(env_id, steps)]
     text = render(
         "offline_to_online.md.jinja",
@@ -157,6 +187,8 @@ def report(runs: Path, out: Path, given: str) -> None:
         dips=dips,
         scratch=said(scratch, 3) if scratch else "",
         scratch_runs=len(scratch),
+        mixed=said(with_data, 3) if with_data else "",
+        mixed_runs=len(with_data),
     )
     out.mkdir(parents=True, exist_ok=True)
     (out / "results.json").write_text(json.dumps({"command": given, "runs": records}, indent=1) + "\n")
@@ -171,8 +203,8 @@ def difference(one: Sequence[float], other: Sequence[float]) -> list[float]:
 
 
 def draw(records: Sequence[Mapping[str, Any]], env_id: str, steps: int, path: Path) -> None:
-    """A panel an agent: thin lines are runs, thick ones means; SAC without data beside them."""
-    scratch = np.array(from_scratch(env_id, steps))
+    """A panel an agent: thin lines are runs, thick ones means; SAC with and without data beside them."""
+    scratch, with_data = np.array(from_scratch(env_id, steps)), list(of(records, "sac", MIXED).values())
     with canvas(9.6, 3.6) as figure:
         for axes, agent in zip(figure.subplots(1, len(CHANGES), sharey=True), CHANGES, strict=True):
             for arm, colour in zip(ARMS, PALETTE, strict=False):
@@ -185,6 +217,9 @@ def draw(records: Sequence[Mapping[str, Any]], env_id: str, steps: int, path: Pa
                 at = np.linspace(0, steps, scratch.shape[1] + 1)[1:]
                 curve(axes, at, scratch.mean(0), colour=PALETTE[2], label="SAC without data", width=2.2)
             axes.set(title=agent, xlabel="steps, or updates on data alone")
+            if with_data:
+                mean = np.mean([one["scores"] for one in with_data], axis=0)
+                curve(axes, with_data[0]["timesteps"], mean, colour=PALETTE[3], label="SAC, data mixed in", width=2.2)
             if axes.lines:
                 axes.legend()
         figure.axes[0].set(ylabel="normalised return")
@@ -198,11 +233,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--runs", type=Path, default=Path("runs/control-v2-offline"), help="of the race")
     parser.add_argument("--seeds", default="", help="with commas between; all by default")
     parser.add_argument("--steps", type=int, default=STEPS)
+    parser.add_argument("--mixed", action="store_true", help="SAC with the data mixed in, in place of what goes on")
     parser.add_argument("--done", type=Path, default=RUNS, help="where a file a run is kept")
     parser.add_argument("--out", type=Path, default=OUT)
     given = parser.parse_args(arguments)
     if given.step == "run":
-        run_all(given.runs, given.done, [int(seed) for seed in given.seeds.split(",") if seed], given.steps)
+        run = run_mixed if given.mixed else run_all
+        run(given.runs, given.done, [int(seed) for seed in given.seeds.split(",") if seed], given.steps)
     else:
         report(given.done, given.out, "python benchmarks/studies/offline_to_online.py report")
 

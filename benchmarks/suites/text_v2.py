@@ -2,7 +2,7 @@
 
 Each regime is a suite of its own, of at most six conditions of which no two take nearly the same step there
 (docs/results/gradient-gate): old completions, groups that mostly agree, problems that come back, rewards that err,
-completions of many lengths, games of several turns. Five of them are raced again from a second base checkpoint.
+completions of many lengths, games of several turns. Each of them is raced again from a second base checkpoint.
 Learning rates are each condition's own: the best of four by ``tiltyard tune``, on three seeds that no race reports.
 """
 
@@ -263,6 +263,7 @@ TEXT_TURNS_SECOND = _again(
     "twenty-questions-base-2",
     {"grpo": 1e-3, "gigpo": 1e-3, "reinforce": 3e-4, "ppo": 3e-4, "filtered-bc": 1e-3},
     "from `twenty-questions-base-2`: weights and games of pretraining have the seeds 2 and 3 in place of 0 and 1. "
-    "Learning rates were tuned anew.",
+    "Learning rates were tuned anew. The gate was passed at these rates; at 0.00025, before tuning, the step of GiGPO "
+    "was less like that of Dr. GRPO (cosine 0.947), and at its own rate it is nearly the same (0.957).",
     {"gigpo": "dr-grpo, rloo", "reinforce": "reinforce-plus-plus"},
 )
