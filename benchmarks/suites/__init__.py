@@ -132,6 +132,7 @@ RELEASED = {
     "text-v2-hard": "97614427ae97b2f2",
     "text-v2-hard-base-2": "da515d06d96575ac",
     "text-v2-turns": "f5f7fa4c2cf87828",
+    "text-v2-turns-base-2": "8e17639891c08f98",
 }
 """Suites that results were published for, and what they are: :attr:`Suite.digest`. Another content is another name."""
 
