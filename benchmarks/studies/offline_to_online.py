@@ -39,7 +39,7 @@ from tiltyard.envs.catalogue import find
 
 Floats = npt.NDArray[np.float64]
 ONLINE, ALONE = ARMS = "online", "data alone"
-MIXED = "data mixed in"
+MIXED, SAC = "data mixed in", "SAC without data"
 CHANGES: dict[str, dict[str, Any]] = {"iql": {"cosine_schedule": False}, "td3-bc": {}}
 """Agents that go on, with what is set otherwise than in the race."""
 STEPS, POINTS, LAST = 50_000, 10, 5
@@ -129,14 +129,27 @@ def lowest(one: Mapping[str, Any]) -> float:
     return float(min(one["scores"][1 : 1 + POINTS // 2]) - one["scores"][0])
 
 
-def from_scratch(env_id: str, steps: int) -> list[Floats]:
-    """Normalised curves of SAC without data up to as many steps, a run each; none of runs not evaluated by then."""
+def from_scratch(env_id: str, steps: int) -> list[dict[str, Any]]:
+    """Timesteps and normalised scores of SAC without data up to so many steps, of each run evaluated by then."""
     curves = []
     for folder in sorted(SCRATCH.glob("*-sac-*")):
         with np.load(folder / CURVE) as points:
-            returns = points["results"][points["timesteps"] <= steps].mean(axis=1)
-            curves.append(np.array([find(env_id).normalise(float(one)) for one in returns]))
-    return [one for one in curves if len(one)]
+            known = points["timesteps"] <= steps
+            scores = [find(env_id).normalise(float(one.mean())) for one in points["results"][known]]
+            curves.append({"timesteps": points["timesteps"][known].tolist(), "scores": scores})
+    return [one for one in curves if one["scores"]]
+
+
+def sac(records: Sequence[Mapping[str, Any]], env_id: str, steps: int) -> dict[str, Sequence[Mapping[str, Any]]]:
+    """Runs of SAC with and without data, as far as there are some."""
+    mixed_in, without = list(of(records, "sac", MIXED).values()), from_scratch(env_id, steps)
+    return {label: runs for label, runs in (("SAC, data mixed in", mixed_in), (SAC, without)) if runs}
+
+
+def on_the_way(runs: Sequence[Mapping[str, Any]], steps: int) -> list[str]:
+    """Means of single evaluations after a fifth of the steps, half of them and all."""
+    curves = [dict(zip(one["timesteps"], one["scores"], strict=True)) for one in runs]
+    return [said([one[steps * share // 10] for one in curves], 3) for share in (2, 5, 10)]
 
 
 def of(records: Sequence[Mapping[str, Any]], agent: str, arm: str) -> dict[int, Mapping[str, Any]]:
@@ -171,8 +184,9 @@ def report(runs: Path, out: Path, given: str) -> None:
         falls = [[lowest(one) for one in arm] for arm in zip(*pairs, strict=True)]
         rows.append([agent, str(len(pairs)), *(said(cell, 3) for cell in (before, *ends, difference(*ends)))])
         dips.append([agent, *(said(cell, 3) for cell in (*falls, difference(*falls)))])
-    with_data = [last(one) for one in of(records, "sac", MIXED).values()]
-    scratch = [float(np.mean(one[-LAST:])) for one in from_scratch(env_id, steps)]
+    beside = sac(records, env_id, steps)
+    learning = {**{f"{name}, online": list(of(records, name, ONLINE).values()) for name in CHANGES}, **beside}
+    way = [[label, *on_the_way(runs, steps)] for label, runs in learning.items() if runs]
     text = render(
         "offline_to_online.md.jinja",
         command=given,
@@ -185,10 +199,8 @@ def report(runs: Path, out: Path, given: str) -> None:
         last=LAST,
         rows=rows,
         dips=dips,
-        scratch=said(scratch, 3) if scratch else "",
-        scratch_runs=len(scratch),
-        mixed=said(with_data, 3) if with_data else "",
-        mixed_runs=len(with_data),
+        beside=[[label, str(len(runs)), said([last(one) for one in runs], 3)] for label, runs in beside.items()],
+        way=way,
     )
     out.mkdir(parents=True, exist_ok=True)
     (out / "results.json").write_text(json.dumps({"command": given, "runs": records}, indent=1) + "\n")
@@ -204,7 +216,6 @@ def difference(one: Sequence[float], other: Sequence[float]) -> list[float]:
 
 def draw(records: Sequence[Mapping[str, Any]], env_id: str, steps: int, path: Path) -> None:
     """A panel an agent: thin lines are runs, thick ones means; SAC with and without data beside them."""
-    scratch, with_data = np.array(from_scratch(env_id, steps)), list(of(records, "sac", MIXED).values())
     with canvas(9.6, 3.6) as figure:
         for axes, agent in zip(figure.subplots(1, len(CHANGES), sharey=True), CHANGES, strict=True):
             for arm, colour in zip(ARMS, PALETTE, strict=False):
@@ -213,13 +224,10 @@ def draw(records: Sequence[Mapping[str, Any]], env_id: str, steps: int, path: Pa
                     values = np.array([one["scores"] for one in mine])
                     axes.plot(mine[0]["timesteps"], values.T, color=colour, alpha=0.3, linewidth=1)
                     curve(axes, mine[0]["timesteps"], values.mean(0), colour=colour, label=arm, width=2.2)
-            if scratch.size:
-                at = np.linspace(0, steps, scratch.shape[1] + 1)[1:]
-                curve(axes, at, scratch.mean(0), colour=PALETTE[2], label="SAC without data", width=2.2)
             axes.set(title=agent, xlabel="steps, or updates on data alone")
-            if with_data:
-                mean = np.mean([one["scores"] for one in with_data], axis=0)
-                curve(axes, with_data[0]["timesteps"], mean, colour=PALETTE[3], label="SAC, data mixed in", width=2.2)
+            for (label, runs), colour in zip(sac(records, env_id, steps).items(), PALETTE[len(ARMS) :], strict=False):
+                mean = np.mean([one["scores"] for one in runs], axis=0)
+                curve(axes, runs[0]["timesteps"], mean, colour=colour, label=label, width=2.2)
             if axes.lines:
                 axes.legend()
         figure.axes[0].set(ylabel="normalised return")

@@ -81,7 +81,8 @@ def test_differences_are_within_runs(tmp_path: Path, capsys: pytest.CaptureFixtu
         in page
     )
     assert "| iql | -0.100" in page
-    assert "has 0.850 [0.215, 1.485] after as many steps (2 runs)" in page
+    assert "| SAC, data mixed in | 2 | 0.850 [0.215, 1.485] |" in page
+    assert "| iql, online | 0.400 [-2.141, 2.941] | 0.400 [-2.141, 2.941] | 0.700 [-1.841, 3.241] |" in page
     assert "| td3-bc |" not in page
     assert (tmp_path / "out" / "curves.png").stat().st_size > 10_000
     assert len(json.loads((tmp_path / "out" / "results.json").read_text())["runs"]) == 6
