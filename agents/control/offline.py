@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from minari import MinariDataset
 
     from .actor_critic import ActorCritic
+    from .goal_data import GoalTransitions
 
 Self = TypeVar("Self", bound="LearnsFromData")
 
@@ -127,7 +128,7 @@ class LearnsFromData(ABC):
 
     def learn_offline(
         self: Self,
-        dataset: "MinariDataset | str | Any",
+        dataset: "MinariDataset | str | Transitions | GoalTransitions",
         gradient_steps: int,
         *,
         callback: MaybeCallback = None,
@@ -141,7 +142,8 @@ class LearnsFromData(ABC):
         afterwards it is again the number of steps taken in an environment.
 
         Args:
-            dataset: a Minari dataset or the id of a local one, or transitions already read.
+            dataset: a Minari dataset or the id of a local one, or transitions already read: of a goal environment as
+                :class:`.GoalTransitions`, with several rewards as :class:`.VectorTransitions`.
             gradient_steps: updates; 0 only takes the data in.
             callback: SB3's, called once an update.
             log_interval: updates between lines of the log.

@@ -39,7 +39,7 @@ from tiltyard.envs.catalogue import find
 
 Floats = npt.NDArray[np.float64]
 ONLINE, ALONE = ARMS = "online", "data alone"
-MIXED, SAC = "data mixed in", "SAC without data"
+MIXED = "data mixed in"
 CHANGES: dict[str, dict[str, Any]] = {"iql": {"cosine_schedule": False}, "td3-bc": {}}
 """Agents that go on, with what is set otherwise than in the race."""
 STEPS, POINTS, LAST = 50_000, 10, 5
@@ -140,10 +140,13 @@ def from_scratch(env_id: str, steps: int) -> list[dict[str, Any]]:
     return [one for one in curves if one["scores"]]
 
 
-def sac(records: Sequence[Mapping[str, Any]], env_id: str, steps: int) -> dict[str, Sequence[Mapping[str, Any]]]:
+def runs_of_sac(
+    records: Sequence[Mapping[str, Any]], env_id: str, steps: int
+) -> dict[str, Sequence[Mapping[str, Any]]]:
     """Runs of SAC with and without data, as far as there are some."""
-    mixed_in, without = list(of(records, "sac", MIXED).values()), from_scratch(env_id, steps)
-    return {label: runs for label, runs in (("SAC, data mixed in", mixed_in), (SAC, without)) if runs}
+    with_data: Sequence[Mapping[str, Any]] = list(of(records, "sac", MIXED).values())
+    found = {f"SAC, {MIXED}": with_data, "SAC without data": from_scratch(env_id, steps)}
+    return {label: runs for label, runs in found.items() if runs}
 
 
 def on_the_way(runs: Sequence[Mapping[str, Any]], steps: int) -> list[str]:
@@ -184,7 +187,7 @@ def report(runs: Path, out: Path, given: str) -> None:
         falls = [[lowest(one) for one in arm] for arm in zip(*pairs, strict=True)]
         rows.append([agent, str(len(pairs)), *(said(cell, 3) for cell in (before, *ends, difference(*ends)))])
         dips.append([agent, *(said(cell, 3) for cell in (*falls, difference(*falls)))])
-    beside = sac(records, env_id, steps)
+    beside = runs_of_sac(records, env_id, steps)
     learning = {**{f"{name}, online": list(of(records, name, ONLINE).values()) for name in CHANGES}, **beside}
     way = [[label, *on_the_way(runs, steps)] for label, runs in learning.items() if runs]
     text = render(
@@ -204,7 +207,7 @@ def report(runs: Path, out: Path, given: str) -> None:
     )
     out.mkdir(parents=True, exist_ok=True)
     (out / "results.json").write_text(json.dumps({"command": given, "runs": records}, indent=1) + "\n")
-    draw(records, env_id, steps, out / "curves.png")
+    draw(records, beside, out / "curves.png")
     (out / "README.md").write_text(text, encoding="utf-8")
     print(text)
 
@@ -214,7 +217,7 @@ def difference(one: Sequence[float], other: Sequence[float]) -> list[float]:
     return [a - b for a, b in zip(one, other, strict=True)]
 
 
-def draw(records: Sequence[Mapping[str, Any]], env_id: str, steps: int, path: Path) -> None:
+def draw(records: Sequence[Mapping[str, Any]], beside: Mapping[str, Sequence[Mapping[str, Any]]], path: Path) -> None:
     """A panel an agent: thin lines are runs, thick ones means; SAC with and without data beside them."""
     with canvas(9.6, 3.6) as figure:
         for axes, agent in zip(figure.subplots(1, len(CHANGES), sharey=True), CHANGES, strict=True):
@@ -225,7 +228,7 @@ def draw(records: Sequence[Mapping[str, Any]], env_id: str, steps: int, path: Pa
                     axes.plot(mine[0]["timesteps"], values.T, color=colour, alpha=0.3, linewidth=1)
                     curve(axes, mine[0]["timesteps"], values.mean(0), colour=colour, label=arm, width=2.2)
             axes.set(title=agent, xlabel="steps, or updates on data alone")
-            for (label, runs), colour in zip(sac(records, env_id, steps).items(), PALETTE[len(ARMS) :], strict=False):
+            for (label, runs), colour in zip(beside.items(), PALETTE[len(ARMS) :], strict=False):
                 mean = np.mean([one["scores"] for one in runs], axis=0)
                 curve(axes, runs[0]["timesteps"], mean, colour=colour, label=label, width=2.2)
             if axes.lines:

@@ -3,7 +3,8 @@
 Each regime is a suite of its own, of at most six conditions of which no two take nearly the same step there
 (docs/results/gradient-gate): old completions, groups that mostly agree, problems that come back, rewards that err,
 completions of many lengths, games of several turns. Each of them is raced again from a second base checkpoint.
-Learning rates are each condition's own: the best of four by ``tiltyard tune``, on three seeds that no race reports.
+Learning rates are each condition's own: the best of four or five by ``tiltyard tune``, on three seeds that no race
+reports.
 """
 
 from collections.abc import Mapping

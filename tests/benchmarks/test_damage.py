@@ -171,7 +171,7 @@ def _json_cases(name: str) -> Iterator[Case]:
         for key, value in (("dataset", 3), ("offline_steps", "x"), ("env_kwargs", "x"), ("eval_sampled", 1)):
             yield f"run.json: a run with {key}={value!r}, whose name fits", renamed({key: value})
         yield "run.json: an environment that is not there, whose name fits", renamed({}, env_id="tiltyard/None-v0")
-        yield "run.json: an unknown agent, in a folder named after it", renamed({}, agent="nobody")
+        yield "run.json: an unknown agent, in a folder named after it", renamed({}, agent="unknown-agent")
 
 
 def renamed(params: dict[str, Any], **changes: Any) -> Damage:

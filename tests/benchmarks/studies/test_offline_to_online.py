@@ -11,6 +11,7 @@ from tiltyard.benchmarks.studies.offline_to_online import ALONE, ARMS, CHANGES, 
 
 CHEETAH = "tiltyard/HalfCheetah-v5"
 SMALL = {"dataset": "tiltyard/halfcheetah/random-v0", "offline_steps": 4, "batch_size": 8, "preset": "none"}
+EARLY = {"learning_starts": 4, "policy_kwargs": {"net_arch": [8]}}
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +22,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         patch.setenv("MINARI_DATASETS_PATH", str(tmp_path_factory.mktemp("data")))
         make_dataset(CHEETAH, "random", episodes=2)
         for agent in ("iql", "td3-bc", "bc"):
-            params = {**SMALL, "policy_kwargs": {"net_arch": [8]}} if agent != "bc" else SMALL
+            params = {**SMALL, **EARLY} if agent != "bc" else SMALL
             Run(CHEETAH, agent, 3, 0, params, eval_episodes=2, eval_points=1).execute(runs)
         main(["run", "--runs", str(runs), "--steps", "20", "--done", str(done)])
         main(["run", "--mixed", "--runs", str(runs), "--steps", "20", "--done", str(done)])
@@ -38,6 +39,7 @@ def test_both_arms_begin_as_the_run_ended_and_then_differ(made: tuple[Path, Path
         before = json.loads((finished / "final.json").read_text())["normalised"]
         assert online["scores"][0] == alone["scores"][0] == pytest.approx(before)
         assert online["scores"][1:] != alone["scores"][1:]
+        assert online["scores"][-1] != online["scores"][0] != alone["scores"][-1]  # both have learnt
         for one in (online, alone):
             assert one["timesteps"] == [20 * i // POINTS for i in range(POINTS + 1)]
             assert len(one["scores"]) == POINTS + 1
