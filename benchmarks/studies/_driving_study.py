@@ -1,62 +1,14 @@
-"""What studies of driving share: a run a file, whole problems played at once, and a page of what lies in a folder."""
+"""What studies of driving share: whole problems played at once, and what is said of their episodes."""
 
-import json
-import os
-import time
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
-from scipy.stats import t as student
 
 from tiltyard.benchmarks.evaluation import REPORTED_EVALUATION
-from tiltyard.benchmarks.pages import render
-from tiltyard.benchmarks.provenance import commit, hardware, versions
-from tiltyard.benchmarks.saturated import no_width, none
-from tiltyard.benchmarks.threads import one_thread
 
 STEP = 0.2  # s
-
-
-class Table(NamedTuple):
-    """A table of a page."""
-
-    caption: str
-    heads: Sequence[str]
-    rows: Sequence[Sequence[str]]
-
-
-def once(out: Path, name: str, settings: Mapping[str, Any], work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What ``work`` returns, from ``out/name.json`` if it lies there; else it is done and written, whole or not at all.
-
-    Raises:
-        ValueError: there is a run of this name with other settings.
-    """
-    file = out / f"{name}.json"
-    told = json.loads(json.dumps(dict(settings)))
-    if file.exists():
-        stored: dict[str, Any] = json.loads(file.read_text())
-        if stored["settings"] != told:
-            raise ValueError(f"{file} was made with other settings: give another --out, or delete it")
-        return stored
-    out.mkdir(parents=True, exist_ok=True)
-    began = time.process_time()
-    with one_thread():
-        result = work()
-    spent = round(time.process_time() - began, 1)
-    where = {"commit": commit(), "hardware": hardware(), "versions": versions()}
-    whole = {"name": name, "settings": told, **result, "cpu_seconds": spent, **where}
-    partial = file.with_suffix(f".{os.getpid()}.partial")
-    partial.write_text(json.dumps(whole, indent=1) + "\n")
-    partial.replace(file)
-    return whole
-
-
-def stored(out: Path) -> list[dict[str, Any]]:
-    """All runs in a folder, by name."""
-    return [json.loads(file.read_text()) for file in sorted(out.glob("*.json"))]
 
 
 class Ride(NamedTuple):
@@ -142,41 +94,3 @@ def summary(found: Sequence[Ride]) -> dict[str, float]:
         "pushed a km": sum(one.pushed for one in found) / km,
         "imposed braking a km": sum(one.braking for one in found) * STEP / km,
     }
-
-
-def interval(values: Sequence[float]) -> tuple[float, float, float]:
-    """Mean and 95% Student interval; NaN bounds for one value."""
-    found = np.asarray(values, np.float64)
-    if len(found) < 2:
-        return float(found.mean()), float("nan"), float("nan")
-    half = float(student.ppf(0.975, len(found) - 1) * found.std(ddof=1) / np.sqrt(len(found)))
-    return float(found.mean()), float(found.mean()) - half, float(found.mean()) + half
-
-
-def said(values: Sequence[float], digits: int = 2) -> str:
-    """Mean and interval in words; of one value that it is one."""
-    if len(values) == 1:
-        return f"{values[0]:.{digits}f} (one run)"
-    mean, low, high = interval(values)
-    if len(values) > 1 and no_width(low, high):
-        return f"{mean:.{digits}f} ({none(len(values))})"
-    return f"{mean:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
-
-
-def write_page(
-    out: Path, runs: Sequence[Mapping[str, Any]], *, title: str, command: str, words: str, tables: Any, found: str
-) -> None:
-    """Writes ``out/README.md``.
-
-    Raises:
-        ValueError: there is no run.
-    """
-    if not runs:
-        raise ValueError(f"{out} holds no run yet")
-    commits = sorted({str(run["commit"]) for run in runs})
-    minutes = sum(float(run["cpu_seconds"]) for run in runs) / 60.0
-    made = f"{len(runs)} runs, commit {', '.join(commits)}, {runs[0]['hardware']}; {minutes:.0f} core minutes."
-    page = render(
-        "driving_study.md.jinja", title=title, command=command, made=made, words=words, tables=tables, found=found
-    )
-    (out / "README.md").write_text(page, encoding="utf-8")

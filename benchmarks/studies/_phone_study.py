@@ -9,7 +9,7 @@ import numpy as np
 from tiltyard.agents.control.trajectories import Trajectory
 from tiltyard.benchmarks.datasets.record import record
 from tiltyard.benchmarks.evaluation import REPORTED_EVALUATION
-from tiltyard.benchmarks.studies._driving_study import Table, said
+from tiltyard.benchmarks.studies._study import Table, said
 from tiltyard.benchmarks.verdicts import Part, Sample, judge, overall
 from tiltyard.wrappers import VectorHybridReward
 

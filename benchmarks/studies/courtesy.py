@@ -19,17 +19,8 @@ import numpy as np
 from scipy.stats import t as student
 
 from tiltyard.benchmarks.permutation import permutation_p
-from tiltyard.benchmarks.studies._driving_study import (
-    Table,
-    expert,
-    once,
-    rides,
-    said,
-    stored,
-    summary,
-    trained,
-    write_page,
-)
+from tiltyard.benchmarks.studies._driving_study import expert, rides, summary, trained
+from tiltyard.benchmarks.studies._study import Table, once, said, stored, write_page
 
 ENV = "tiltyard/Intersection-v0"
 SCENE: dict[str, Any] = {"action": "discrete", "density": 24.0}

@@ -22,8 +22,8 @@ import numpy as np
 
 from tiltyard.agents.control.trajectories import Trajectory
 from tiltyard.agents.control.ui_s1 import semi_online_performance
-from tiltyard.benchmarks.studies._driving_study import once, stored, write_page
 from tiltyard.benchmarks.studies._phone_study import APPS, BASE, ENV, differences, played, solutions, tables, verdict
+from tiltyard.benchmarks.studies._study import once, stored, write_page
 
 CONDITIONS: dict[str, dict[str, Any]] = {
     "staged": {},

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from tiltyard.benchmarks.pages import plain
-from tiltyard.benchmarks.studies._driving_study import Table, once, write_page
+from tiltyard.benchmarks.studies._study import Table, once, write_page
 from tiltyard.benchmarks.threads import one_thread
 from tiltyard.envs.driving.scenarios.driving import Driving
 from tiltyard.wrappers.rewards import driving_encoder

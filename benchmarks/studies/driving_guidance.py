@@ -16,17 +16,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from tiltyard.benchmarks.studies._driving_study import (
-    Table,
-    interval,
-    once,
-    rides,
-    said,
-    stored,
-    summary,
-    trained,
-    write_page,
-)
+from tiltyard.benchmarks.studies._driving_study import rides, summary, trained
+from tiltyard.benchmarks.studies._study import Table, interval, once, said, stored, write_page
 
 ENV = "tiltyard/Intersection-v0"
 TEACHER: dict[str, Any] = {"delay": 5, "ask_every": 5, "teacher_accuracy": 0.7}

@@ -19,16 +19,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from tiltyard.benchmarks.studies._driving_study import (
-    Table,
-    once,
-    rides,
-    said,
-    stored,
-    summary,
-    trained,
-    write_page,
-)
+from tiltyard.benchmarks.studies._driving_study import rides, summary, trained
+from tiltyard.benchmarks.studies._study import Table, once, said, stored, write_page
 
 ENV = "tiltyard/Intersection-v0"
 ARMS = ("own", "vlm-rl", "wanted", "drivevlm-rl", "unpunished")

@@ -23,7 +23,7 @@ from typing import Any
 
 from stable_baselines3.common.callbacks import BaseCallback
 
-from tiltyard.benchmarks.studies._driving_study import once, said, stored
+from tiltyard.benchmarks.studies._study import once, said, stored
 from tiltyard.benchmarks.studies.ppo_equivalence import welch
 
 TASKS = tuple(f"tiltyard/{name}-v5" for name in ("HalfCheetah", "Hopper", "Walker2d", "Ant", "Swimmer"))

@@ -21,7 +21,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from tiltyard.benchmarks.studies._driving_study import Table, once, said, stored, write_page
+from tiltyard.benchmarks.studies._study import Table, once, said, stored, write_page
 
 ENV = "tiltyard/RaceTrack-v0"
 ARMS = ("prior", "none")

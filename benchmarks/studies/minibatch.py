@@ -30,17 +30,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from tiltyard.benchmarks.studies._driving_study import (
-    Table,
-    expert,
-    once,
-    rides,
-    said,
-    stored,
-    summary,
-    trained,
-    write_page,
-)
+from tiltyard.benchmarks.studies._driving_study import expert, rides, summary, trained
+from tiltyard.benchmarks.studies._study import Table, once, said, stored, write_page
 from tiltyard.benchmarks.verdicts import Part, Sample, judge, overall
 
 ENV = "tiltyard/Intersection-v0"

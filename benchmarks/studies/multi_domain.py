@@ -28,7 +28,7 @@ from tiltyard.benchmarks.claims.effects import part
 from tiltyard.benchmarks.claims.harness import judged
 from tiltyard.benchmarks.claims.multi_domain_rlvr import CLAIM, gains
 from tiltyard.benchmarks.statistics import Floats
-from tiltyard.benchmarks.studies._driving_study import Table, said, stored, write_page
+from tiltyard.benchmarks.studies._study import Table, said, stored, write_page
 from tiltyard.benchmarks.testbeds.domains import DOMAINS, HARD
 from tiltyard.benchmarks.testbeds.multi_domain import OTHER, TESTS, TRAINED, MultiDomain, Scores, Training, test_name
 from tiltyard.benchmarks.verdicts import judge

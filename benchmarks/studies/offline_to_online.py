@@ -33,7 +33,7 @@ from tiltyard.benchmarks.loading import load_runs
 from tiltyard.benchmarks.pages import render
 from tiltyard.benchmarks.runs import CURVE, FinishedRun, Run
 from tiltyard.benchmarks.session import Session, restored
-from tiltyard.benchmarks.studies._driving_study import once, said, stored
+from tiltyard.benchmarks.studies._study import once, said, stored
 from tiltyard.benchmarks.suites import CONTROL_V2_CHEETAH
 from tiltyard.envs.catalogue import find
 

@@ -23,8 +23,8 @@ import numpy as np
 
 from tiltyard.agents.models.elements_base import write_elements_base
 from tiltyard.benchmarks.provenance import versions
-from tiltyard.benchmarks.studies._driving_study import once, stored, write_page
 from tiltyard.benchmarks.studies._phone_study import APPS, BASE, ENV, differences, played, solutions, tables, verdict
+from tiltyard.benchmarks.studies._study import once, stored, write_page
 from tiltyard.benchmarks.threads import one_thread
 from tiltyard.wrappers import VectorHybridReward
 

@@ -18,12 +18,12 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from scipy.stats import t as student
 
 from tiltyard.benchmarks.commands import load_agent
 from tiltyard.benchmarks.evaluation import REPORTED_EVALUATION, wilson
 from tiltyard.benchmarks.pages import plain, render
 from tiltyard.benchmarks.provenance import commit, hardware
+from tiltyard.benchmarks.studies._study import interval
 from tiltyard.benchmarks.threads import one_thread
 from tiltyard.envs.gui.problems_v1 import AXES
 from tiltyard.envs.gui.reading_trees import TreePolicy
@@ -143,9 +143,8 @@ def over_runs(shares: Sequence[float], digits: int = 2) -> str:
     values = np.array(shares)
     if len(values) < 2 or np.ptp(values) == 0:
         return f"{values.mean():.{digits}f}"
-    half = student.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
-    low, high = values.mean() - half, values.mean() + half
-    return f"{values.mean():.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
+    mean, low, high = interval(shares)
+    return f"{mean:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
 
 
 def page(folder: Path) -> str:

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback
 
-from tiltyard.benchmarks.studies._driving_study import once, said, stored
+from tiltyard.benchmarks.studies._study import once, said, stored
 
 TASKS: dict[str, tuple[int, dict[str, Any]]] = {
     "tiltyard/HalfCheetah-v5": (1_000_000, {}),

@@ -24,7 +24,7 @@ import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback
 
 from tiltyard.benchmarks.claims.effects import part
-from tiltyard.benchmarks.studies._driving_study import Table, once, said, stored, write_page
+from tiltyard.benchmarks.studies._study import Table, once, said, stored, write_page
 from tiltyard.benchmarks.verdicts import judge
 
 ENV = "tiltyard/Countdown-v0"

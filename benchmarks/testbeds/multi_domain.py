@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 
 from ..evaluation import TUNING_FROM, evaluation_seeds
-from ..studies._driving_study import once
+from ..studies._study import once
 from .domains import DOMAINS, HARD, TEMPLATES, Asked, Domains, DomainsVectorEnv, PartialCredit, right_share
 
 TESTS = (*DOMAINS, HARD)

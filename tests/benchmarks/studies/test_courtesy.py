@@ -1,5 +1,6 @@
 from tiltyard.benchmarks.studies import courtesy
-from tiltyard.benchmarks.studies._driving_study import Ride, said, summary
+from tiltyard.benchmarks.studies._driving_study import Ride, summary
+from tiltyard.benchmarks.studies._study import said
 
 
 def test_braking_is_counted_a_km_by_hand():

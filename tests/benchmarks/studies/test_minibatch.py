@@ -1,7 +1,7 @@
 import pytest
 
 from tiltyard.benchmarks.studies import minibatch
-from tiltyard.benchmarks.studies._driving_study import once
+from tiltyard.benchmarks.studies._study import once
 
 WHERE = {"commit": "c", "hardware": "h", "cpu_seconds": 60.0}
 
