@@ -2,9 +2,9 @@
 
 ``axes``: every finished run under RUNS on train problems and on each held-out axis, one episode a problem, the same
 problems for all runs. ``faces``: one run's agent on the same problems of Phone-v1 in numbers, reading trees of words,
-in Chromium (layouts ``same`` and ``flow``) and through the fake device behind adb. ``drift``: every finished run on
-test problems of a phone that has drifted by 0, a half and 1. All write their raw data as JSON into FOLDER, and a page
-of all that is there; ``page`` alone writes the page again.
+in Chromium (layouts ``same`` and ``flow``) and through the fake device behind adb. ``drift``: every finished run with
+its agent's own settings on test problems of a phone that has drifted by 0, a half and 1. All write their raw data as
+JSON into FOLDER, and a page of all that is there; ``page`` alone writes the page again.
 """
 
 import argparse
@@ -93,6 +93,12 @@ def condition(run: Mapping[str, Any]) -> str:
     named = str(run["agent"]) + data + (", then online" if data and run["budget"] else "")
     named += "".join(f", {name}={params[name]}" for name in VARIED if name in params)
     return named + (", trained after drift" if params.get("env_kwargs", {}).get("drift") else "")
+
+
+def own_settings(folder: Path) -> bool:
+    """Whether a run has its agent's own settings, or one of its parts off."""
+    params = json.loads((folder / "run.json").read_text())["run"]["params"]
+    return not any(name in params for name in VARIED)
 
 
 def row(folder: Path, problems: int, splits: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -196,7 +202,9 @@ def main() -> None:
                 found = faces(options.runs, options.problems)
         else:
             folders = sorted(one.parent for one in options.runs.glob("*/final.json"))
-            splits = SPLITS if options.what == "axes" else DRIFTS
+            splits = SPLITS
+            if options.what == "drift":
+                folders, splits = list(filter(own_settings, folders)), DRIFTS
             found = across(folders, options.problems, splits, options.processes)
         (options.out / f"{options.what}.json").write_text(json.dumps(found, indent=1) + "\n")
     (options.out / "README.md").write_text(page(options.out), encoding="utf-8")

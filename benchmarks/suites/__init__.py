@@ -6,7 +6,7 @@ What they are made of is in :mod:`.suite`, :mod:`.files` reads them from TOML; e
 from ... import unknown
 from ...plugins import rows as plugin_rows
 from .control import CONTROL, SAC_PEER
-from .control_v2 import CONTROL_V2, CONTROL_V2_CHEETAH, CONTROL_V2_OFFLINE
+from .control_v2 import CONTROL_V2, CONTROL_V2_CHEETAH, CONTROL_V2_HOPPER, CONTROL_V2_OFFLINE
 from .dialogues import ARCHER_SETTINGS, DIALOGUES
 from .driving import DRIVING
 from .driving_v2 import DRIVING_V2
@@ -37,6 +37,7 @@ __all__ = [
     "CONTROL",
     "CONTROL_V2",
     "CONTROL_V2_CHEETAH",
+    "CONTROL_V2_HOPPER",
     "CONTROL_V2_OFFLINE",
     "DIALOGUES",
     "DRIVING",
@@ -78,6 +79,7 @@ SUITES: tuple[Suite, ...] = (
     CONTROL,
     CONTROL_V2,
     CONTROL_V2_CHEETAH,
+    CONTROL_V2_HOPPER,
     CONTROL_V2_OFFLINE,
     SAC_PEER,
     MANIPULATION,

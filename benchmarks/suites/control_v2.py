@@ -1,16 +1,17 @@
 """Control at budgets at which agents differ: three runners at 100,000 steps, one update a step; PPO at 3,000,000.
 
-``control-v2`` has all agents on the three, which takes 49 core-hours; ``control-v2-halfcheetah`` is what fits in four:
-one runner, and the agents with the least computing time. Both were cut before any run, by time alone. Agents of ours
-that can be compiled are, which needs a C++ compiler and changes the time that they take alone. ``control-v2-offline``
-has what SAC met on its way in place of steps, and 100,000 updates: critics after 5,000 are untrained.
+``control-v2`` has all agents on the three, which takes 49 core-hours; ``control-v2-halfcheetah`` is what fits in four
+and ``control-v2-hopper`` what fits in three: one runner, and the agents with the least computing time. They were cut
+before any run, by time alone. Agents of ours that can be compiled are, which needs a C++ compiler and changes the time
+that they take alone. ``control-v2-offline`` has what SAC met on its way in place of steps, and 100,000 updates: critics
+after 5,000 are untrained.
 
 All that replay have the same networks (two layers of 256), batches, learning starts and updates a step, and their
 papers' other values; what differs is the method. PPO steps 128 environments and has thirty times the steps, which take
 less computing time. A run's score is the mean of its last five evaluations of twenty, which are of the best actions.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -88,17 +89,23 @@ CONTROL_V2 = Suite(
     score="last-five",
 )
 
-_FEWER = ("sac", "td3", "dsac-t", "stream-x", "fast-ppo")
-_CHEETAH = CONTROL_V2.tasks[0]
 
-CONTROL_V2_CHEETAH = replace(
-    CONTROL_V2,
-    name="control-v2-halfcheetah",
-    summary="HalfCheetah online at 100,000 steps, one update a step, two layers of 256; PPO at 3,000,000",
-    tasks=(replace(_CHEETAH, entries=tuple(entry for entry in _CHEETAH.entries if entry.agent in _FEWER)),),
-    comparisons=(Comparison("HalfCheetah", (_CHEETAH.env_id,), "sac", remark=_PUBLISHED),),
-)
+def _one_runner(name: str, agents: Sequence[str]) -> Suite:
+    """One runner of ``control-v2`` and a part of its agents, beside SAC."""
+    task = next(task for task in CONTROL_V2.tasks if task.env_id == f"tiltyard/{name}-v5")
+    return replace(
+        CONTROL_V2,
+        name=f"control-v2-{name.lower()}",
+        summary=f"{name} online at 100,000 steps, one update a step, two layers of 256; PPO at 3,000,000",
+        tasks=(replace(task, entries=tuple(entry for entry in task.entries if entry.agent in agents)),),
+        comparisons=(Comparison(name, (task.env_id,), "sac", remark=_PUBLISHED),),
+    )
 
+
+CONTROL_V2_CHEETAH = _one_runner("HalfCheetah", ("sac", "td3", "dsac-t", "stream-x", "fast-ppo"))
+CONTROL_V2_HOPPER = _one_runner("Hopper", ("sac", "td3", "stream-x", "fast-ppo"))
+
+_CHEETAH = "tiltyard/HalfCheetah-v5"
 _LEARNT: dict[str, Any] = {
     "preset": "none",
     "policy_kwargs": {"net_arch": [256, 256]},
@@ -118,7 +125,7 @@ CONTROL_V2_OFFLINE = Suite(
     "HalfCheetah from another agent's replay buffer: 100,000 updates and no step, two layers of 256",
     tasks=(
         Task(
-            _CHEETAH.env_id,
+            _CHEETAH,
             tuple(
                 Entry(agent, 0, seconds, {**_LEARNT, **how}, agent)
                 for agent, seconds, how in (
@@ -133,7 +140,7 @@ CONTROL_V2_OFFLINE = Suite(
         ),
     ),
     seeds=(0, 1, 2, 3, 4),
-    datasets={_REPLAY: Recipe(_CHEETAH.env_id, "replay")},
-    comparisons=(Comparison("HalfCheetah", (f"{_CHEETAH.env_id} from replay-v0",), "bc", remark=_OFFLINE_REMARK),),
+    datasets={_REPLAY: Recipe(_CHEETAH, "replay")},
+    comparisons=(Comparison("HalfCheetah", (f"{_CHEETAH} from replay-v0",), "bc", remark=_OFFLINE_REMARK),),
     score="last-five",
 )

@@ -1,10 +1,19 @@
 """Agents of gui-v1 on other splits and faces: alone as together, intervals by hand, and the page from its numbers."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 
-from tiltyard.benchmarks.studies.phone_transfer import FACES, alone, condition, over_runs, page, together
+from tiltyard.benchmarks.studies.phone_transfer import (
+    FACES,
+    alone,
+    condition,
+    over_runs,
+    own_settings,
+    page,
+    together,
+)
 from tiltyard.envs.gui.baselines import WordMatcher
 
 RESULTS = Path(__file__).parents[3] / "docs/results/gui-v1-transfer"
@@ -46,6 +55,16 @@ def test_conditions_say_what_was_learnt_from():
     assert named("phone-bc", 64, learning_rate=0.0) == "base, trained no further"
     assert named("digirl", 100, step_filter=False) == "digirl, step_filter=False"
     assert named("digirl", 100, env_kwargs={"drift": 1.0}) == "digirl, trained after drift"
+
+
+def test_drift_is_measured_on_runs_that_have_all_parts(tmp_path):
+    kept = []
+    for name, params in (("whole", {"env_kwargs": {"drift": 1.0}}), ("without", {"curriculum": False})):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "run.json").write_text(json.dumps({"run": {"params": params}}))
+        kept += [name] if own_settings(folder) else []
+    assert kept == ["whole"]
 
 
 def test_intervals_over_runs_by_hand():
