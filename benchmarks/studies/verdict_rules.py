@@ -1,6 +1,6 @@
 """How often each rule that prints a verdict is wrong, and how often it finds what is there.
 
-    python benchmarks/studies/verdict_rules.py [--repeats 20000] [--out docs/results/verdict-rules]
+    python benchmarks/studies/verdict_rules.py [--repeats 20000] [--out docs/results/verdict-rules] [--page]
 
 Scores are normal, lognormal (of normal logarithms with deviation 1) or bimodal (one of two modes four deviations
 apart). Error rates are of two conditions that are alike; power is at an effect of 1.5 standard deviations. The rules
@@ -8,9 +8,11 @@ before 2026-11-23 stand beside today's: their code is here and nowhere else.
 """
 
 import argparse
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Mapping
 from math import comb, sqrt
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.stats import t
@@ -113,28 +115,41 @@ def raced_before(a: Floats, b: Floats, rng: np.random.Generator, resamples: int 
     return float(np.mean(called))
 
 
-def rows(repeats: int, rng: np.random.Generator) -> Iterator[list[str]]:
-    """A row for each shape of scores and number of runs."""
-    for shape in DRAWS:
-        for runs in RUNS:
-            a, b = alike(shape, repeats, runs, rng)
-            c, d = alike(shape, repeats, runs, rng, EFFECT)
-            parts = DRAWS[shape](rng, (repeats // 4, PARTS, runs)) - DRAWS[shape](rng, (repeats // 4, PARTS, runs))
-            few = min(repeats, 2000)
-            yield [
-                shape,
-                str(runs),
-                f"{raced_before(a[:few], b[:few], rng):.1%}",
-                f"{raced(a, b, rng):.1%}",
-                f"{attainable(runs):.1%}",
-                f"{raced(c[:few], d[:few], rng):.0%}",
-                f"{claimed_before(a[:few] - b[:few], rng)[0]:.1%}",
-                "{:.1%} / {:.1%}".format(*claimed(a - b)),
-                f"{claimed(c - d)[0]:.0%}",
-                f"{least_before(parts[:500], rng):.1%}",
-                f"{in_parts(parts)[1]:.1%}",
-                f"{equivalent(a - b + 2.0, 2.0):.1%}",
-            ]
+def simulated(shape: str, runs: int, repeats: int, rng: np.random.Generator) -> dict[str, Any]:
+    """Rates of every rule for one shape of scores and number of runs, by what they are rates of."""
+    a, b = alike(shape, repeats, runs, rng)
+    c, d = alike(shape, repeats, runs, rng, EFFECT)
+    parts = DRAWS[shape](rng, (repeats // 4, PARTS, runs)) - DRAWS[shape](rng, (repeats // 4, PARTS, runs))
+    few = min(repeats, 2000)
+    return {
+        "scores": shape,
+        "runs": runs,
+        "task_false_before": raced_before(a[:few], b[:few], rng),
+        "task_false": raced(a, b, rng),
+        "task_attainable": attainable(runs),
+        "task_found": raced(c[:few], d[:few], rng),
+        "claim_false_before": claimed_before(a[:few] - b[:few], rng)[0],
+        "claim_false": claimed(a - b),
+        "claim_found": claimed(c - d)[0],
+        "parts_false_before": least_before(parts[:500], rng),
+        "parts_false": in_parts(parts)[1],
+        "equivalent_false": equivalent(a - b + 2.0, 2.0),
+    }
+
+
+def cells(rates: Mapping[str, Any]) -> list[str]:
+    """A row of the page: shares that are found to whole percents, shares that are wrong to tenths."""
+    row = [str(rates["scores"]), str(rates["runs"])]
+    for name, rate in rates.items():
+        if name not in ("scores", "runs"):
+            digits = 0 if name.endswith("_found") else 1
+            row.append(" / ".join(f"{one:.{digits}%}" for one in np.atleast_1d(rate)))
+    return row
+
+
+def page(found: Mapping[str, Any]) -> str:
+    """The page of ``results.json``."""
+    return render("verdict_rules.md.jinja", **{**found, "rows": list(map(cells, found["rows"]))})
 
 
 def main() -> None:
@@ -142,21 +157,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=20_000)
     parser.add_argument("--out", type=Path, default=Path("docs/results/verdict-rules"))
+    parser.add_argument("--page", action="store_true", help="write the page again, from results.json")
     arguments = parser.parse_args()
-    table = list(rows(arguments.repeats, np.random.default_rng(0)))
-    page = render(
-        "verdict_rules.md.jinja",
-        rows=table,
-        repeats=arguments.repeats,
-        parts=PARTS,
-        effect=EFFECT,
-        commit=commit(),
-        hardware=hardware(),
-        versions=versions(),
-    )
-    print(page)
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    (arguments.out / "README.md").write_text(page, encoding="utf-8")
+    file = arguments.out / "results.json"
+    if not arguments.page:
+        rng = np.random.default_rng(0)
+        rows = [simulated(shape, runs, arguments.repeats, rng) for shape in DRAWS for runs in RUNS]
+        told = {"repeats": arguments.repeats, "parts": PARTS, "effect": EFFECT}
+        told |= {"commit": commit(), "hardware": hardware(), "versions": versions()}
+        arguments.out.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps({**told, "rows": rows}, indent=1) + "\n")
+    written = page(json.loads(file.read_text()))
+    print(written)
+    (arguments.out / "README.md").write_text(written, encoding="utf-8")
 
 
 if __name__ == "__main__":
