@@ -1,4 +1,7 @@
-"""Tokens a second of sampling, beside Hugging Face ``generate``: python benchmarks/speed/generation.py [--repeats 3].
+"""Tokens a second of sampling, beside Hugging Face ``generate``.
+
+    python benchmarks/speed/generation.py [--repeats 3]
+    python benchmarks/speed/generation.py --out docs/results/generation-speed [--page]
 
 The peer is a ``LlamaForCausalLM`` with the same weights, and it is checked that both compute the same logits. It
 answers the same prompts batch after batch; ours takes them as one queue, with as many sequences as the peer's batch (at
@@ -9,12 +12,14 @@ the peer.
 
 One thread, and its CPU time: what else the machine does is not counted. Repeats are interleaved, and a ratio is the
 median over repeats of the ratio within one. The peer needs transformers; where it is not installed the script says how
-to put it into an environment of its own.
+to put it into an environment of its own. ``--out`` keeps all rates, and a page of them, in a folder.
 """
 
 import argparse
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -27,11 +32,14 @@ from tiltyard.agents.models.generation import BATCH_SIZE, generate
 from tiltyard.agents.models.policy import TextPolicy
 from tiltyard.agents.models.tokenizer import END, Tokens
 from tiltyard.agents.models.transformer import SIZES, Transformer
+from tiltyard.benchmarks.pages import render
+from tiltyard.benchmarks.studies._study import keep, write_again
 
 PROMPT, ANSWER = 20, 128
 END_SCALE = 2.75
 """END's embedding is so many times as long as others: its probability differs from text to text, as do lengths."""
 
+HEADS = ("batch", "HF generate", "ours", "ratio", "ours, groups of 8", "ratio", "matrix products alone")
 HOW = """transformers is not installed: without it there is no peer. To have one, beside the packages that are here:
   python -m venv --system-site-packages peer && peer/bin/pip install transformers && peer/bin/python {script}"""
 
@@ -141,41 +149,74 @@ def measure(jobs: dict[str, Callable[[], int]], repeats: int) -> dict[str, list[
     return rates
 
 
-def main() -> None:
-    """Prints the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--batch", type=int, nargs="+", default=[1, 16, 64, 256])
-    parser.add_argument("--queue", type=int, default=4, help="batches of completions (at least 8 completions)")
-    parser.add_argument("--size", choices=SIZES, default="transformer-1m")
-    args = parser.parse_args()
-    torch.set_num_threads(1)
-    network = network_of(args.size)
-    model = llama(network, args.size)
-    columns = ("batch", "HF generate", "ours", "ratio", "ours, groups of 8", "ratio", "matrix products alone")
-    table = Table(*columns, title=f"useful tokens/s, {args.size}, one thread")
-    for batch in args.batch:
-        n = max(8, batch * args.queue)
+def measured(size: str, batches: Sequence[int], queue: int, repeats: int) -> dict[str, Any]:
+    """Rates of every contender at every batch size, and what was sampled; without the peer where it cannot be had."""
+    network = network_of(size)
+    model = llama(network, size)
+    rates = []
+    for batch in batches:
+        n = max(8, batch * queue)
         rng = np.random.default_rng(0)
         distinct = list(rng.integers(4, 100, (n, PROMPT)))
         grouped = [distinct[i // 8] for i in range(n)]
         jobs = {"ours": ours(network, distinct, batch), "groups": ours(network, grouped, batch)}
-        jobs |= {"limit": products(network, min(batch, BATCH_SIZE))} | (
-            {"peer": theirs(model, distinct, batch)} if model else {}
-        )
-        rates = measure(jobs, args.repeats)
+        jobs |= {"limit": products(network, min(batch, BATCH_SIZE))}
+        jobs |= {"peer": theirs(model, distinct, batch)} if model else {}
+        rates.append({"batch": batch, **measure(jobs, repeats)})
+    length = float(generate(network, distinct, max_new_tokens=ANSWER).length.float().mean())
+    told = {"size": size, "queue": queue, "repeats": repeats, "prompt": PROMPT, "longest": ANSWER, "length": length}
+    return {**told, "transformers": version("transformers") if model else None, "rates": rates}
 
-        def ratio(name: str, rates: dict[str, list[float]] = rates) -> str:
-            return f"{median(a / b for a, b in zip(rates[name], rates['peer'], strict=True)):.1f}" if model else "-"
 
-        shown = {name: f"{median(rate):,.0f}" for name, rate in rates.items()}
-        table.add_row(
-            *(str(batch), shown.get("peer", "-"), shown["ours"], ratio("ours"), shown["groups"], ratio("groups")),
-            shown["limit"],
-        )
+def cells(rates: Mapping[str, Any]) -> list[str]:
+    """A row of the table: medians, and the median ratio to the peer within a repeat."""
+
+    def rate(name: str) -> str:
+        return f"{median(rates[name]):,.0f}" if name in rates else "-"
+
+    ours = [rate("ours"), ratio(rates, "ours"), rate("groups"), ratio(rates, "groups")]
+    return [str(rates["batch"]), rate("peer"), *ours, rate("limit")]
+
+
+def ratio(rates: Mapping[str, Any], name: str) -> str:
+    """The median over repeats of the ratio to the peer."""
+    return f"{median(a / b for a, b in zip(rates[name], rates['peer'], strict=True)):.1f}" if "peer" in rates else "-"
+
+
+def page(found: Mapping[str, Any]) -> str:
+    """The page of ``results.json``."""
+    rows = {rates["batch"]: cells(rates) for rates in found["rates"]}
+    ratios = {batch: (row[3], row[5]) for batch, row in rows.items()}
+    return render("generation_speed.md.jinja", **{**found, "heads": HEADS, "rows": rows, "ratios": ratios})
+
+
+def main() -> None:
+    """Prints the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--batch", type=int, nargs="+", default=[1, 16, 64, 256])
+    parser.add_argument("--queue", type=int, default=4, help="batches of completions (at least 8 completions)")
+    parser.add_argument("--size", choices=SIZES, default="transformer-1m")
+    parser.add_argument("--out", type=Path, help="keep results.json and a page of it in this folder")
+    parser.add_argument("--page", action="store_true", help="write the page again, from results.json in --out")
+    args = parser.parse_args()
+    if args.page:
+        if args.out is None:
+            parser.error("--page needs --out")
+        write_again(args.out, page)
+        return
+    torch.set_num_threads(1)
+    found = measured(args.size, args.batch, args.queue, args.repeats)
+    table = Table(*HEADS, title=f"useful tokens/s, {args.size}, one thread")
+    for rates in found["rates"]:
+        table.add_row(*cells(rates))
     Console().print(table)
-    if model is None:
+    if found["transformers"] is None:
         Console().print(HOW.format(script=parser.prog), markup=False)
+        if args.out:
+            raise SystemExit(f"nothing was written to {args.out}: its page is of ratios to the peer")
+    elif args.out:
+        keep(args.out, found, page)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
     python benchmarks/speed/robotics.py                                    # HalfCheetah-v5
     python benchmarks/speed/robotics.py --tasks Hopper-v5 Ant-v5 --envpool /path/to/python
+    python benchmarks/speed/robotics.py --envpool /path/to/python --out docs/results/robotics-speed [--page]
 
 Every contender steps for a moment, in turn, several times over; the tables show medians, and ratios within the run. The
 bare rollout computes no observation, reward, info or reset and loses the solver's warm start between actions: it is the
@@ -9,13 +10,14 @@ physics' own limit. AsyncVectorEnv takes a process per environment.
 
 EnvPool takes its turns in a process of its own, whose interpreter ``--envpool`` names: its wheels pin other libraries
 than ours (``python -m venv X && X/bin/pip install 'envpool<1.2.6'``; from 1.2.6 on they need Python 3.12).
+``--out`` keeps all rates, and a page of them, in a folder.
 """
 
 import argparse
 import os
 import statistics
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -26,6 +28,8 @@ import numpy as np
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv, VectorEnv
 from mujoco.rollout import Rollout
 
+from tiltyard.benchmarks.pages import render
+from tiltyard.benchmarks.studies._study import keep, write_again
 from tiltyard.envs.catalogue import register_all
 
 NUM_ENVS = 64  # of every vector but where more are named
@@ -178,21 +182,22 @@ def contenders(name: str, python: str | None) -> dict[str, Contender]:
         version, found_envpool = envpool(python, name)
         found[f"EnvPool {version}, {NUM_ENVS} environments, {THREADS[-1]} threads"] = found_envpool
     for threads in THREADS:
-        found[f"bare rollout, {NUM_ENVS} states, {threads} threads"] = bare_rollout(name, threads)
+        on = f"{threads} threads" if threads > 1 else "1 thread"
+        found[f"bare rollout, {NUM_ENVS} states, {on}"] = bare_rollout(name, threads)
         for num_envs in MORE:
-            found[f"ours, {num_envs} environments, {threads} threads"] = vector(ours(name, num_envs, threads))
+            found[f"ours, {num_envs} environments, {on}"] = vector(ours(name, num_envs, threads))
     return found
 
 
-def measure(name: str, python: str | None, repeats: int, seconds: float) -> dict[str, float]:
-    """Median steps a second of each contender, their repeats taken in turns."""
+def measure(name: str, python: str | None, repeats: int, seconds: float) -> dict[str, list[float]]:
+    """Steps a second of each contender in each repeat, which they take in turns."""
     measured = contenders(name, python)
     rates: dict[str, list[float]] = {key: [] for key in measured}
     for _ in range(repeats):
         for key, contender in measured.items():
             contender(seconds)  # threads that have slept need a moment to find their processors again
             rates[key].append(contender(seconds))
-    return {key: statistics.median(values) for key, values in rates.items()}
+    return rates
 
 
 def kilobytes_per_env(name: str, num_envs: int = 4096) -> float:
@@ -213,31 +218,52 @@ def kilobytes_per_env(name: str, num_envs: int = 4096) -> float:
     return (resident() - before) / num_envs / 1000
 
 
-def table(name: str, medians: dict[str, float]) -> None:
-    """Prints rates, and ratios to what stands in the columns' heads."""
+def table(rates: Mapping[str, Sequence[float]]) -> list[list[str]]:
+    """A head and rows: median rates, and their ratios to what stands in the columns' heads."""
+    medians = {key: statistics.median(values) for key, values in rates.items()}
     heads = {"gymnasium, 1": "x single", "gymnasium Async": "x async", "EnvPool": "x EnvPool"}
     peers = [(head, rate) for start, head in heads.items() for key, rate in medians.items() if key.startswith(start)]
-    print(f"\n{name:<44}{'steps/s':>9}" + "".join(f"{head:>11}" for head, _ in peers) + f"{'x rollout':>11}")
+    rows = [["", "steps/s", *(head for head, _ in peers), "x rollout"]]
     for key, value in medians.items():
-        line = f"  {key:<42}{value:>9,.0f}" + "".join(f"{value / rate:>11.2f}" for _, rate in peers)
-        if key.startswith("ours"):
-            line += f"{value / medians[f'bare rollout, {NUM_ENVS} states, {key[-9:]}']:>11.2f}"
-        print(line)
+        bare = f"bare rollout, {NUM_ENVS} states, {key.rpartition(', ')[2]}"  # of as many threads
+        beside = f"{value / medians[bare]:.2f}" if key.startswith("ours") else ""
+        rows.append([key, f"{value:,.0f}", *(f"{value / rate:.2f}" for _, rate in peers), beside])
+    return rows
+
+
+def page(found: Mapping[str, Any]) -> str:
+    """The page of ``results.json``."""
+    tasks = {name: {**told, "table": table(told["rates"])} for name, told in found["tasks"].items()}
+    return render("robotics_speed.md.jinja", **{**found, "tasks": tasks})
 
 
 def main() -> None:
     """Prints the tables."""
-    parser = argparse.ArgumentParser(description="Steps a second of the MuJoCo twins beside their peers")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", nargs="+", default=["HalfCheetah-v5"], help="Gymnasium ids")
     parser.add_argument("--envpool", help="a Python interpreter that has EnvPool")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=0.5, help="of each turn, after as long unmeasured")
+    parser.add_argument("--out", type=Path, help="keep results.json and a page of it in this folder")
+    parser.add_argument("--page", action="store_true", help="write the page again, from results.json in --out")
     given = parser.parse_args()
+    if given.page:
+        if given.out is None:
+            parser.error("--page needs --out")
+        write_again(given.out, page)
+        return
     register_all()
     print(f"MuJoCo {mujoco.__version__}, Gymnasium {gymnasium.__version__}, {os.cpu_count()} processors")
+    tasks = {}
     for name in given.tasks:
-        table(name, measure(name, given.envpool, given.repeats, given.seconds))
-        print(f"  memory per environment: {kilobytes_per_env(name):.1f} kB")
+        rates = measure(name, given.envpool, given.repeats, given.seconds)
+        tasks[name] = {"rates": rates, "kilobytes": kilobytes_per_env(name)}
+        print(f"\n{name}")
+        for first, *others in table(rates):
+            print(f"  {first:<42}{others[0]:>9}" + "".join(f"{cell:>11}" for cell in others[1:]))
+        print(f"  memory per environment: {tasks[name]['kilobytes']:.1f} kB")
+    if given.out:
+        keep(given.out, {"repeats": given.repeats, "seconds": given.seconds, "tasks": tasks}, page)
 
 
 if __name__ == "__main__":

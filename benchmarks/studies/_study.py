@@ -55,6 +55,19 @@ def stored(out: Path) -> list[dict[str, Any]]:
     return [json.loads(file.read_text()) for file in sorted(out.glob("*.json"))]
 
 
+def keep(out: Path, measured: Mapping[str, Any], page: Callable[[Mapping[str, Any]], str]) -> None:
+    """Writes ``out/results.json``, with where it was measured, and ``out/README.md``, the page of it."""
+    out.mkdir(parents=True, exist_ok=True)
+    whole = {**measured, "commit": commit(), "hardware": hardware(), "versions": versions()}
+    (out / "results.json").write_text(json.dumps(whole, indent=1) + "\n")
+    write_again(out, page)
+
+
+def write_again(out: Path, page: Callable[[Mapping[str, Any]], str]) -> None:
+    """Writes ``out/README.md``, the page of ``out/results.json``."""
+    (out / "README.md").write_text(page(json.loads((out / "results.json").read_text())), encoding="utf-8")
+
+
 def interval(values: Sequence[float]) -> tuple[float, float, float]:
     """Mean and 95% Student interval; NaN bounds for one value."""
     found = np.asarray(values, np.float64)

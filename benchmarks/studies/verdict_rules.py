@@ -8,7 +8,6 @@ before 2026-11-23 stand beside today's: their code is here and nowhere else.
 """
 
 import argparse
-import json
 from collections.abc import Callable, Mapping
 from math import comb, sqrt
 from pathlib import Path
@@ -19,8 +18,8 @@ from scipy.stats import t
 
 from tiltyard.benchmarks.pages import render
 from tiltyard.benchmarks.permutation import LEAST, permutation_ps
-from tiltyard.benchmarks.provenance import commit, hardware, versions
 from tiltyard.benchmarks.statistics import Floats
+from tiltyard.benchmarks.studies._study import keep, write_again
 from tiltyard.benchmarks.verdicts import ALPHA
 
 DRAWS: dict[str, Callable[[np.random.Generator, tuple[int, ...]], Floats]] = {
@@ -159,17 +158,13 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("docs/results/verdict-rules"))
     parser.add_argument("--page", action="store_true", help="write the page again, from results.json")
     arguments = parser.parse_args()
-    file = arguments.out / "results.json"
-    if not arguments.page:
+    if arguments.page:
+        write_again(arguments.out, page)
+    else:
         rng = np.random.default_rng(0)
         rows = [simulated(shape, runs, arguments.repeats, rng) for shape in DRAWS for runs in RUNS]
-        told = {"repeats": arguments.repeats, "parts": PARTS, "effect": EFFECT}
-        told |= {"commit": commit(), "hardware": hardware(), "versions": versions()}
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps({**told, "rows": rows}, indent=1) + "\n")
-    written = page(json.loads(file.read_text()))
-    print(written)
-    (arguments.out / "README.md").write_text(written, encoding="utf-8")
+        keep(arguments.out, {"repeats": arguments.repeats, "parts": PARTS, "effect": EFFECT, "rows": rows}, page)
+    print((arguments.out / "README.md").read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":
