@@ -215,7 +215,7 @@ class Comparison(Claim):
         conditions: what is compared, by name.
         ours: the condition that the claim is about.
         baselines: the conditions that it is compared with.
-        seeds: runs of each condition.
+        seeds: how many, from 0 on, each with a run of each condition; or which, where others have had a verdict.
         tuning: of learning rates; None where conditions have published or equal ones.
         premise: what must hold for the effect to be found.
         parts: the effects, by name; each has its own verdict (:mod:`..verdicts`).
@@ -226,7 +226,7 @@ class Comparison(Claim):
     conditions: Mapping[str, Any]
     ours: str
     baselines: tuple[str, ...]
-    seeds: int
+    seeds: int | Sequence[int]
     premise: Premise
     parts: Callable[[Any], Mapping[str, Part]]
     details: Callable[[Any], dict[str, Any]]
@@ -279,7 +279,7 @@ class Comparison(Claim):
         return self.tuning.variants.get(name, (self.conditions[name],))
 
     def measure(self, *, seeds: int | Sequence[int] | None = None) -> Measurement:
-        """Runs the experiment with ``seeds`` seeds (the claim's own number by default), or on those given."""
+        """Runs the experiment with ``seeds`` seeds (the claim's own by default), or on those given."""
         found = self.compare(seeds=self.seeds if seeds is None else seeds)
         details = dict(self.details(found))
         if self.tuning is not None:

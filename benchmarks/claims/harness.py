@@ -65,7 +65,7 @@ def run_claim(handle: str, *, seeds: int | Sequence[int] | None = None, folder: 
 
     Args:
         handle: of the paper table, such as ``"rliable"``.
-        seeds: by default the claim's own number, from 0 on, whose verdict takes the place of the stored one. Given one
+        seeds: by default the claim's own, whose verdict takes the place of the stored one. Given one
             by one they replicate: their verdict is added to the stored record. A number is for trying things out: its
             verdict is returned but stored only where ``folder`` is given.
         folder: where ``<handle>.json`` is stored; :data:`.record.RESULTS` by default.

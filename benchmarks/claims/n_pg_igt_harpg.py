@@ -53,8 +53,8 @@ CLAIM = Comparison(
     },
     ours=IGT,
     baselines=(PLAIN,),
-    seeds=8,
-    tuning=Tuning(score=mean_score, grid=(0.01, 0.03, 0.1, 0.3), seeds=1),
+    seeds=range(100, 140),
+    tuning=Tuning(score=mean_score, grid=(0.01, 0.03, 0.1, 0.3), seeds=5),
     premise=Premise(
         "Noise costs: without momentum less than 0.9 of what there is to gain is earned over training",
         (SCORES, PLAIN),
@@ -62,5 +62,7 @@ CLAIM = Comparison(
     ),
     parts=parts,
     details=details,
+    remark="Measured first with 8 other seeds and one for tuning, which left both leads undecided: the rate chosen for "
+    "N-PG was too high for some of the seeds.",
 )
 measure = CLAIM.measure

@@ -59,8 +59,8 @@ CLAIM = Comparison(
     conditions=CONDITIONS,
     ours=REPTILE,
     baselines=(JOINT, RANDOM),
-    seeds=10,
-    tuning=Tuning(after, (0.003, 0.01, 0.03), seeds=1),
+    seeds=range(100, 180),
+    tuning=Tuning(after, (0.003, 0.01, 0.03), seeds=5),
     premise=Premise(
         "Levels need policies of their own: the jointly trained one runs less than 0.7 of the courses it trained in",
         (TRAINED, JOINT),
@@ -69,6 +69,8 @@ CLAIM = Comparison(
     parts=lambda found: leads(found, after, margin=0.05),
     details=details,
     remark="The paper has no held-out level, no seeds and no intervals; a platformer of our own with 4 gaps a course. "
-    "Its one jump a gap, the entropy's weight and Reptile's step size were chosen after trials on tuning seeds.",
+    "Its one jump a gap, the entropy's weight and Reptile's step size were chosen after trials on tuning seeds. "
+    "Measured first with 10 other seeds and one for tuning, which left the lead over joint training undecided; 80 were "
+    "chosen by its deviation there.",
 )
 measure = CLAIM.measure

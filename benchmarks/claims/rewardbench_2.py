@@ -48,7 +48,7 @@ CLAIM = Comparison(
     conditions={name: name for name in (OURS, BEFORE, "one to many")},
     ours=OURS,
     baselines=(BEFORE, "one to many"),
-    seeds=20,
+    seeds=range(100, 500),
     premise=Premise(
         "Models differ in use: the best is correct at least 0.1 more often than the worst",
         ("best of 16, best model minus worst",),
@@ -56,6 +56,7 @@ CLAIM = Comparison(
     ),
     parts=parts,
     details=details,
-    remark="Linear reward models on features of eight steps; styles that go with correctness in training are planted.",
+    remark="Linear reward models on features of eight steps; styles that go with correctness in training are planted. "
+    "Measured first with 20 other seeds, which left the correlation undecided; 400 were chosen by its deviation there.",
 )
 measure = CLAIM.measure

@@ -64,9 +64,11 @@ CLAIM = Comparison(
     conditions={SQIRL: by_sqirl, SIZE: by_size, EXACT: by_effective_horizon},
     ours=SQIRL,
     baselines=(SIZE,),
-    seeds=6,
+    seeds=range(100, 180),
     premise=Premise("PPO gets there in most runs", (SOLVED,), lambda share: share > 0.5),
     parts=parts,
     details=details,
+    remark="Measured first with 6 other seeds, which left the lead over the size undecided; 80 were chosen by its "
+    "deviation there.",
 )
 measure = CLAIM.measure

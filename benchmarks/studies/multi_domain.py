@@ -16,7 +16,7 @@ Paper: Can One Domain Help Others? A Data-Centric Study on Multi-Domain Reasonin
 """
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,7 +51,7 @@ class Stored(MultiDomain):
         raise ValueError(f"{self.home} lacks runs of seed {seed}: do them first, with multi_domain.py run")
 
 
-def found_in(bed: MultiDomain, seeds: int = CLAIM.seeds) -> Found[Training, Scores]:
+def found_in(bed: MultiDomain, seeds: int | Sequence[int] = CLAIM.seeds) -> Found[Training, Scores]:
     """All runs of the claim, tuning included, on a testbed."""
     return CLAIM.compare(seeds=seeds, testbed=bed)
 
@@ -119,7 +119,7 @@ def verdict(found: Found[Training, Scores]) -> str:
     return f"The claim `{CLAIM.handle}` by its parts:\n\n{parts}\n\nVerdict: {told['judgement']}{reason}."
 
 
-def report(out: Path, bed: MultiDomain, seeds: int = CLAIM.seeds) -> None:
+def report(out: Path, bed: MultiDomain, seeds: int | Sequence[int] = CLAIM.seeds) -> None:
     """Writes the page of the runs in ``out``."""
     found = found_in(bed, seeds)
     rates = ", ".join(f"{rate:g}" for rate in found.grid)
