@@ -25,6 +25,7 @@ MOST_ENVS = 2**20
 """Environments at once: simulators on graphics cards have tens of thousands."""
 LONGEST_NAME = 100
 """Characters of a class's name, which messages repeat."""
+NOT_AS_GIVEN = ", or does not go with what load() was given"
 
 _CONTENTS: dict[str, type[Any]] = {
     "class": str,
@@ -92,12 +93,12 @@ def _checked(settings: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def refusing(path: PathOrFile, *, given: bool = False) -> Iterator[None]:
+def refusing(path: PathOrFile, *, besides: str = "") -> Iterator[None]:
     """Whatever is wrong with a checkpoint becomes one sentence that names it.
 
     Args:
         path: of the checkpoint.
-        given: whether settings of the caller's took the place of stored ones, and may be at fault as well.
+        besides: what else may be at fault, such as :data:`NOT_AS_GIVEN`.
 
     Raises:
         ValueError: for any other error.
@@ -107,7 +108,6 @@ def refusing(path: PathOrFile, *, given: bool = False) -> Iterator[None]:
     except MissingExtra:
         raise
     except Exception as error:
-        besides = ", or does not go with what load() was given" if given else ""
         raise ValueError(
             f"{called(path)} is not a Tiltyard checkpoint, or is damaged{besides} ({one_line(error)}): take another "
             "copy of it, or save it again with this version"

@@ -21,7 +21,7 @@ from stable_baselines3.common.utils import get_system_info
 from stable_baselines3.common.vec_env import VecEnv
 
 from .. import __version__, unknown
-from .archive import PathOrFile, called, read_checkpoint, refusing, write_atomically, write_checkpoint
+from .archive import NOT_AS_GIVEN, PathOrFile, called, read_checkpoint, refusing, write_atomically, write_checkpoint
 from .encoding import PLAIN, SETTING, decode, decode_space, encode, freeze
 from .restoring import (
     NOT_SETTINGS,
@@ -115,6 +115,10 @@ class SafeCheckpoint(BaseAlgorithm, metaclass=_Constructed):
 
         Raises:
             TypeError: a setting that could only be stored as code.
+
+        Warns:
+            UserWarning: a setting was changed after construction to what the constructor does not take; what the agent
+                was made with is stored in its place, so that the checkpoint can be loaded.
         """
         tensors, described = _flatten(self.get_parameters())
         _, variables = self._get_torch_save_params()
@@ -183,7 +187,7 @@ class SafeCheckpoint(BaseAlgorithm, metaclass=_Constructed):
         if env is not None:
             venv = cls._wrap_env(cls._made(env, stored["n_envs"]), changes.get("verbose", settings.get("verbose", 0)))
             cls._check_spaces(called(path), spaces, [venv.observation_space, venv.action_space])
-        with refusing(path, given=bool(changes)):
+        with refusing(path, besides=NOT_AS_GIVEN if changes else ""):
             with Allowance(tensors.values()):
                 agent = cls(env=venv, device=device, **settings | changes)
             agent._fill(stored, tensors, counters, device)
@@ -204,7 +208,7 @@ class SafeCheckpoint(BaseAlgorithm, metaclass=_Constructed):
         """
         if not isinstance(load_path_or_dict, Mapping):
             stored, tensors = read_checkpoint(load_path_or_dict)
-            with refusing(load_path_or_dict):
+            with refusing(load_path_or_dict, besides=", or is of an agent with other networks"):
                 self.set_parameters(_unflatten(tensors, stored["described"]), exact_match, device)
             return
         super().set_parameters(self._checked_parameters(load_path_or_dict), exact_match=exact_match, device=device)
@@ -261,6 +265,7 @@ class SafeCheckpoint(BaseAlgorithm, metaclass=_Constructed):
     def _settings(self, exclude: set[str]) -> dict[str, Any]:
         begun = self._constructed_with
         changed = {name: value for name, value in self._standing().items() if begun.get(name, value) != value}
+        changed = _taken(type(self), changed)
         given = {name: value for name, value in (self._given | changed).items() if name not in exclude}
         names = {policy: name for name, policy in self.policy_aliases.items()}
         if not isinstance(given.get("policy", ""), str):
@@ -292,6 +297,19 @@ class SafeCheckpoint(BaseAlgorithm, metaclass=_Constructed):
             recursive_setattr(self, f"{name}.data", given.to(self.device))
         for name, value in counters.items():
             setattr(self, name, value)
+
+
+def _taken(agent: type[Any], changed: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of an agent's settings that its constructor takes with their present values; a warning names the others."""
+    taken = {}
+    for name, value in changed.items():
+        try:
+            check_settings(agent, {name: value})
+        except (TypeError, ValueError) as error:
+            warnings.warn(f"{error}: the checkpoint keeps the value that the agent was made with", stacklevel=4)
+        else:
+            taken[name] = value
+    return taken
 
 
 def _is_function(value: Any) -> bool:

@@ -12,7 +12,7 @@ from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from stable_baselines3.common.utils import ConstantSchedule, get_device
 
 from .. import __version__
-from .archive import PathOrFile, called, read_checkpoint, refusing, write_checkpoint
+from .archive import NOT_AS_GIVEN, PathOrFile, called, read_checkpoint, refusing, write_checkpoint
 from .encoding import SETTING, decode, decode_space, encode, encode_space
 from .restoring import Allowance, check_module, check_policy
 from .settings import whole_signature
@@ -89,7 +89,7 @@ class SafePolicy(BaseModel):
         stored, tensors = read_checkpoint(path)
         if stored["class"] != cls.__name__:
             raise ValueError(f"{called(path)} holds a {stored['class']:.50}, not a {cls.__name__}")
-        with refusing(path, given=bool(custom_objects)):
+        with refusing(path, besides=NOT_AS_GIVEN if custom_objects else ""):
             spaces = [decode_space(space) for space in stored["spaces"]]
             settings = decode(stored["settings"], SETTING, given=custom_objects or {})
             described = settings.pop("extractor", None)

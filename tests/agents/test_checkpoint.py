@@ -246,6 +246,21 @@ def test_a_flipped_bit_says_so(sac: Path) -> None:
         SAC.load(sac)
 
 
+def test_a_setting_changed_to_what_the_constructor_does_not_take_is_kept_as_it_was_made(tmp_path: Path) -> None:
+    agent = PPO("MlpPolicy", "CartPole-v1", ent_coef=0.05, **AGENTS["ppo"][2])
+    agent.ent_coef, agent.vf_coef = -0.01, 0.25
+    with pytest.warns(UserWarning, match="PPO: ent_coef must be .* got -0.01: the checkpoint keeps the value"):
+        agent.save(tmp_path / "agent")
+    loaded = PPO.load(tmp_path / "agent")
+    assert (loaded.ent_coef, loaded.vf_coef) == (0.05, 0.25)
+
+
+def test_parameters_of_other_networks_are_not_called_damaged_alone(sac: Path) -> None:
+    other = SAC("MlpPolicy", "Pendulum-v1", policy_kwargs={"net_arch": [4]})
+    with pytest.raises(ValueError, match="or is of an agent with other networks"):
+        other.set_parameters(sac)
+
+
 def test_a_failed_save_leaves_the_old_file(sac: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = sac.read_bytes()
 
