@@ -1,6 +1,7 @@
 """What every control agent adds to its SB3 class: safe checkpoints, and environments of any kind."""
 
 import io
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -10,6 +11,7 @@ from gymnasium.spaces import Space
 from gymnasium.vector import VectorEnv
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.buffers import ReplayBuffer
+from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.noise import NormalActionNoise
 from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 from stable_baselines3.common.policies import BasePolicy
@@ -42,6 +44,44 @@ def check_rewards(rewards: Any) -> None:
         )
 
 
+def check_step(observations: Any, rewards: Any, last: Iterable[Any] = ()) -> None:
+    """Refuses a step of a vector of environments that no agent could learn from.
+
+    Args:
+        observations: to act on next, batched.
+        rewards: ``[N]``.
+        last: observations of episodes that ended with the step, where ``observations`` does not hold them.
+
+    Raises:
+        ValueError: what is not finite, or a reward beyond :data:`REWARD_LIMIT`.
+    """
+    check_rewards(rewards)
+    for seen in (observations, *last):
+        check_observations(seen)
+
+
+def last_of(dones: Any, infos: Sequence[dict[str, Any]]) -> list[Any]:
+    """The observations with which episodes of SB3's vectors ended, where they are told."""
+    ended = [infos[i] for i in np.flatnonzero(dones).tolist()]
+    return [info["terminal_observation"] for info in ended if "terminal_observation" in info]
+
+
+def check_observations(observations: Any) -> None:
+    """Refuses observations, an array or a dictionary of them, of which networks would only learn to give NaN.
+
+    Raises:
+        ValueError: one that is not finite.
+    """
+    parts = observations.values() if isinstance(observations, Mapping) else (observations,)
+    for part in map(np.asarray, parts):
+        if part.dtype.kind == "f" and not np.isfinite(part).all():
+            worst = part.ravel()[np.argmin(np.isfinite(part))]
+            raise ValueError(
+                f"the environment gave an observation that holds {worst}, which networks would pass on to all their "
+                "weights: nothing was learnt from it; correct it in the environment"
+            )
+
+
 class ControlAgent(SafeCheckpoint):
     """An SB3 algorithm that takes any environment of ours as it is; mix it in before the SB3 class."""
 
@@ -68,6 +108,12 @@ class ControlAgent(SafeCheckpoint):
         check_keywords(self.policy_class, given)
         check_settings(self.policy_class, given)
         super()._setup_model()  # type: ignore[safe-super]
+
+    def _setup_learn(self, *args: Any, **kwargs: Any) -> tuple[int, BaseCallback]:
+        """As in SB3, once it is known that there is something to learn from."""
+        found = super()._setup_learn(*args, **kwargs)
+        check_observations(self._last_obs)
+        return found
 
     def __getstate__(self) -> dict[str, Any]:
         """For copies (``copy.deepcopy(agent)``): all but what is made anew, and the logger with its open files."""
@@ -99,8 +145,9 @@ class OffPolicyAgent(ControlAgent, OffPolicyAlgorithm):
         super()._setup_model()
 
     def _store_transition(self, replay_buffer: Any, buffer_action: Any, new_obs: Any, reward: Any, *rest: Any) -> None:
-        """As in SB3, but a reward that no critic could learn from stops the training before it is stored."""
-        check_rewards(reward)
+        """As in SB3, but a step that no critic could learn from stops the training before it is stored."""
+        dones, infos = rest
+        check_step(new_obs, reward, last_of(dones, infos))
         super()._store_transition(replay_buffer, buffer_action, new_obs, reward, *rest)
 
     def save_replay_buffer(self, path: PathOrFile) -> None:

@@ -22,7 +22,7 @@ from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor
 
-from .base import check_rewards
+from .base import check_step
 from .cql import conservative_gap
 from .data_first import DataFirst
 from .datasets import Transitions
@@ -260,7 +260,7 @@ class HistoryBisim(DataFirst):
         actions = np.where(wander, np.random.randint(self.policy.n_actions, size=len(actions)), actions)
         self._state = (memory, actions)
         new, rewards, dones, infos = self.env.step(actions)
-        check_rewards(rewards)
+        check_step(new, rewards)
         self.num_timesteps += self.n_envs
         callback.update_locals(locals())
         if not callback.on_step():

@@ -23,7 +23,7 @@ from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor
 
 from ..models.english import english_batch, held_out_loss, language_loss
-from .base import check_rewards
+from .base import check_step
 from .data_first import DataFirst
 from .datasets import Transitions
 from .decision_policy import DecisionPolicy, State
@@ -238,7 +238,7 @@ class DecisionTransformer(DataFirst):
         seen: Any = self._last_obs
         actions, state = self.policy.predict(seen, self._state, self._last_episode_starts)
         new, rewards, dones, infos = self.env.step(actions)
-        check_rewards(rewards)
+        check_step(new, rewards)
         self._state = self.policy.paid(state, rewards)
         self.num_timesteps += self.n_envs
         callback.update_locals(locals())

@@ -21,7 +21,7 @@ from stable_baselines3.common.type_aliases import GymEnv, MaybeCallback, Schedul
 from stable_baselines3.common.utils import safe_mean
 from torch import Tensor
 
-from .base import ControlAgent, check_rewards
+from .base import ControlAgent, check_step
 from .stax_networks import Autoencoder, GenomePolicy
 from .stax_search import Search, SearchSettings
 
@@ -293,7 +293,7 @@ class STAX(ControlAgent, BaseAlgorithm):
             who = [max(one.individual, 0) for one in evaluations]
             actions = self.policy.act(batch.genomes[who], self._last_obs)
             new_obs, rewards, dones, infos = self.env.step(actions)
-            check_rewards(rewards)
+            check_step(new_obs, rewards)
             self.num_timesteps += self.n_envs
             self.idle_timesteps += sum(one.individual < 0 for one in evaluations)
             self._under_way = ~dones

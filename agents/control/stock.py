@@ -3,16 +3,29 @@
 Those that Tiltyard has itself (SAC, TD3) stay here under another name, as the baselines of ours.
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import sb3_contrib
 import stable_baselines3 as sb3
 from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete
 from stable_baselines3.common.policies import BasePolicy
+from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 
 from ..policy_files import safe_aliases
-from .base import ControlAgent, OffPolicyAgent
+from .base import ControlAgent, OffPolicyAgent, check_step, last_of
 from .elements_policy import ElementsPolicy
+
+
+class _Checked(VecEnvWrapper):
+    """The same environments, whose steps are looked at."""
+
+    def reset(self) -> Any:
+        return self.venv.reset()
+
+    def step_wait(self) -> Any:
+        observations, rewards, dones, infos = self.venv.step_wait()
+        check_step(observations, rewards, last_of(dones, infos))
+        return observations, rewards, dones, infos
 
 
 class PPO(ControlAgent, sb3.PPO):
@@ -22,6 +35,10 @@ class PPO(ControlAgent, sb3.PPO):
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = safe_aliases(
         {**sb3.PPO.policy_aliases, "ElementsPolicy": ElementsPolicy}
     )
+
+    def collect_rollouts(self, env: VecEnv, *args: Any, **kwargs: Any) -> bool:
+        """As in SB3, but a step that no network could learn from stops the training."""
+        return super().collect_rollouts(_Checked(env), *args, **kwargs)
 
 
 class SB3SAC(OffPolicyAgent, sb3.SAC):

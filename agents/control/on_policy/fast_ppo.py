@@ -16,7 +16,7 @@ from stable_baselines3.common.utils import FloatSchedule, explained_variance
 from stable_baselines3.common.vec_env import VecEnv
 from torch import Tensor
 
-from ..base import ControlAgent, check_rewards
+from ..base import ControlAgent, check_step
 from ..elements_policy import ElementsPolicy
 from .acting import Acting, acting_of
 from .fused import FusedPolicy, is_fusable
@@ -247,7 +247,7 @@ class FastPPO(ControlAgent, OnPolicyAlgorithm):
         return True
 
     def _store(self, rollout: Rollout, row: int, step: Step) -> None:
-        check_rewards(step.rewards)
+        check_step(step.observation, step.rewards, step.last.values())
         put(part_of(rollout.observations, row + 1), step.observation)
         for name in ("rewards", "terminated", "truncated", "valid"):
             np.copyto(getattr(rollout, name)[row].numpy(), getattr(step, name))

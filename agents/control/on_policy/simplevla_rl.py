@@ -24,7 +24,7 @@ from torch.nn.functional import cross_entropy
 from ....wrappers.curricula.catalogue import load as load_curriculum
 from ...objectives.parts.ops import masked_sum
 from ...objectives.registry import load as load_objective
-from ..base import ControlAgent, check_rewards
+from ..base import ControlAgent, check_step
 from ..settings import sb3_keywords, takes
 from ..trajectories import SUCCESS
 from .action_tokens import ActionTokenPolicy, Episodes, joined, tokens_of
@@ -249,7 +249,7 @@ class SimpleVLARL(ChunkCloning, ControlAgent, BaseAlgorithm):
         if not active.any():
             return True
         step = source.step(actions)
-        check_rewards(step.rewards)
+        check_step(step.observation, step.rewards, step.last.values())
         self._last_obs = step.observation
         self.num_timesteps += int(active.sum())
         returns += step.rewards * active

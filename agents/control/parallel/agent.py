@@ -22,7 +22,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from torch import Tensor
 
 from ..actor_critic import ActorCritic
-from ..base import check_rewards
+from ..base import check_step
 from ..c51 import C51
 from ..datasets import Transitions
 from ..networks import Critics
@@ -207,7 +207,7 @@ class ParallelActorCritic(ActorCritic):
 
     def _remember(self, actions: Actions, step: Step) -> npt.NDArray[np.bool_]:
         """Stores a step; returns which episodes ended with it ``[N]``."""
-        check_rewards(step.rewards)
+        check_step(step.observation, step.rewards, step.last.values())
         self.replay_buffer.put(self._acted_on, actions, step)
         dones = step.terminated | step.truncated
         self.reward_scale.step(step.rewards, dones, step.valid)
