@@ -80,9 +80,9 @@ class Train:
     preset: str | None = None
     """preset of tuned settings, none for the paper's values; by default the environment's own preset"""
     eval_episodes: Whole | None = None
-    """held-out episodes of every evaluation; 100 by default, fewer in a short run"""
+    """held-out episodes of every evaluation; 100 by default, fewer in a short run without --eval-points"""
     eval_points: Whole | None = None
-    """evaluations along the run, the final one included; 10 by default, fewer in a short run"""
+    """evaluations along the run, the final one included, however long they take; 10 by default, fewer in a short run"""
     resume: bool = False
     """go on from where the same run was stopped, or from the end of a shorter one, or of the same from data alone; what
     goes on is a run of its own"""
@@ -93,12 +93,14 @@ class Train:
 
     def run(self) -> int:
         """Executes the run and prints what came of it."""
-        from .session import Session, gone_on
+        from .session import Session, gone_on, set_aside
 
         run = self.asked_for()
         run.check()
         print(f"{run.agent} in {run.env_id}: {run.settings_from} (--preset chooses)")
         unfinished = self.resume and not is_finished(run.folder(self.out))
+        if not self.resume:
+            set_aside(run, self.out)
         run, source = gone_on(run, self.out) if unfinished else (run, None)
         with commands.bar(f"{run.agent} in {run.env_id}", run.budget or run.params["offline_steps"]) as progress:
             finished = run.execute(self.out, progress=progress, session=Session(self.track, keep=True, source=source))
@@ -317,7 +319,9 @@ def _answer(arguments: list[str]) -> int:
     except SystemExit as stop:  # --help, or a mistake that tyro found
         return int(stop.code or 0)
     except KeyboardInterrupt:
-        print("stopped; finished runs are kept, and the same command goes on from there", file=sys.stderr)
+        training = arguments[:1] == ["train"]
+        which = "at its last evaluation with --resume" if training else "from there"
+        print(f"stopped; finished runs are kept, and the same command goes on {which}", file=sys.stderr)
         return 130
     except RaceIncomplete as incomplete:
         print(f"tiltyard: {incomplete}", file=sys.stderr)

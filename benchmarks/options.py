@@ -48,14 +48,20 @@ def evaluation_size(env_id: str, length: int, episodes: int | None, points: int 
     """Episodes an evaluation, and evaluations, of a run of ``length`` steps, where they are not given.
 
     100 and 10, or fewer of both where so many whole episodes would be more than :data:`EVALUATED` allows, so that
-    evaluations take at most about a third of the run's time; but at least 10 episodes, once.
+    evaluations take at most about a third of the run's time; but at least 10 episodes, once. Where ``points`` are
+    given, each has 100 episodes however long that takes. :class:`.Run` checks what is given, but for what it cannot see.
+
+    Raises:
+        ValueError: more evaluations than steps.
 
     >>> evaluation_size("tiltyard/HalfCheetah-v5", 10**5, None, None), evaluation_size("Pendulum-v1", 400, None, None)
     ((100, 10), (20, 1))
     """
     row = resolve(env_id)
-    allowed = EVALUATED.get(row.domain, EVALUATED["robotics"]) * length
+    if points is not None and points > max(length, 1):
+        raise ValueError(f"--eval-points {points} asks for more evaluations than the run has steps, {length}")
+    allowed = EVALUATED.get(row.domain, EVALUATED["robotics"]) * max(length, 0)
     most = allowed / (row.max_episode_steps or 1000)  # whole episodes in all
-    number = points or max(1, min(10, round((most / 10) ** 0.5)))
-    fitting = 100 if points else max(10, min(100, int(most / number)))
-    return episodes or fitting, number
+    number = max(1, min(10, round((most / 10) ** 0.5))) if points is None else points
+    fitting = max(10, min(100, int(most / number))) if points is None else 100
+    return fitting if episodes is None else episodes, number

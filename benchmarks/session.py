@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import need, unknown
+from .folders import is_claimed, remove
 from .records import part, read_points, read_record
-from .runs import CHECKPOINT, CONTINUES, CURVE, MOST_BYTES, MOST_EPISODES, NAME, RESUMED, RUN, Run
+from .runs import CHECKPOINT, CONTINUES, CURVE, MOST_BYTES, MOST_EPISODES, NAME, RESUMED, RUN, Run, is_finished
 
 if TYPE_CHECKING:
     from stable_baselines3.common.logger import KVWriter
@@ -137,6 +138,20 @@ def gone_on(run: Run, root: Path) -> tuple[Run, Path | None]:
     folder, step = found
     print(describe(folder, step), file=sys.stderr)
     return replace(run, params={**run.params, RESUMED: step}), folder
+
+
+def set_aside(run: Run, root: Path) -> None:
+    """Renames what is there of ``run`` from before it was stopped, which starting it anew would remove.
+
+    It stays what :func:`find_source` finds. Where some is set aside already, that goes.
+    """
+    partial, aside = run.partial(root), root / f"{run.name}.stopped.partial"
+    if is_finished(run.folder(root)) or is_claimed(partial) or not (partial / CHECKPOINT).is_file():
+        return
+    if aside.exists():
+        remove(aside)
+    partial.rename(aside)
+    print(f"begins at step 0; what was stopped is kept in {aside}, where --resume goes on from", file=sys.stderr)
 
 
 def of_population(run: Run, root: Path) -> Session | None:

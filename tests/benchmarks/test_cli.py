@@ -148,6 +148,23 @@ def test_evaluations_grow_with_the_run_up_to_a_hundred_episodes_ten_times():
     assert size(100, points=6) == (100, 6)  # as commands have it that were published
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--steps -5", "a run's budget must be an integer of at least 1, got -5"),
+        ("--steps 0 --set offline_steps=-4 --set dataset=none", "offline_steps"),
+        ("--eval-episodes 0", "a run's eval_episodes must be an integer of at least 1, got 0"),
+        ("--eval-points 0", "a run's eval_points must be an integer of at least 1, got 0"),
+        ("--steps 50 --eval-points 51", "--eval-points 51 asks for more evaluations than the run has steps, 50"),
+    ],
+)
+def test_numbers_that_fit_no_run_are_refused(options, message, capsys, tmp_path):
+    line = f"train --env tiltyard/PointMaze-v0 --agent sac --out {tmp_path} {options}"
+    assert main(line.split()) == 2
+    assert message in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_runs_command_is_the_run_whatever_the_defaults(monkeypatch):
     taken = []
     monkeypatch.setattr(Run, "execute", lambda run, *_, **__: taken.append(run) or sys.exit(0))

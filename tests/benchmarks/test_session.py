@@ -10,7 +10,7 @@ import pytest
 from tiltyard import MissingExtra
 from tiltyard.agents.checkpoint import read_checkpoint
 from tiltyard.agents.control.iql import IQL
-from tiltyard.benchmarks import Run, execution, session
+from tiltyard.benchmarks import Run, execution, load_runs, session
 from tiltyard.benchmarks.cli import main
 from tiltyard.benchmarks.datasets import make_dataset
 from tiltyard.benchmarks.runs import RESUMED, read_run
@@ -142,6 +142,25 @@ def test_the_command_goes_on_and_says_what_is_restored(root, tmp_path, capsys):
     assert len(list(tmp_path.glob("*/run.json"))) == 2
     assert main([*line.split(), "--steps", "1e1", "--set", *settings.split()]) == 0
     assert f"nothing to go on from in {tmp_path}" in capsys.readouterr().err
+
+
+def test_beginning_anew_keeps_what_was_stopped(root, tmp_path, capsys):
+    stopped = replace(RUN, budget=120)
+    shutil.copytree(stopped.partial(root), stopped.partial(tmp_path))
+    session.set_aside(stopped, tmp_path)
+    aside = tmp_path / f"{stopped.name}.stopped.partial"
+    assert f"begins at step 0; what was stopped is kept in {aside}" in capsys.readouterr().err
+    assert find_source(stopped, tmp_path) == (aside, 80)
+    assert load_runs(tmp_path) == []  # no leaderboard shows it
+    session.set_aside(stopped, tmp_path)  # nothing is left to set aside
+    assert [path.name for path in tmp_path.iterdir()] == [aside.name]
+    settings = " ".join(f"{name}={json.dumps(value).replace(' ', '')}" for name, value in SMALL.items())
+    line = f"train --env {RUN.env_id} --agent sac --seed 3 --eval-episodes 2 --eval-points 3 --steps 120"
+    shutil.copytree(aside, stopped.partial(tmp_path))
+    assert main([*line.split(), "--out", str(tmp_path), "--set", *settings.split()]) == 0
+    assert "begins at step 0" in capsys.readouterr().err
+    assert find_source(replace(stopped, budget=130), tmp_path) == (stopped.folder(tmp_path), 120)
+    assert (aside / "checkpoint.zip").is_file()
 
 
 def test_language_agents_go_on_bit_for_bit(tmp_path):
