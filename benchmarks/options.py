@@ -49,7 +49,7 @@ def evaluation_size(env_id: str, length: int, episodes: int | None, points: int 
 
     100 and 10, or fewer of both where so many whole episodes would be more than :data:`EVALUATED` allows, so that
     evaluations take at most about a third of the run's time; but at least 10 episodes, once. Where ``points`` are
-    given, each has 100 episodes however long that takes. :class:`.Run` checks what is given, but for what it cannot see.
+    given, each has 100 episodes however long that takes. :class:`.Run` checks the rest of what is given.
 
     Raises:
         ValueError: more evaluations than steps.

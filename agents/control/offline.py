@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import torch as th
 from gymnasium.spaces import Box
+from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.callbacks import CallbackList, ProgressBarCallback
 from stable_baselines3.common.type_aliases import MaybeCallback
 from stable_baselines3.common.utils import configure_logger
 from torch import Tensor
@@ -58,6 +60,14 @@ def from_data(batch_size: int, data: int, stored: int, ratio: float | None) -> i
     return math.floor(batch_size * share + th.rand(()).item())
 
 
+class UpdateBar(ProgressBarCallback):
+    """SB3's progress bar, of updates."""
+
+    def _on_step(self) -> bool:
+        self.pbar.update(1)
+        return True
+
+
 def learn_updates(
     agent: Any,
     gradient_steps: int,
@@ -70,9 +80,12 @@ def learn_updates(
     seen = agent._last_obs  # an environment is neither needed nor reset
     agent._last_obs = agent._last_obs if seen is not None else np.empty(0)  # type: ignore[assignment]
     taken, agent.num_timesteps = agent.num_timesteps, 0
-    total, told = agent._setup_learn(gradient_steps, callback, False, tb_log_name, progress_bar)
+    total, told = BaseAlgorithm._setup_learn(agent, gradient_steps, callback, False, tb_log_name)
     agent._last_obs = seen
-    told.on_training_start(locals() | {"self": agent}, globals())
+    if progress_bar:
+        told = CallbackList([told, UpdateBar()])
+        told.init_callback(agent)
+    told.on_training_start(locals() | {"self": agent, "total_timesteps": total}, globals())
     while agent.num_timesteps < total:
         agent.train(1, agent.batch_size)
         agent.num_timesteps += 1

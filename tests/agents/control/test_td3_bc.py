@@ -8,6 +8,7 @@ import torch as th
 from gymnasium.spaces import Box
 
 from tiltyard.agents.control.datasets import Transitions
+from tiltyard.agents.control.offline import UpdateBar
 from tiltyard.agents.control.replay import Batch
 from tiltyard.agents.control.td3_bc import TD3BC, Standardised, cloning_improvement
 
@@ -113,3 +114,26 @@ def test_bad_settings_are_refused() -> None:
         TD3BC("MlpPolicy", Aim(), alpha=-1.0, **SMALL)
     with pytest.raises(ValueError, match="TD3BC learns from data"):
         TD3BC("MlpPolicy", Aim(), **SMALL).learn(10)
+
+
+def test_a_loaded_agent_learns_from_data_without_an_environment(match: Any, tmp_path: Path) -> None:
+    agent = TD3BC("MlpPolicy", match.env(), seed=0, batch_size=8, policy_kwargs={"net_arch": [8]})
+    agent.learn_offline(match.data(50), 2).save(tmp_path / "agent")
+    loaded = TD3BC.load(tmp_path / "agent")
+    before = loaded._n_updates
+    loaded.learn_offline(match.data(50), 3)
+    assert loaded._n_updates - before == 3
+
+
+def test_a_progress_bar_counts_updates(match: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[int] = []
+
+    class Bar(UpdateBar):
+        def _on_training_end(self) -> None:
+            counted.append(self.pbar.n)
+            super()._on_training_end()
+
+    monkeypatch.setattr("tiltyard.agents.control.offline.UpdateBar", Bar)
+    agent = TD3BC("MlpPolicy", match.env(), seed=0, batch_size=8, policy_kwargs={"net_arch": [8]})
+    agent.learn_offline(match.data(50), 7, progress_bar=True)
+    assert counted == [7]
