@@ -29,6 +29,10 @@ READ = {"elements", "goal"}
 
 def build(row: Row, env: Any, settings: dict[str, Any]) -> "BaseAlgorithm":
     """Builds ``row``'s agent for ``env``; see :func:`tiltyard.agents.make`."""
+    if not isinstance(env, str | gymnasium.Env | VectorEnv | VecEnv):
+        raise TypeError(
+            f"agents are made for an environment's id, a Gymnasium environment or vector, or a VecEnv, got {env!r:.200}"
+        )
     agent_class = row.load()
     n_envs, env_kwargs = settings.pop("n_envs", None), settings.pop("env_kwargs", {})
     preset = settings.pop("preset", presets.AUTO)
@@ -36,6 +40,7 @@ def build(row: Row, env: Any, settings: dict[str, Any]) -> "BaseAlgorithm":
     row.check_method(settings)
     check_setting("n_envs", n_envs, int | None, of=row.name)
     check_setting("env_kwargs", env_kwargs, dict, of=row.name)
+    check_setting("seed", settings.get("seed"), int | None, of=row.name)  # environments get it before the agent
     env_id = _id(env)
     if settings.get("verbose", 0):
         print(presets.described(row.name, env_id, preset))

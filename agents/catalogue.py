@@ -61,6 +61,10 @@ def find(name: str, domain: Domain | None = None) -> Row:
         name: of a row or a method, with or without its kind; or ``module:Class``.
         domain: of the environment it acts in, if that is known.
     """
+    if not isinstance(name, str):
+        raise TypeError(
+            f"an agent is named by a word, such as sac, got {name!r:.200}; a class is given as module:Class"
+        )
     kind, _, bare = name.rpartition(":")
     bare = bare if kind in KINDS else name
     known = [row for row in (*METHOD_ROWS, *rows()) if kind not in KINDS or row.kind == kind]

@@ -152,7 +152,8 @@ class SafeCheckpoint(BaseAlgorithm, metaclass=_Constructed):
 
         Args:
             path: of the checkpoint (``.zip`` may be left out), or an open binary file.
-            env: to train on further; without one the agent can predict, and ``set_env`` gives it one later.
+            env: to train on further; without one the agent can predict, and ``set_env`` gives it one
+                later, of as many sub-environments as it was saved with.
             device: where it runs.
             custom_objects: settings to use instead of the stored ones, like ``kwargs``, but for those that the agent
                 does not take, which are left out with a warning; and classes of one's own that the checkpoint names,

@@ -178,8 +178,8 @@ def evaluation_env(env_id: str, agent: Any, episodes: int, *, split: Split = "te
     view = view_of(agent, env_id)
     if not find_env(env_id).splits:
         split = "train"
-    if episodes < 1:
-        raise ValueError(f"an evaluation needs at least 1 episode, got {episodes}")
+    if isinstance(episodes, bool) or not isinstance(episodes, int) or episodes < 1:
+        raise ValueError(f"an evaluation needs a whole number of at least 1 episode, got {episodes!r:.200}")
     num_envs = min(episodes, MAX_ENVS)
     return sb3_env(env_id, num_envs, split=split, strings=view.strings, **{**view.env_kwargs, **env_kwargs})
 
@@ -279,6 +279,8 @@ def policy_for(agent: Any, env: "VecEnv") -> Any:
         if not hasattr(base, "expert"):
             raise ValueError(f"{base.spec.id} has no expert: evaluate an agent, or random")
         return base.expert()
+    if not hasattr(agent, "predict"):
+        raise TypeError(f'what is evaluated has SB3\'s predict, or is "expert" or "random", got {agent!r:.200}')
     own = getattr(agent, "action_space", env.action_space)
     if own != env.action_space:
         raise TypeError(f"this agent's actions are {own}; those of the environment are {env.action_space}")

@@ -37,6 +37,11 @@ def find(env_id: str) -> Row:
     An id that another package has registered, or ``module:id``, has a row without scores. Nothing is imported but
     plugins, so that a run somebody else made can be read; :func:`resolve` imports the module of ``module:id``.
     """
+    if not isinstance(env_id, str):
+        raise TypeError(
+            f"an environment is named by its id here, such as tiltyard/Hopper-v5, got {env_id!r:.200}; its keywords "
+            "are given by name beside it"
+        )
     for row in rows():
         if row.id == env_id.removeprefix("tiltyard:"):
             return row

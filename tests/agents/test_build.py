@@ -93,6 +93,25 @@ def test_unknown_names_are_told_with_the_nearest() -> None:
         make("sac", gymnasium.make("Pendulum-v1"), n_envs=3)
 
 
+@pytest.mark.parametrize(
+    ("name", "env", "says"),
+    [
+        ("sac", 3, "agents are made for an environment's id, .* got 3"),
+        ("sac", None, "agents are made for an environment's id, .* got None"),
+        ("sac", lambda: gymnasium.make("Pendulum-v1"), "agents are made for an environment's id, .* got <function"),
+        (3, "Pendulum-v1", "an agent is named by a word, such as sac, got 3"),
+    ],
+)
+def test_what_is_no_agent_or_environment_is_told(name: Any, env: Any, says: str) -> None:
+    with pytest.raises(TypeError, match=says):
+        make(name, env)
+
+
+def test_a_seed_is_looked_at_before_environments_get_it() -> None:
+    with pytest.raises(ValueError, match="sac: seed must be a whole number from 0"):
+        make("sac", "Pendulum-v1", seed="a")
+
+
 def test_noise_may_be_a_number() -> None:
     agent = TD3("MlpPolicy", "Pendulum-v1", action_noise=0.25, **SMALL)  # type: ignore[arg-type]
     assert agent.action_noise._sigma.tolist() == [0.25]  # type: ignore[union-attr]

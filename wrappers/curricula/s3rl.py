@@ -66,6 +66,8 @@ class S3RL(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             seed=seed,
         )
         super().__init__(env)
+        if not isinstance(snapshots, Snapshots):
+            raise TypeError(f"snapshots are what teacher_snapshots makes, got {snapshots!r:.200}")
         if not snapshots.states:
             raise ValueError("there are no snapshots to start from: make some with teacher_snapshots")
         if clusters < 1 or snapshot_steps < 0 or (truncate_steps is not None and truncate_steps < 1):

@@ -8,6 +8,7 @@ An agent that sees neither the delay nor the actions on their way no longer acts
 Delays, 2021).
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import gymnasium
@@ -32,9 +33,13 @@ class Line:
     def __init__(
         self, space: gymnasium.Space[Any], num_envs: int, steps: int | tuple[int, int], first: npt.ArrayLike | None
     ) -> None:
-        low, high = (steps, steps) if isinstance(steps, int | np.integer) else steps
-        if not 0 <= low <= high:
-            raise ValueError(f"steps is a number of at least 0, or a range of such (low, high), got {steps}")
+        span = tuple(steps) if isinstance(steps, Sequence) else (steps, steps)
+        whole = all(isinstance(one, int | np.integer) and not isinstance(one, bool) for one in span)
+        if not (whole and len(span) == 2 and 0 <= span[0] <= span[1]):
+            raise ValueError(
+                f"steps is a whole number of at least 0, or a range of such (low, high), got {steps!r:.200}"
+            )
+        low, high = span
         if not isinstance(space, Box | Discrete | MultiDiscrete):
             raise TypeError(f"actions to delay are arrays or numbers, not {space}")
         if first is None and not isinstance(space, Box):

@@ -5,6 +5,7 @@
 One fixed physics needs no wrapper: ``gymnasium.make("tiltyard/Hopper-v5", physics_scale={"mass": 1.2})``.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import gymnasium
@@ -64,8 +65,10 @@ class RandomPhysics(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs
         if not self.ranges:
             raise ValueError(f"name what to randomise: {', '.join(SCALES)}, each as (low, high)")
         for name, limits in self.ranges.items():
-            if len(limits) != 2 or not 0 < limits[0] <= limits[1] < np.inf:
-                raise ValueError(f"{name} must be (low, high) with 0 < low <= high, both finite, got {limits}")
+            pair = isinstance(limits, Sequence | np.ndarray) and len(limits) == 2
+            pair = pair and all(isinstance(limit, int | float | np.number) for limit in limits)
+            if not (pair and 0 < limits[0] <= limits[1] < np.inf):
+                raise ValueError(f"{name} must be (low, high) with 0 < low <= high, both finite, got {limits!r:.200}")
         self._model = _model(env)
         self._gravity = self._model.opt.gravity.copy()
         self._own = {name: getattr(self._model, name).copy() for name in SCALED}

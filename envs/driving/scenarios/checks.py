@@ -1,5 +1,7 @@
 """Whether arguments are among the known ones and within their ranges; one sentence says which is not."""
 
+import numpy as np
+
 from .... import unknown
 
 
@@ -11,7 +13,14 @@ def check_choices(**given: tuple[str, tuple[str, ...]]) -> None:
 
 
 def check_ranges(low: float, high: float, **given: float | None) -> None:
-    """Raises ``ValueError`` for the first argument outside a range; None is not looked at."""
+    """Raises ``ValueError`` for the first argument that is no number of a range, whole where its ends are ``int``.
+
+    None is not looked at.
+    """
+    whole = isinstance(low, int) and isinstance(high, int)
+    kinds = (int, np.integer) if whole else (int, float, np.integer, np.floating)
     for name, value in given.items():
-        if value is not None and not low <= value <= high:  # so written that NaN is refused
-            raise ValueError(f"{name} must be between {low:g} and {high:g}, got {value!r}")
+        number = isinstance(value, kinds) and not isinstance(value, bool)
+        if value is not None and not (number and low <= value <= high):  # so written that NaN is refused
+            kind = ", a whole number" if whole else ""
+            raise ValueError(f"{name} must be between {low:g} and {high:g}{kind}, got {value!r:.200}")

@@ -127,7 +127,7 @@ class Driving(BatchedEnv):
             imposed=(imposed, ("cut-ins", "all")),
         )
         check_ranges(0.0, 40.0, density=density, parked=parked, jaywalkers=jaywalkers)
-        check_ranges(0.0, 32.0, pedestrians=pedestrians)
+        check_ranges(0, 32, pedestrians=pedestrians)
         check_ranges(0.0, 1.0, careless=careless, noise=noise, courtesy=courtesy)
         check_ranges(1, 1000, maps=maps)
         check_ranges(1, 1024, threads=threads)

@@ -138,6 +138,8 @@ def test_the_expert_is_the_teacher_unless_another_is_given() -> None:
         teacher_snapshots(gymnasium.make("Hopper-v5"))
     with pytest.raises(TypeError, match="policy is a function"):
         teacher_snapshots(env, 3)
+    with pytest.raises(TypeError, match="snapshots are what teacher_snapshots makes, got \\[\\]"):
+        S3RL(env, [])  # type: ignore[arg-type]
     for bad in ({"episodes": 0}, {"save_every": 0}, {"gamma": 1.0}):
         with pytest.raises(ValueError, match="need episodes"):
             teacher_snapshots(env, **bad)

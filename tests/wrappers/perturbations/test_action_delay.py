@@ -146,7 +146,7 @@ def test_it_keeps_gymnasiums_contract() -> None:
     check_env(ActionDelay(gymnasium.make("tiltyard/Hopper-v5"), (0, 2)), skip_render_check=True)
 
 
-@pytest.mark.parametrize("steps", [-1, (2, 1), (-1, 2)])
+@pytest.mark.parametrize("steps", [-1, (2, 1), (-1, 2), 2.5, (0, 1.5), (1,), "23", None])
 def test_bad_numbers_of_steps_are_refused(steps: Any) -> None:
     with pytest.raises(ValueError, match="number of at least 0"):
         ActionDelay(Echo(), steps)

@@ -106,7 +106,7 @@ def test_single_environments_make_a_vector_whose_environments_differ() -> None:
 def test_bad_ranges_and_environments_are_refused() -> None:
     with pytest.raises(ValueError, match="name what to randomise"):
         RandomPhysics(gymnasium.make(HOPPER))
-    for bad in ((0.0, 1.0), (2.0, 1.0), (1.0, np.inf), (1.0,)):
+    for bad in ((0.0, 1.0), (2.0, 1.0), (1.0, np.inf), (1.0,), 1.2, "ab"):
         with pytest.raises(ValueError, match="mass must be"):
             RandomPhysics(gymnasium.make(HOPPER), mass=bad)  # type: ignore[arg-type]
     for other in ("Pendulum-v1", "tiltyard/Highway-v0"):

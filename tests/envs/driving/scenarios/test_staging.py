@@ -111,6 +111,9 @@ def test_one_of_several_is_drawn_and_none_without_a_wish() -> None:
         ({"trigger": "unprotected-left", "scene": "racetrack"}, "no map of this scene has a place for"),
         ({"held_out": "towns"}, "held_out"),
         ({"parked": float("nan")}, "parked must be between 0 and 40"),
+        ({"density": "a"}, "density must be between 0 and 40, got 'a'"),
+        ({"maps": 2.5}, "maps must be between 1 and 1000, a whole number, got 2.5"),
+        ({"pedestrians": True}, "pedestrians must be between 0 and 32, a whole number, got True"),
     ],
 )
 def test_bad_wishes_are_named(kwargs: dict, message: str) -> None:
