@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, Field, fields
 from types import UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import tyro
 
@@ -38,8 +38,8 @@ def check(arguments: Sequence[str], command: type[Any], where: str) -> None:
         where: what was typed to get there, such as ``tiltyard train``.
 
     Raises:
-        ValueError: an option that there is not, or without its value; a value that is no number where one is wanted;
-            a word too many, or one that is missing.
+        ValueError: an option that there is not, or without its value; a value that is no number where one is wanted,
+            or none of the words that are; a word too many, or one that is missing.
     """
     if {"--help", "-h"} & set(arguments):
         return
@@ -53,7 +53,7 @@ def check(arguments: Sequence[str], command: type[Any], where: str) -> None:
                 raise ValueError(f"{where} has no use for {value!r}; see {where} --help")
             flag = left[0]
         given.add(flag)
-        _check_number(flag, value, hints[known[flag].name])
+        _check_value(flag, value, hints[known[flag].name])
     needed = [flag for flag, field in known.items() if field.default is field.default_factory is MISSING]
     if missing := [flag.upper() if flag in places else f"--{flag}" for flag in needed if flag not in given]:
         raise ValueError(f"Missing from {where}: {', '.join(missing)}; see {where} --help")
@@ -91,13 +91,15 @@ def _pairs(
             yield flag, following
 
 
-def _check_number(flag: str, value: str, hint: Any) -> None:
+def _check_value(flag: str, value: str, hint: Any) -> None:
     kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     if Whole in kinds:
         try:
             parse_whole(value)
         except ValueError as error:
             raise ValueError(f"--{flag}: {error}") from error
+    if get_origin(hint) is Literal and value not in get_args(hint):
+        raise ValueError(f"--{flag} is one of {', '.join(map(str, get_args(hint)))}, got {value!r}")
     for kind, said in _NUMBERS.items():
         if kind in kinds and not _is(kind, value):
             raise ValueError(f"--{flag} is {said}, got {value!r}")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .records import read_bytes, read_record
-from .runs import CHECKPOINT, CURVE, FINAL, RUN, FinishedRun
+from .runs import CHECKPOINT, CURVE, FINAL, NAME, RUN, FinishedRun
 from .verify import Verification
 
 CHECKED = (RUN, FINAL, CURVE, CHECKPOINT)
@@ -36,6 +36,8 @@ def verified_names(path: Path, runs: Iterable[FinishedRun]) -> frozenset[str]:
         ValueError: it is none.
     """
     record = read_record(path, 1 << 26)
+    if not all(NAME.fullmatch(name) and isinstance(one, dict) for name, one in record.items()):
+        raise ValueError(f"{path} is no record of verified runs, which is what tiltyard verify --record writes")
     return frozenset(
         run.run.name for run in runs if run.run.name in record and record[run.run.name] == hashes(run.folder)
     )

@@ -47,7 +47,9 @@ def numbers(actions: Any, shape: tuple[int, ...], *, kinds: str, wanted: str) ->
     if batch.dtype.kind not in kinds:
         raise InvalidAction(f"{wanted}, got type {batch.dtype}: {quoted(actions)}")
     if batch.shape != shape:
-        raise InvalidAction(f"{wanted}, got shape {batch.shape} for {shape}")
+        if batch.shape[:1] != shape[:1]:
+            raise InvalidAction(f"{wanted}, got {len(batch) if batch.ndim else 'one'} for {shape[0]} environments")
+        raise InvalidAction(f"{wanted}, got shape {batch.shape[1:]} for {shape[1:]}")
     return batch
 
 

@@ -168,6 +168,7 @@ class OffPolicyAgent(ControlAgent, OffPolicyAlgorithm):
                 they must where the environment begins anew.
 
         Raises:
+            FileNotFoundError: no file.
             ValueError: not such a file, or one of other spaces or another number of environments, or too long.
         """
         source: Any = path if isinstance(path, io.BufferedIOBase) else _with_suffix(Path(path))
@@ -176,6 +177,8 @@ class OffPolicyAgent(ControlAgent, OffPolicyAlgorithm):
             with np.load(source, allow_pickle=False) as file:
                 stored_buffers.check(file.zip, buffer)
                 stored_buffers.fill(buffer, dict(file))
+        except FileNotFoundError as error:
+            raise FileNotFoundError(f"no replay buffer at {path}") from error
         except Exception as error:  # zip, zlib and NumPy have many kinds of errors for broken files
             raise ValueError(
                 f"{path} is not a replay buffer saved by Tiltyard that fits here ({one_line(error)})"

@@ -261,6 +261,11 @@ def test_parameters_of_other_networks_are_not_called_damaged_alone(sac: Path) ->
         other.set_parameters(sac)
 
 
+def test_a_missing_replay_buffer_says_so(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no replay buffer at .*nowhere"):
+        trained("sac").load_replay_buffer(tmp_path / "nowhere")
+
+
 def test_a_failed_save_leaves_the_old_file(sac: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = sac.read_bytes()
 

@@ -203,6 +203,7 @@ def test_the_version_is_told_and_listed(capsys):
         ),
         ("train --env tiltyard/Hopper-v5", "Missing from tiltyard train: --agent"),
         ("train --env tiltyard/Hopper-v5 --agent sac --seed x", "--seed is a whole number, got 'x'"),
+        ("leaderboard runs --scale d4rl", "--scale is one of expert, published, best, got 'd4rl'"),
         ("train --env tiltyard/Hopper-v5 --agent sac --steps", "--steps of train needs a value; see tiltyard train"),
         ("train --env --agent sac", "--env of train needs a value"),
         ("train tiltyard/Hopper-v5", "tiltyard train has no use for 'tiltyard/Hopper-v5'"),

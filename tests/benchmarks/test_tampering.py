@@ -389,3 +389,12 @@ def test_a_suite_file_can_be_given(root: Path, tmp_path: Path, capsys: pytest.Ca
     (tmp_path / "tiny.toml").write_text(TOML)
     assert main(["verify", str(folder_of(root)), "--suite", str(tmp_path / "tiny.toml"), "--no-play"]) == 0
     assert "a run of tiny" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("content", ['{"a": 1}', '{"Hopper-v5-sac-s0-0123abcd": "verified"}'])
+def test_what_is_no_record_of_verified_runs_is_refused(content: str, tmp_path: Path) -> None:
+    (tmp_path / "record.json").write_text(content)
+    with pytest.raises(
+        ValueError, match="is no record of verified runs, which is what"
+    ):
+        verified_names(tmp_path / "record.json", [])

@@ -108,3 +108,10 @@ def test_only_boxes_can_be_clipped_and_only_two_words_are_known() -> None:
     for env_id in ("tiltyard/Hopper-v5", "tiltyard/Countdown-v0", "tiltyard/Phone-v0"):
         with pytest.raises(TypeError, match="unexpected keyword argument 'invalid_action'"):
             gymnasium.make(env_id, invalid_action="clip")
+
+
+def test_a_wrong_shape_is_told_of_one_environment() -> None:
+    with pytest.raises(InvalidAction, match=r"three numbers, got shape \(5,\) for \(3,\)"):
+        numbers(np.zeros((1, 5)), (1, 3), kinds="f", wanted="three numbers")
+    with pytest.raises(InvalidAction, match="three numbers, got 2 for 4 environments"):
+        numbers(np.zeros((2, 3)), (4, 3), kinds="f", wanted="three numbers")
