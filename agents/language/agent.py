@@ -49,7 +49,8 @@ class LanguageAgent(Loop):
             a ``VecEnv`` of strings (``sb3_env(..., strings=True)``), a Gymnasium vector or a single environment.
         n_envs: number of environments, where ``env`` is an id.
         learning_rate: of Adam; a number or a schedule of the remaining progress (1 to 0).
-        temperature: of sampling.
+        temperature: of sampling, and of the distribution that is trained, above 0; completions are greedy with
+            ``predict(..., deterministic=True)``.
         top_k: sample among the k likeliest tokens only (0: all).
         top_p: sample among the likeliest tokens of this total probability (1: all).
         max_answer_tokens: what is said in one turn ends here at the latest.
@@ -100,6 +101,11 @@ class LanguageAgent(Loop):
         if env is None:
             raise TypeError(f"{type(self).__name__} needs an environment, such as env='tiltyard/ChainSum-v0'")
         check_sampling(max_answer_tokens, temperature, top_k, top_p)
+        if temperature == 0:  # the distribution that is trained would have no finite log-probabilities
+            raise ValueError(
+                "temperature must be above 0 for an agent that trains, got 0: for greedy completions ask predict or "
+                "evaluate with deterministic=True"
+            )
         if isinstance(env, str):
             env = sb3_env(env, n_envs, seed=seed, strings=True)
         super().__init__(

@@ -197,6 +197,13 @@ def test_sampling_that_means_nothing_is_refused_at_construction():
         agent(env=None)
 
 
+@pytest.mark.parametrize("make", [agent, lambda **settings: ArCHer(env=GAME, **SMALL, **settings)])
+def test_greedy_sampling_is_no_distribution_to_train(make):
+    with pytest.raises(ValueError, match="temperature must be above 0 .*, got 0.*with deterministic=True") as caught:
+        make(temperature=0)
+    assert "\n" not in str(caught.value)
+
+
 def test_a_prompt_that_is_longer_than_the_context():
     assert_refused(agent(context_length=20), "a prompt of 19 tokens and a completion of 6 do not fit the context of 20")
     assert_refused(agent(context_length=20, warm_start_steps=2), "demonstration of .* does not fit the context of 20")
