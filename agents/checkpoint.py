@@ -23,6 +23,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from .. import __version__, unknown
 from .archive import NOT_AS_GIVEN, PathOrFile, called, read_checkpoint, refusing, write_atomically, write_checkpoint
 from .encoding import PLAIN, SETTING, decode, decode_space, encode, freeze
+from .hints import hint
 from .restoring import (
     NOT_SETTINGS,
     Allowance,
@@ -43,11 +44,13 @@ Self = TypeVar("Self", bound="SafeCheckpoint")
 
 
 def check_keywords(agent: type[Any], settings: Iterable[str]) -> None:
-    """Raises ``TypeError`` with the nearest valid names if a keyword is not of ``agent``'s constructor."""
+    """Raises ``TypeError`` if a keyword is not of ``agent``'s constructor; it says where it belongs, or what is near."""
     valid = [name for name in whole_signature(agent).parameters if name != "_init_setup_model"]
     for name in settings:
         if name not in valid and name != "_init_setup_model":
-            raise TypeError(f"{agent.__name__}: {unknown('keyword', name, valid)}")
+            known = hint(name, valid)
+            said = f"unknown keyword {name!r}; {known}" if known else unknown("keyword", name, valid)
+            raise TypeError(f"{agent.__name__}: {said}")
 
 
 class _Constructed(ABCMeta):

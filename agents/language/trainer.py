@@ -71,7 +71,8 @@ class PolicyGradient(LanguageAgent):
             ``top_p``, ``top_k``, another temperature): ``"weight"`` weighs them by a capped pi_old / behaviour,
             ``"ratio"`` has objectives take their ratio against the behaviour, ``"none"`` does nothing (None: as the
             method's row says, else ``"weight"``).
-        method_kwargs: other parameters of the method, such as ``{"scale": False}``; a number may be a schedule, such as
+        method_kwargs: the method's other parameters, keywords of its functions, such as ``{"omega": 0.5}`` of
+            ``"gigpo"`` (``--set 'method_kwargs={"omega": 0.5}'``); a number may be a schedule, such as
             ``{"kl_coef": {"schedule": "linear", "start": 0.04, "end": 0.0}}`` (:mod:`tiltyard.agents.schedules`).
         group_size: completions to each problem.
         prompts_per_batch: problems an iteration.
