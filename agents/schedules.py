@@ -43,8 +43,9 @@ def at(value: Any, progress: float) -> Any:
     name, begin, finish = given.pop("schedule"), given.pop("begin", 0.0), given.pop("finish", 1.0)
     if name not in SHAPES:
         raise ValueError(unknown("schedule", str(name), SHAPES))
-    if set(given) != {"start", "end"} or not 0 <= begin <= finish <= 1:
-        raise ValueError(f"a schedule has start, end and 0 <= begin <= finish <= 1, got {dict(value)}")
+    numbers = all(isinstance(one, int | float | np.number) for one in (begin, finish, *given.values()))
+    if set(given) != {"start", "end"} or not numbers or not 0 <= begin <= finish <= 1:
+        raise ValueError(f"a schedule has numbers start, end and 0 <= begin <= finish <= 1, got {dict(value)}")
     span = finish - begin
     share = min(max((progress - begin) / span, 0.0), 1.0) if span > 0 else float(progress >= finish)
     return given["start"] + (given["end"] - given["start"]) * SHAPES[name](share)

@@ -1,5 +1,7 @@
 """REC and RED: group-relative REINFORCE off-policy, with clipping in place of importance weights, and balanced data."""
 
+from typing import Literal, get_args
+
 import torch
 from torch import Tensor
 
@@ -34,7 +36,7 @@ def advantage(rollouts: Rollouts, *, drop: bool = False) -> Tensor:
     return torch.where(kept, reward - mean, 0.0).float()
 
 
-CLIPS, WEIGHTS = ("none", "one-side", "two-side", "ring"), ("none", "ratio", "advantage")
+Clip, Weight = Literal["none", "one-side", "two-side", "ring"], Literal["none", "ratio", "advantage"]
 
 
 def loss(
@@ -42,11 +44,11 @@ def loss(
     advantage: Tensor,
     policy_out: PolicyOut,
     *,
-    clip: str = "one-side",
+    clip: Clip = "one-side",
     clip_low: float = 0.2,
     clip_high: float = 0.2,
     ring: tuple[float, float] = (0.6, 2.0),
-    weight: str = "none",
+    weight: Weight = "none",
     temperature: float = 1.0,
     tau: float = 0.0,
     imitation: float = 0.0,
@@ -70,7 +72,7 @@ def loss(
 
     Paper: Group-Relative REINFORCE Is Secretly an Off-Policy Algorithm (2025); the authors' ``RECPolicyLossFn``.
     """
-    for kind, name, valid in (("clip", clip, CLIPS), ("weight", weight, WEIGHTS)):
+    for kind, name, valid in (("clip", clip, get_args(Clip)), ("weight", weight, get_args(Weight))):
         if name not in valid:
             raise ValueError(unknown(kind, name, valid))
     advantage, log_ratio = per_token(advantage), log_ratios(rollouts, policy_out)

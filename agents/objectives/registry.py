@@ -12,8 +12,12 @@ from torch import Tensor
 from ... import unknown
 from ..language.rollouts import PolicyOut, Rollouts
 from ..schedules import at, is_schedule
+from ..settings import RANGES, Range, check_setting
 from .catalogue import find
 from .parts.ops import masked_sum
+
+_RANGES = {name: RANGES[name] for name in ("clip_low", "clip_high", "kl_coef", "gae_lambda", "epsilon")}
+"""Of parameters that mean here what they mean in agents; DisCO's tau is no rate of averaging."""
 
 
 @dataclass(frozen=True)
@@ -54,12 +58,14 @@ def load(handle: str, **params: Any) -> Objective:
 
     Raises:
         KeyError: no such method.
-        TypeError: a parameter that none of the method's functions takes.
-        ValueError: a schedule that is none.
+        TypeError: a parameter that none of the method's functions takes, or a value of another kind than they take.
+        ValueError: a number that is not finite or out of range, or a schedule that is none.
     """
     row = find(handle)
     given = {**row.params, **params}
-    params = {name: at(value, 0.0) for name, value in given.items()}
+    for progress in (1.0, 0.0):  # the two ends of a schedule
+        params = {name: at(value, progress) for name, value in given.items()}
+        _check(handle, params)
     advantage, loss, aggregate = _bound(handle, params)
     silent = row.silent_at_zero and not given.get("kl_coef")
     penalised = given.get("kl_coef") or given.get("reward_kl_coef")
@@ -79,6 +85,16 @@ def _bound(handle: str, params: Mapping[str, Any]) -> tuple[Callable[..., Any], 
         partial(function, **{name: params[name] for name in names if name in params})
         for function, names in zip(functions, takes, strict=True)
     )
+
+
+def _check(handle: str, params: Mapping[str, Any]) -> None:
+    """Refuses a value that a function of the method could not mean by its annotation; unknown names are left."""
+    for entry in find(handle).functions:
+        for name, parameter in inspect.signature(_resolve(entry)).parameters.items():
+            if name in params:
+                kind = parameter.annotation
+                ranges = {name: Range(1)} if kind is int else _RANGES  # whole numbers are counts and lengths
+                check_setting(name, params[name], kind, of=f"method {handle!r}", ranges=ranges)
 
 
 def parameters(handle: str) -> set[str]:

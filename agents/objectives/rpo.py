@@ -1,5 +1,7 @@
 """RPO: the DPO loss plus a supervised loss on the chosen completion, which regularises against overoptimisation."""
 
+from typing import Literal, get_args
+
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -8,7 +10,7 @@ from ... import unknown
 from ..language.rollouts import PolicyOut, Rollouts
 from .parts.ops import group_sum, masked_mean, masked_sum
 
-SFT = ("sum", "mean")
+Sft = Literal["sum", "mean"]
 
 
 def loss(
@@ -18,7 +20,7 @@ def loss(
     *,
     beta: float = 0.05,
     eta: float = 0.005,
-    sft: str = "sum",
+    sft: Sft = "sum",
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """-log sigmoid(beta (h_w - h_l)) - eta beta log pi(y_w), h = log(pi / pi_ref) of a completion; ``[B, T]``.
 
@@ -43,8 +45,8 @@ def loss(
     its RPO objective with the chosen completions as base distribution; as in the authors' ``rpo_trainer.py``, numbers
     of their recipe for Gemma 7B.
     """
-    if sft not in SFT:
-        raise ValueError(unknown("sft", sft, SFT))
+    if sft not in get_args(Sft):
+        raise ValueError(unknown("sft", sft, get_args(Sft)))
     mask, group = rollouts.mask, rollouts.group
     total = masked_sum(policy_out.logp, mask, 1)
     ratio = total - masked_sum(rollouts.need("logp_ref"), mask, 1)

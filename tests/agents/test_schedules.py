@@ -31,7 +31,7 @@ def test_values_by_hand(schedule, values):
     ("bad", "message"),
     [
         ({"schedule": "lineer", "start": 1, "end": 0}, "did you mean 'linear'"),
-        ({"schedule": "linear", "start": 1}, "has start, end"),
+        ({"schedule": "linear", "start": 1}, "has numbers start, end"),
         ({**FALLING, "begin": 0.8, "finish": 0.2}, "begin <= finish"),
     ],
 )

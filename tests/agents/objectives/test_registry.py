@@ -31,3 +31,32 @@ def test_a_parameter_of_another_method_is_refused():
 def test_a_kl_penalty_lets_no_completion_be_skipped():
     assert load("grpo", kl_coef=0.0).silent_at_zero
     assert not load("grpo", kl_coef=0.1).silent_at_zero
+
+
+@pytest.mark.parametrize(
+    ("handle", "params", "message"),
+    [
+        ("ngrpo", {"max_reward": "much"}, "max_reward must be a number that is finite, got 'much'"),
+        ("ngrpo", {"max_reward": float("nan")}, "max_reward must be a number that is finite, got nan"),
+        ("grpo", {"scale": "no"}, "scale must be true or false, got 'no'"),
+        ("grpo", {"kl_coef": -0.1}, "kl_coef must be a number of at least 0, got -0.1"),
+        ("riskpo", {"bundle_size": 2.5}, "bundle_size must be a whole number of at least 1, got 2.5"),
+        ("riskpo", {"bundle_size": 0}, "bundle_size must be a whole number of at least 1, got 0"),
+        ("rec-red", {"clip": "both"}, 'clip must be "none" or .*, got \'both\''),
+        ("canon", {"metric": "size"}, "metric must be .*, got 'size'"),
+        ("grpo", {"kl_coef": lambda progress: progress - 0.5}, "kl_coef must be a number of at least 0, got -0.5"),
+        ("grpo", {"kl_coef": {"schedule": "linear", "start": 0.0, "end": "much"}}, "a schedule has numbers start, end"),
+        ("grpo", {"kl_coef": {"schedule": "linear", "start": 0.0, "end": float("inf")}}, "kl_coef must be a number"),
+    ],
+)
+def test_a_value_that_a_parameter_cannot_have_is_refused_at_once(handle, params, message):
+    with pytest.raises((TypeError, ValueError), match=message) as caught:
+        load(handle, **params)
+    assert "\n" not in str(caught.value)
+
+
+def test_values_of_the_papers_own_kinds_pass():
+    assert load("disco", tau=10.0).params["tau"] == 10.0  # a temperature, where an agent's tau is a rate
+    falling = load("grpo", kl_coef={"schedule": "linear", "start": 0.04, "end": 0.0})
+    assert falling.params["kl_coef"] == 0.04
+    assert falling.at(0.5).params["kl_coef"] == pytest.approx(0.02)
