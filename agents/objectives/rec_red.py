@@ -36,7 +36,8 @@ def advantage(rollouts: Rollouts, *, drop: bool = False) -> Tensor:
     return torch.where(kept, reward - mean, 0.0).float()
 
 
-Clip, Weight = Literal["none", "one-side", "two-side", "ring"], Literal["none", "ratio", "advantage"]
+Clip = Literal["none", "one-side", "two-side", "ring"]
+Weight = Literal["none", "ratio", "advantage"]
 
 
 def loss(
