@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
+from tiltyard.envs.text.base import Conversation
+
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "adding" / "text-task.md"
 TASKS = {"Backwards": 0, "HighLow": 1}  # which of the page's programs makes it
 
@@ -64,3 +66,29 @@ def test_the_vector_of_the_page_is_the_environment_many_times(task: tuple[str, M
     assert list(zip(shown, rewards, strict=True)) == [
         env.step(action)[:2] for env, action in zip(singles, actions, strict=True)
     ]
+
+
+UTTERANCES = ("", "one", "-3", "1.5", "٣", "7" * 12, "3", "999999")
+
+
+def test_what_the_task_cannot_read_earns_nothing_and_stops_nobody(task: tuple[str, ModuleType]) -> None:
+    name, module = task
+    env = getattr(module, f"{name}Env")()
+    for start in range(len(UTTERANCES)):
+        env.reset(seed=start)
+        total, over, info, turn = 0.0, False, {}, start
+        while not over:
+            _, reward, over, _, info = env.step(UTTERANCES[turn % len(UTTERANCES)])
+            total, turn = total + float(reward), turn + 1
+            assert over or env.expert().predict(None)[0]  # the expert goes on from here
+        assert (total <= 0, info["success"]) == (True, False)
+
+
+def test_an_unclear_utterance_leaves_the_bounds_of_the_guessing_game_as_they_were(
+    task: tuple[str, ModuleType],
+) -> None:
+    name, module = task
+    if name == "HighLow":
+        problem = module.Problem(10, 13, 12)
+        held = Conversation("", ["what", "5", "11"], ["unclear", "higher", "higher"])
+        assert module._bounds(problem, held) == (12, 13)
