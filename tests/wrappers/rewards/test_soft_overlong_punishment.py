@@ -3,6 +3,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from tiltyard.agents import PolicyGradient
 from tiltyard.wrappers.rewards.catalogue import load
 from tiltyard.wrappers.rewards.soft_overlong_punishment import SoftOverlongPunishment, soft_overlong_punishment
 
@@ -25,3 +26,22 @@ def test_correct_and_incorrect_completions_pay_alike():
 def test_a_buffer_has_to_fit(buffer):
     with pytest.raises(ValueError, match="from 1 to max_length"):
         SoftOverlongPunishment(max_length=10, buffer=buffer)
+
+
+def test_the_longest_completion_is_the_agents_unless_it_is_given():
+    small = {"policy": "transformer-100k", "group_size": 2, "prompts_per_batch": 2, "seed": 0, "device": "cpu"}
+
+    def agent(**reward):
+        rewards = {"name": "soft-overlong-punishment", **reward}
+        return PolicyGradient(env="tiltyard/Countdown-v0", rewards=rewards, max_answer_tokens=20, **small)
+
+    rows = SimpleNamespace(reward=torch.zeros(4), length=torch.tensor([16, 17, 20, 5]))  # a fifth of 20 is 4
+    for made in (agent(), agent(max_length=20)):
+        assert made.rewards[0].shape(rows, made.context()).tolist() == [0.0, -0.25, -1.0, 0.0]
+    with pytest.raises(ValueError, match=r"from 1 to max_length \(20\), got 21"):
+        agent(buffer=21)
+
+
+def test_a_policy_that_has_no_longest_completion_wants_it_given():
+    with pytest.raises(ValueError, match="give the reward a max_length"):
+        SoftOverlongPunishment().start(SimpleNamespace(policy=object()))
