@@ -207,8 +207,12 @@ class BatchedPhone(BatchedEnv):
         }
 
     def step_info(self) -> Info:
-        """Success (goal declared and reached) and the terms of the reward."""
-        return {"success": self._success.copy(), "reward_terms": {k: v.copy() for k, v in self._terms.items()}}
+        """Success (goal declared and reached), whether the command could be read, and the terms of the reward."""
+        return {
+            "success": self._success.copy(),
+            "understood": self._terms["format"] == 0.0,
+            "reward_terms": {k: v.copy() for k, v in self._terms.items()},
+        }
 
     def expert_actions(self) -> Any:
         """The scripted expert's next action on every phone; in numbers, ``done`` where no numbers say it."""

@@ -212,10 +212,11 @@ class BatchedAndroid(BatchedEnv):
         }
 
     def step_info(self) -> Info:
-        """Success, the terms of the reward, whether the device was lost, and failures so far in the episode."""
+        """Success, whether the command could be read, terms of the reward, whether the device was lost, and failures."""
         failures = np.array([seat.failures for seat in self.seats]) - self._failures_before
         return {
             "success": self._success.copy(),
+            "understood": self._terms["format"] == 0.0,
             "reward_terms": {name: term.copy() for name, term in self._terms.items()},
             "crashed": self._crashed.copy(),
             "failures": failures,

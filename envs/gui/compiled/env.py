@@ -188,8 +188,12 @@ class BatchedPhoneV1(BatchedEnv):
         }
 
     def step_info(self) -> Info:
-        """Success (goal declared and reached) and the terms of the reward."""
-        return {"success": self._success.copy(), "reward_terms": {k: v.copy() for k, v in self._terms.items()}}
+        """Success (goal declared and reached), whether the command could be read, and the terms of the reward."""
+        return {
+            "success": self._success.copy(),
+            "understood": self._terms["format"] == 0.0,
+            "reward_terms": {k: v.copy() for k, v in self._terms.items()},
+        }
 
     # -- the interpreted phone -----------------------------------------------------------------------------------
 

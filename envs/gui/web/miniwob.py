@@ -168,10 +168,11 @@ class BatchedMiniWoB(BatchedEnv):
         return {"task": [self.task] * self.num_envs, "goal": list(self._goals), "page_seed": self._keys.copy()}
 
     def step_info(self) -> Info:
-        """Success, terms of the reward, the page's own reason for it, and whether the browser broke down."""
+        """Success, whether the action could be read, terms of the reward, the page's own reason, and a lost browser."""
         goal = self._terms["goal"]
         return {
             "success": self._over & ~self._crashed & (goal > self._success_above),
+            "understood": self._terms["format"] == 0.0,
             "reward_terms": {name: np.where(self._crashed, 0.0, term) for name, term in self._terms.items()},
             "reason": list(self._reasons),
             "crashed": self._crashed.copy(),

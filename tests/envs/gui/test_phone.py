@@ -169,11 +169,13 @@ def test_unreadable_actions_cost_a_little_change_nothing_and_are_explained() -> 
     after, reward, terminated, _, info = env.step("please open the settings")
     assert reward == FORMAT_PENALTY == -0.01
     assert info["reward_terms"] == {"goal": 0.0, "format": -0.01}
+    assert not info["understood"]
     assert not terminated
     lines = after["tree"].splitlines()
     assert lines[2].startswith('message "could not read that action: use tap X Y')
     assert [*lines[:2], *lines[3:]] == before["tree"].splitlines()
     assert env.observation_space.contains(after)
+    assert env.step("back")[4]["understood"]
 
 
 @pytest.mark.parametrize("bad", [None, 1, 0.5, b"back", ["back"], float("nan"), {"a": 1}])

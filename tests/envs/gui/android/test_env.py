@@ -117,7 +117,7 @@ def test_what_cannot_be_read_tells_so_and_costs_a_little() -> None:
         observation, reward, terminated, truncated, info = env.step(action)
         assert reward == pytest.approx(-0.01)
         assert 'message "could not read that action' in observation["tree"].splitlines()[2]
-        assert (terminated, truncated, info["failures"]) == (False, False, 0)
+        assert (terminated, truncated, info["failures"], bool(info["understood"])) == (False, False, 0, False)
     observation, *_ = env.step("open Nowhere")
     assert observation["tree"].splitlines()[2] == 'message "there is no app of that name"'
     observation, *_ = env.step("open sHOp")

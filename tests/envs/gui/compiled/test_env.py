@@ -41,6 +41,14 @@ def test_pixels_trees_rewards_and_infos_are_those_of_the_interpreted_phone(keywo
         assert same(*seen), step
 
 
+def test_info_says_of_each_phone_whether_its_command_was_understood() -> None:
+    for phones in (compiled, phone_v1):
+        env = phones.PhoneV1VectorEnv(3)
+        env.reset(seed=4)
+        understood = [env.step(said)[4]["understood"].tolist() for said in (("back", "bak", "tap 2 2"), ("wait",) * 3)]
+        assert understood == [[True, False, False], [True, True, True]]
+
+
 def test_numbers_do_what_words_do() -> None:
     ours = compiled.PhoneV1VectorEnv(4, observation="elements", max_episode_steps=10)
     other = phone_v1.PhoneV1VectorEnv(4, observation="elements", max_episode_steps=10)
