@@ -44,7 +44,7 @@ Self = TypeVar("Self", bound="SafeCheckpoint")
 
 
 def check_keywords(agent: type[Any], settings: Iterable[str]) -> None:
-    """Raises ``TypeError`` if a keyword is not of ``agent``'s constructor; it says where it belongs, or what is near."""
+    """Raises ``TypeError`` with where it belongs, or what is near, for a keyword that ``agent`` does not take."""
     valid = [name for name in whole_signature(agent).parameters if name != "_init_setup_model"]
     for name in settings:
         if name not in valid and name != "_init_setup_model":

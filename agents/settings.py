@@ -16,7 +16,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import numpy as np
 
-_UNCHECKED = ("policy", "env", "_init_setup_model")
+_UNCHECKED = ("policy", "env", "rewards", "_init_setup_model")
 """Parameters that classes look at themselves."""
 _ALSO: dict[str, tuple[Any, ...]] = {"action_noise": (float,), "tensorboard_log": (os.PathLike,)}
 """Kinds that our agents take where the annotation of SB3's class has fewer."""

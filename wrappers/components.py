@@ -265,7 +265,7 @@ class Reward(Component):
     """
 
     def shape(self, episodes: Episodes, context: Context) -> "Tensor":
-        """The rewards to learn from: ``[B]``, or ``[B, T]`` by tokens, whose sum is the episode's.
+        """The rewards to learn from: ``[B]``, or ``[B, T]`` by tokens, whose sum is the episode's; finite numbers.
 
         Where ``[B]`` is returned and rewards have been spread over tokens, the difference joins the last token.
         """
@@ -304,11 +304,13 @@ def choose(kind: str, choice: Choice | Chosen, rows: Sequence[Row], default: typ
 
     Raises:
         KeyError: no such name.
-        TypeError: an unknown parameter, or something that is neither a name nor an object of the component's class.
+        TypeError: an unknown parameter, something that is neither a name nor an object of the component's class, or an
+            object that overrides nothing of it.
     """
     if choice is None:
         return default()
     if isinstance(choice, default):
+        _check_overrides(choice, default)
         return choice
     if isinstance(choice, Mapping):
         params = dict(choice)
@@ -316,7 +318,10 @@ def choose(kind: str, choice: Choice | Chosen, rows: Sequence[Row], default: typ
     else:
         name, params = choice, {}
     if not isinstance(name, str):
-        raise TypeError(f'a {kind} is a name, {{"name": ..., parameters}} or a {default.__name__}; got {choice!r}')
+        raise TypeError(
+            f'a {kind} is a name, {{"name": ..., parameters}} or a {default.__name__}; got {choice!r:.200}'
+            f"{_how_to_wrap(choice, default)}"
+        )
     by_name = {row.handle: row for row in rows}
     if name not in by_name:
         raise KeyError(unknown(kind, name, by_name))
@@ -328,6 +333,30 @@ def choose(kind: str, choice: Choice | Chosen, rows: Sequence[Row], default: typ
         if key not in valid:
             raise TypeError(f"{kind} {name!r}: {unknown('parameter', key, valid)}")
     return built(**{**dict(row.params), **params})
+
+
+def _methods(kind: type[Component]) -> list[str]:
+    """The public methods of a component's class, its own before those that all components have."""
+    return [name for owner in kind.__mro__ for name, it in vars(owner).items() if name[0] != "_" and callable(it)]
+
+
+def _check_overrides(component: Component, default: type[Component]) -> None:
+    """Refuses an object of a subclass that overrides no method: a misspelt one would do nothing, and not say so."""
+    kind, valid = type(component), _methods(default)
+    if kind is default or any(getattr(kind, name) is not getattr(default, name) for name in valid):
+        return
+    other = [name for name in vars(kind) if name not in valid and (name[0] != "_" or name == "__call__")]
+    hint = unknown("method", other[0], valid) if other else f"override {valid[0]}"
+    raise TypeError(f"{kind.__name__} overrides no method of {default.__name__} and so does nothing: {hint}")
+
+
+def _how_to_wrap(choice: object, default: type[Component]) -> str:
+    """What to do with a class or a function in place of a component."""
+    if isinstance(choice, type) and issubclass(choice, default):
+        return f": give an object, {choice.__name__}()"
+    if callable(choice):
+        return f": make it the method {_methods(default)[0]} of a subclass of {default.__module__}.{default.__name__}"
+    return ""
 
 
 def keywords_of(kind: type[Component]) -> dict[str, inspect.Parameter]:

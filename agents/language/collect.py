@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -57,7 +58,8 @@ class Collector:
         for provider in self.providers:
             rollouts = provider.extend(rollouts, self.context)
         for reward in self.rewards:
-            rollouts = shaped(rollouts, reward.shape(rollouts, self.context))
+            given = reward.shape(rollouts, self.context)
+            rollouts = shaped(rollouts, given, of=f"{type(reward).__name__}.shape: ")
         return shaped(rollouts, rollouts.reward)
 
     def draw(self, n: int, missing: int) -> Rollouts:
@@ -147,15 +149,16 @@ def _kept(rollouts: Rollouts, own: Rollouts, curriculum: Curriculum) -> Rollouts
     return replace(rollouts, mask=mask).take(left)
 
 
-def shaped(rollouts: Rollouts, reward: Tensor) -> Rollouts:
-    """With other rewards: ``[B]``, or ``[B, T]`` by tokens.
+def shaped(rollouts: Rollouts, reward: Any, *, of: str = "") -> Rollouts:
+    """With other rewards: ``[B]``, or ``[B, T]`` by tokens, as a tensor or as what one can be made of.
 
-    Of ``[B]``, what they add joins an episode's last token where rewards have been spread over tokens.
+    Of ``[B]``, what they add joins an episode's last token where rewards have been spread over tokens. ``of`` begins
+    the message of an error.
 
     Raises:
         ValueError: something else, or a number that is not finite.
     """
-    reward = _checked(reward, rollouts)
+    reward = _checked(reward, rollouts, of)
     if reward.dim() == 2:
         spread = torch.where(rollouts.mask, reward, 0.0)
         return replace(rollouts, reward=spread.sum(1), step_reward=spread)
@@ -165,18 +168,23 @@ def shaped(rollouts: Rollouts, reward: Tensor) -> Rollouts:
     return replace(rollouts, reward=reward, step_reward=step_reward)
 
 
-def _checked(reward: Tensor, rollouts: Rollouts) -> Tensor:
-    n = len(rollouts)
+def _checked(given: Any, rollouts: Rollouts, of: str) -> Tensor:
+    n, own = len(rollouts), rollouts.reward
+    wanted = f"{of}rewards must be one number for each of the {n} completions, or for each of their tokens"
+    try:
+        reward = torch.as_tensor(given, device=own.device).detach()
+    except (TypeError, ValueError, RuntimeError) as error:  # None, words, lists of lists of several lengths
+        raise ValueError(f"{wanted}, got {type(given).__name__}: {given!r:.100}") from error
     if tuple(reward.shape) not in ((n,), tuple(rollouts.mask.shape)):
-        raise ValueError(
-            f"rewards must be one number for each of the {n} completions, or for each of their tokens, got the shape "
-            f"{tuple(reward.shape)}"
-        )
+        raise ValueError(f"{wanted}, got the shape {tuple(reward.shape)}")
+    if reward.is_complex():
+        raise ValueError(f"{wanted}, got {reward.dtype}")
+    reward = reward if reward.is_floating_point() else reward.to(own.dtype)
     bad = ~reward.isfinite() if reward.dim() == 1 else (~reward.isfinite() & rollouts.mask).any(1)
     if bad.any():
         row = int(bad.nonzero()[0])
         worst = reward[row] if reward.dim() == 1 else reward[row][~reward[row].isfinite()][0]
-        raise ValueError(f"the reward of completion {row} is {float(worst)}: rewards must be finite numbers")
+        raise ValueError(f"{of}the reward of completion {row} is {float(worst)}: rewards must be finite numbers")
     return reward
 
 

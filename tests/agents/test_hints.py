@@ -31,8 +31,12 @@ def test_a_keyword_of_a_method_an_environment_or_another_library_is_told_where_i
 
 
 def test_only_agents_that_take_what_a_hint_names_give_it():
-    assert hint("omega", ["env", "gamma"]) == "" == hint("num_generations", ["env", "gamma"]) == hint("level", ["gamma"])
-    with pytest.raises(TypeError, match=r'SAC: unknown keyword \'level\'; environments take it: .*env_kwargs=\{"level"'):
+    assert (
+        hint("omega", ["env", "gamma"]) == "" == hint("num_generations", ["env", "gamma"]) == hint("level", ["gamma"])
+    )
+    with pytest.raises(
+        TypeError, match=r'SAC: unknown keyword \'level\'; environments take it: .*env_kwargs=\{"level"'
+    ):
         agents.make("sac", "tiltyard/Hopper-v5", level=2)
 
 

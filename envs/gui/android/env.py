@@ -212,7 +212,7 @@ class BatchedAndroid(BatchedEnv):
         }
 
     def step_info(self) -> Info:
-        """Success, whether the command could be read, terms of the reward, whether the device was lost, and failures."""
+        """Success, whether the command could be read, terms of the reward, a lost device, failures in the episode."""
         failures = np.array([seat.failures for seat in self.seats]) - self._failures_before
         return {
             "success": self._success.copy(),

@@ -131,7 +131,13 @@ def test_an_error_of_the_environments_own_stays_its_own():
     ("bad", "message"),
     [
         (lambda r: r.reward[:, None], "completions, or for each of their tokens, got the shape"),
-        (lambda r: r.reward * np.nan, "reward of completion 0 is nan"),
+        (lambda r: r.reward * np.nan, "Bad.shape: the reward of completion 0 is nan"),
+        (lambda r: r.reward[:3], r"Bad.shape: rewards .* each of the 8 completions.*, got the shape \(3,\)"),
+        (lambda r: [1.0], r"Bad.shape: .*got the shape \(1,\)"),
+        (lambda r: 1.0, r"Bad.shape: .*got the shape \(\)"),
+        (lambda r: None, "Bad.shape: .*got NoneType: None"),
+        (lambda r: ["much"] * 8, "Bad.shape: .*got list: "),
+        (lambda r: r.reward + 1j, "Bad.shape: .*got torch.complex"),
     ],
 )
 def test_shaped_rewards_that_are_not_one_number_a_completion(bad, message):
@@ -140,6 +146,54 @@ def test_shaped_rewards_that_are_not_one_number_a_completion(bad, message):
             return bad(rollouts)
 
     assert_refused(agent(rewards=Bad(), method="ppo"), message)
+
+
+@pytest.mark.parametrize("given", [lambda r: r.reward.tolist(), lambda r: r.reward.numpy(), lambda r: r.reward == 0])
+def test_what_is_as_good_as_a_tensor_of_rewards_is_taken(given):
+    class Good(Reward):
+        def shape(self, rollouts, context):
+            return given(rollouts)
+
+    trained = agent(rewards=[Digest(), Good()])
+    assert trained.learn(8).num_timesteps == 8
+
+
+class Misspelt(Reward):
+    def shpae(self, rollouts, context):
+        return rollouts.reward + 1
+
+
+class Called(Reward):
+    def __call__(self, rollouts, context):
+        return rollouts.reward + 1
+
+
+class Empty(Curriculum):
+    """Nothing."""
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            {"rewards": Misspelt()},
+            "Misspelt overrides no method of Reward .*unknown method 'shpae'; did you mean 'shape'",
+        ),
+        ({"rewards": [Digest(), Called()]}, "Called overrides no method of Reward .*unknown method '__call__'"),
+        ({"curriculum": Empty()}, "Empty overrides no method of Curriculum and so does nothing: override sample"),
+        ({"rewards": Digest}, r"a reward is a name, .*: give an object, Digest\(\)"),
+        (
+            {"rewards": lambda episodes, context: episodes.reward},
+            "make it the method shape of a subclass of tiltyard.wr",
+        ),
+        ({"rewards": [len]}, "make it the method shape of a subclass of tiltyard.wrappers.components.Reward"),
+        ({"rewards": 3}, "a reward is a name, .*; got 3$"),
+    ],
+)
+def test_a_component_that_would_do_nothing_is_refused_with_what_to_do(settings, message):
+    with pytest.raises(TypeError, match=message) as caught:
+        agent(**settings)
+    assert "\n" not in str(caught.value)
 
 
 class Chooses(Curriculum):

@@ -42,7 +42,7 @@ def test_a_kl_penalty_lets_no_completion_be_skipped():
         ("grpo", {"kl_coef": -0.1}, "kl_coef must be a number of at least 0, got -0.1"),
         ("riskpo", {"bundle_size": 2.5}, "bundle_size must be a whole number of at least 1, got 2.5"),
         ("riskpo", {"bundle_size": 0}, "bundle_size must be a whole number of at least 1, got 0"),
-        ("rec-red", {"clip": "both"}, 'clip must be "none" or .*, got \'both\''),
+        ("rec-red", {"clip": "both"}, "clip must be \"none\" or .*, got 'both'"),
         ("canon", {"metric": "size"}, "metric must be .*, got 'size'"),
         ("grpo", {"kl_coef": lambda progress: progress - 0.5}, "kl_coef must be a number of at least 0, got -0.5"),
         ("grpo", {"kl_coef": {"schedule": "linear", "start": 0.0, "end": "much"}}, "a schedule has numbers start, end"),
