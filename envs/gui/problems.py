@@ -15,6 +15,7 @@ import numpy as np
 
 from ... import unknown
 from .. import seeding
+from ..levels import check_level
 from .apps import APPS, TEMPLATES
 from .declare.expert import ScriptedExpert
 from .device import Phone
@@ -85,8 +86,7 @@ def templates(level: int, apps: Sequence[str] | None) -> tuple[Template, ...]:
     Raises:
         ValueError: no such level or app, or no goal of the level gets by with these apps.
     """
-    if isinstance(level, bool) or level not in LEVELS:
-        raise ValueError(unknown("level", level, map(str, LEVELS)))
+    check_level(level, LEVELS)
     keys = [app.key for app in APPS]
     apps = keys if apps is None else [apps] if isinstance(apps, str) else list(apps)
     for key in apps:

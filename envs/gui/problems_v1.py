@@ -21,6 +21,7 @@ from typing import Any, Literal, get_args
 
 from ... import unknown
 from .. import seeding
+from ..levels import check_level
 from .apps.declared import DECLARED_V1, HELD_OUT_APPS, tasks
 from .apps.system import APP_V1 as SYSTEM
 from .declare.interpreter import Program, compile_apps
@@ -205,8 +206,7 @@ def choices(level: int, apps: Sequence[str] | None, split: Split) -> tuple[int, 
     Raises:
         ValueError: no such level or app, or there is no such template.
     """
-    if isinstance(level, bool) or level not in LEVELS:
-        raise ValueError(unknown("level", level, map(str, LEVELS)))
+    check_level(level, LEVELS)
     keys = [app.key for app in DECLARED_V1]
     apps = keys if apps is None else [apps] if isinstance(apps, str) else list(apps)
     for key in apps:

@@ -20,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Text
 
-from ... import unknown
 from ..actions import strings
 from ..core import BatchedEnv, Bools, Floats, Info, Ints
+from ..levels import check_level
 from ..seeding import Split, check_split, in_test_split, problem_rng
 
 CHARSET = "\n" + string.printable[:95]  # newline and printable ASCII
@@ -52,9 +52,7 @@ class Conversation(NamedTuple):
 
 def level_of(level: object, levels: Mapping[int, Level]) -> Level:
     """The numbers behind a level; ``ValueError`` for one that does not exist."""
-    if isinstance(level, bool) or not isinstance(level, int) or level not in levels:
-        raise ValueError(unknown("level", level, map(str, levels)))
-    return levels[level]
+    return levels[check_level(level, levels)]
 
 
 def draw_problems(

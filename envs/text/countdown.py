@@ -24,10 +24,9 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from ... import unknown
 from ..core import BatchedVectorEnv, Bools, Info, Ints, SingleEnv
 from ..seeding import TEST_SHARE, Split, UInts, check_split, mix, problem_keys
-from .base import CLOSE, OPEN, BatchedText
+from .base import CLOSE, OPEN, BatchedText, level_of
 from .expressions import Grades, grade
 
 __all__ = ["LEVELS", "Countdown", "CountdownEnv", "CountdownVectorEnv", "Grades", "Level", "Problem", "Problems"]
@@ -100,9 +99,7 @@ class Problems(NamedTuple):
 
 def check_level(level: int) -> Level:
     """The numbers behind a level; ``ValueError`` for one that does not exist."""
-    if isinstance(level, bool) or level not in LEVELS:
-        raise ValueError(unknown("level", level, map(str, LEVELS)))
-    return LEVELS[level]
+    return level_of(level, LEVELS)
 
 
 def generate(seeds: npt.ArrayLike, episodes: npt.ArrayLike = 0, *, split: Split = "train", level: int = 1) -> Problems:

@@ -262,6 +262,8 @@ def test_levels_and_apps_choose_the_goals() -> None:
     assert {t.apps for t in templates(3, ["contacts", "settings"])} == {("contacts", "settings")}
     with pytest.raises(ValueError, match="unknown level 4"):
         made(level=4)
+    with pytest.raises(ValueError, match="unknown level '1'; it is a whole number, not str"):
+        made(level="1")
     with pytest.raises(ValueError, match="unknown app 'shopp'; did you mean 'shop'"):
         made(apps=["shopp"])
     with pytest.raises(ValueError, match="no goal of level 3"):

@@ -159,6 +159,8 @@ def test_levels_are_whole_numbers_of_the_table() -> None:
     for level in (True, 1.0, "1", 3, None, [1]):
         with pytest.raises(ValueError, match=r"unknown level .* \(valid: 1, 2\)"):
             level_of(level, {1: "easy", 2: "hard"})
+    with pytest.raises(ValueError, match=r"^unknown level '1'; it is a whole number, not str \(valid: 1, 2\)$"):
+        level_of("1", {1: "easy", 2: "hard"})
 
 
 def test_drawn_problems_belong_to_their_split_by_what_they_say_alone() -> None:
