@@ -12,7 +12,7 @@ Seeds are partitioned once, here, and the partition is checked wherever it matte
 Environments of other packages take no ``split``: there, held out means these seeds alone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from math import nan
@@ -25,7 +25,9 @@ from .. import unknown
 from ..agents.catalogue import find as find_agent
 from ..agents.catalogue import rows as agent_rows
 from ..envs.catalogue import find as find_env
+from ..envs.core import select_env
 from ..envs.seeding import Split
+from ..wrappers.adapters import named
 
 if TYPE_CHECKING:
     from stable_baselines3.common.vec_env import VecEnv
@@ -148,8 +150,9 @@ class View:
 def view_of(agent: Any, env_id: str) -> View:
     """How ``agent`` (an agent's name, ``"expert"``, ``"random"``, or an agent with ``predict``) sees ``env_id``.
 
-    Experts and random policies act in the environment's own spaces. An agent sees what its row says; one of a class
-    that no row names sees the environment's own keywords, and text as text if its action space is.
+    Experts, random policies and plain functions act in the environment's own spaces. An agent sees what its row says;
+    one of a class that no row names sees the environment's own keywords, and text as text if its ``action_space`` is a
+    ``Text`` space, else as the numbers of :mod:`tiltyard.wrappers.adapters`.
 
     Raises:
         KeyError: no such environment.
@@ -164,6 +167,8 @@ def view_of(agent: Any, env_id: str) -> View:
         except KeyError as error:
             raise ValueError(unknown("policy", agent, [*POLICIES, *(row.name for row in agent_rows())])) from error
         return View(row.env_kwargs_for(env_id), row.speaks)
+    if is_function(agent):
+        return View({}, True)
     rows = [row for row in agent_rows() if type(agent).__name__ in (row.class_name, row.entry_point)]
     return View(rows[0].env_kwargs_for(env_id) if rows else {}, isinstance(getattr(agent, "action_space", None), Text))
 
@@ -197,7 +202,9 @@ def evaluate(
     """Plays ``episodes`` whole episodes on the native vector environment, by SB3's ``evaluate_policy``.
 
     Args:
-        agent: an agent with SB3's ``predict``, or ``"expert"`` or ``"random"``.
+        agent: an agent with SB3's ``predict``, ``"expert"``, ``"random"``, or a function of one observation that
+            returns an action, such as one of a question that returns its answer. A policy of one's own with ``predict``
+            reads and writes strings if its ``action_space`` is a ``Text`` space, and numbers if it has none.
         env_id: where.
         episodes: how many; up to :data:`MAX_ENVS` of them run at once.
         split: "test" problems (held out), or "train".
@@ -265,8 +272,30 @@ class RandomPolicy:
         return (actions if isinstance(actions[0], str | dict) else np.stack(actions)), state
 
 
+class FunctionPolicy:
+    """A function of one observation that returns an action, with SB3's ``predict``."""
+
+    def __init__(self, act: Callable[[Any], Any], num_envs: int) -> None:
+        self.act, self.num_envs = act, num_envs
+
+    def predict(
+        self, observation: Any, state: Any = None, episode_start: Any = None, deterministic: bool = True
+    ) -> tuple[Any, Any]:
+        """The function's action in each environment."""
+        actions = [self.act(select_env(observation, index)) for index in range(self.num_envs)]
+        return (actions if isinstance(actions[0], str | dict) else np.stack(actions)), state
+
+
+def is_function(agent: Any) -> bool:
+    """Whether ``agent`` is a plain function of one observation, not something with ``predict``."""
+    return callable(agent) and not hasattr(agent, "predict")
+
+
 def policy_for(agent: Any, env: "VecEnv") -> Any:
-    """``agent`` itself, or what ``"expert"`` and ``"random"`` mean in ``env``.
+    """``agent`` itself, or what ``"expert"``, ``"random"`` and a function mean in ``env``.
+
+    Texts may be longer or shorter than where an agent was trained: nothing is cut off, and a question that does not fit
+    a language agent's context is its own error.
 
     Raises:
         TypeError: an agent whose actions are not those of ``env``.
@@ -279,9 +308,14 @@ def policy_for(agent: Any, env: "VecEnv") -> Any:
         if not hasattr(base, "expert"):
             raise ValueError(f"{base.spec.id} has no expert: evaluate an agent, or random")
         return base.expert()
+    if is_function(agent):
+        return FunctionPolicy(agent, env.num_envs)
     if not hasattr(agent, "predict"):
         raise TypeError(f'what is evaluated has SB3\'s predict, or is "expert" or "random", got {agent!r:.200}')
-    own = getattr(agent, "action_space", env.action_space)
-    if own != env.action_space:
-        raise TypeError(f"this agent's actions are {own}; those of the environment are {env.action_space}")
+    own, space = getattr(agent, "action_space", env.action_space), env.action_space
+    if type(own) is type(space) is Text:
+        if other := "".join(sorted(space.character_set - own.character_set)):
+            raise TypeError(f"this agent writes other characters: those of the environment are also {other!r:.40}")
+    elif own != space:
+        raise TypeError(f"this agent's actions are {named(own)}; those of the environment are {named(space)}")
     return agent

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from .. import unknown
 from ..envs.catalogue import resolve
 from ..envs.seeding import Split
-from .evaluation import evaluation_seeds, success_of, view_of
+from .evaluation import evaluation_seeds, is_function, success_of, view_of
 
 Frame = npt.NDArray[np.uint8]
 FORMATS = (".gif", ".mp4")
@@ -153,6 +153,8 @@ def _single_policy(agent: Any, env: Any, deterministic: bool) -> Callable[[Any, 
             raise ValueError(f"{env.spec.id} has no expert: play an agent, or random")
         expert = env.unwrapped.expert()
         return lambda observation, begins: expert.predict(observation)[0]
+    if is_function(agent):
+        return lambda observation, begins: agent(observation)
     state: Any = None  # of agents that remember, such as what has been said
 
     def act(observation: Any, begins: bool) -> Any:

@@ -10,7 +10,9 @@ def check_level(level: object, levels: Iterable[int]) -> int:
     levels = list(levels)
     if isinstance(level, bool) or not isinstance(level, int):
         valid = ", ".join(map(str, levels))
-        raise ValueError(f"unknown level {level!r:.50}; it is a whole number, not {type(level).__name__} (valid: {valid})")
+        raise ValueError(
+            f"unknown level {level!r:.50}; it is a whole number, not {type(level).__name__} (valid: {valid})"
+        )
     if level not in levels:
         raise ValueError(unknown("level", level, map(str, levels)))
     return level

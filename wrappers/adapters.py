@@ -86,9 +86,17 @@ def adapter_for(observation_space: Space[Any], action_space: Space[Any]) -> Adap
 
         return cast(Adapter, Pixels(observation_space, action_space))
     raise TypeError(
-        f"no adapter to SB3 for observations {observation_space} with actions {action_space}: "
-        "write one (see tiltyard.wrappers.spaces.Adapter) or train a language agent"
+        f"no adapter to SB3 for observations {named(observation_space)} with actions {named(action_space)}: "
+        "strings=True leaves words to a policy of your own; to train on numbers choose another observation (a phone's "
+        'are "elements", "screen" and "pixels") or write an adapter (see tiltyard.wrappers.spaces.Adapter)'
     )
+
+
+def named(space: Space[Any]) -> str:
+    """A space in one line: a ``Text`` space's own ``repr`` lists all its characters, a line break among them."""
+    if isinstance(space, Dict):
+        return f"Dict({', '.join(f'{name}: {named(part)}' for name, part in space.spaces.items())})"
+    return f"Text({space.max_length})" if type(space) is Text else " ".join(str(space).split())
 
 
 def _has_text(space: Space[Any]) -> bool:

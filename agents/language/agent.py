@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import gymnasium
 import numpy as np
 import torch
-from gymnasium.spaces import Text
+from gymnasium.spaces import Dict, Text
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.policies import BasePolicy
@@ -18,6 +18,7 @@ from stable_baselines3.common.vec_env import VecEnv, VecMonitor
 from torch import Tensor
 
 from ... import unknown
+from ...wrappers.adapters import named
 from ...wrappers.spaces import sb3_env, to_sb3
 from ..models.generation import check_sampling
 from ..models.hf import parse
@@ -155,7 +156,8 @@ class LanguageAgent(Loop):
             env = VecMonitor(to_sb3(env))
         for kind, space in (("observation", env.observation_space), ("action", env.action_space)):
             if not isinstance(space, Text):
-                raise TypeError(f"a language agent needs Text {kind}s (sb3_env(..., strings=True)), got {space}")
+                hint = "one string in place of a Dict" if isinstance(space, Dict) else "sb3_env(..., strings=True)"
+                raise TypeError(f"a language agent needs Text {kind}s ({hint}), got {named(space)}")
         return BaseAlgorithm._wrap_env(env, verbose, monitor_wrapper)
 
     @staticmethod

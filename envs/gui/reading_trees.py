@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import elements
-from .commands import tap
+from .commands import VERBS, Commands, tap
 from .problems_v1 import world
 
 __all__ = ["Line", "TreePolicy", "features", "lines", "said"]
@@ -121,11 +121,15 @@ class TreePolicy:
     Args:
         agent: that acts in numbers.
         apps: names of apps, in the order of the phone's; Phone-v1's by default.
+
+    Attributes:
+        action_space: strings with all of Phone-v1's verbs, by which ``benchmarks.evaluate`` leaves words as words.
     """
 
     def __init__(self, agent: Numeric, apps: Sequence[str] | None = None) -> None:
         programs = world().programs.values()
         self.agent, self.apps = agent, list(apps or (one.app.name for one in programs if not one.app.hidden))
+        self.action_space = Commands(verbs=VERBS)
 
     def predict(
         self,

@@ -7,9 +7,11 @@ import shutil
 import warnings
 from dataclasses import asdict, replace
 
+import gymnasium
 import numpy as np
 import pytest
 
+from tiltyard.agents import PolicyGradient
 from tiltyard.benchmarks import Run, VersionWarning, execution, load_runs, provenance
 from tiltyard.benchmarks.datasets import make_dataset
 from tiltyard.benchmarks.evaluation import (
@@ -326,6 +328,50 @@ def test_an_agent_is_not_evaluated_where_its_actions_mean_nothing(finished):
         evaluate("expertt", "tiltyard/Hopper-v5", episodes=1)
     with pytest.raises(ValueError, match="at least 1 episode"):
         evaluate("expert", "tiltyard/Hopper-v5", episodes=0)
+
+
+def test_a_plain_function_of_a_question_is_a_policy():
+    asked = []
+
+    def answer(question):
+        asked.append(question)
+        return "<answer>no</answer>"
+
+    found = evaluate(answer, "tiltyard/Countdown-v0", episodes=3)
+    assert found.successes == (False,) * 3
+    assert len(set(asked)) == 3
+    assert all(isinstance(question, str) for question in asked)
+    numbers = evaluate(lambda observation: np.zeros(6, np.float32), "tiltyard/HalfCheetah-v5", episodes=2)
+    assert numbers.lengths == (1000, 1000)
+
+
+def test_a_policy_of_ones_own_reads_words_if_it_acts_in_words():
+    characters = gymnasium.make("tiltyard/Countdown-v0").action_space.character_set
+
+    class Words:
+        action_space = gymnasium.spaces.Text(8, charset="".join(characters))
+
+        def predict(self, observation, state=None, episode_start=None, deterministic=True):
+            assert all(isinstance(question, str) for question in observation)
+            return ["1"] * len(observation), state
+
+    assert len(evaluate(Words(), "tiltyard/Countdown-v0", episodes=2).scores) == 2
+    Words.action_space = gymnasium.spaces.Text(8, charset="1234567890")
+    with pytest.raises(TypeError, match="writes other characters: those of the environment are also ") as caught:
+        evaluate(Words(), "tiltyard/Countdown-v0", episodes=2)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_language_agent_is_evaluated_in_any_text_environment_of_its_characters():
+    small = {"policy": "transformer-100k", "max_answer_tokens": 6, "group_size": 2, "prompts_per_batch": 2, "seed": 0}
+    agent = PolicyGradient(env="tiltyard/Countdown-v0", device="cpu", **small)
+    for env_id in ("tiltyard/ChainSum-v0", "tiltyard/GuessMyCity-v0"):
+        assert len(evaluate(agent, env_id, episodes=2).scores) == 2
+    with pytest.raises(TypeError, match="this agent's actions are Text.*; those of the environment are Box"):
+        evaluate(agent, "tiltyard/Hopper-v5", episodes=1)
+    agent.policy.context_length = 10
+    with pytest.raises(ValueError, match="do not fit the context of 10"):
+        evaluate(agent, "tiltyard/ChainSum-v0", episodes=1)
 
 
 def test_wilsons_interval_of_ten_in_ten():

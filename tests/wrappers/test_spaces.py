@@ -273,6 +273,13 @@ def test_text_nobody_can_adapt_says_so() -> None:
         adapter_for(Dict(note=Text(3)), Discrete(2))
 
 
+def test_a_phone_in_words_alone_is_for_policies_that_read_and_the_message_says_so_in_one_line() -> None:
+    with pytest.raises(TypeError, match=r'Dict\(goal: Text\(400\), tree: .*strings=True .*"elements"') as caught:
+        sb3_env("tiltyard/Phone-v1", 2, observation="tree")
+    assert "\n" not in str(caught.value)
+    assert sb3_env("tiltyard/Phone-v1", 2, observation="tree", strings=True).reset()["tree"].dtype == object
+
+
 def test_sb3_env_takes_any_gymnasium_id() -> None:
     venv = sb3_env("CartPole-v1", 2, seed=3)
     expected, _ = gymnasium.make("CartPole-v1").reset(seed=4)

@@ -261,6 +261,10 @@ def test_bad_settings_are_refused_at_construction(settings, error, message):
 def test_an_environment_that_does_not_speak_is_refused():
     with pytest.raises(TypeError, match="needs Text observations"):
         PolicyGradient(env=gymnasium.make("CartPole-v1"), **SMALL)
+    phone = sb3_env("tiltyard/Phone-v1", 16, observation="tree", strings=True)
+    with pytest.raises(TypeError, match="needs Text observations .one string in place of a Dict., got Dict") as caught:
+        PolicyGradient(env=phone, **SMALL)
+    assert "\n" not in str(caught.value)
 
 
 def test_a_single_environment_and_a_gymnasium_vector_will_do():

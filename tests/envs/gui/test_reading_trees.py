@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import tiltyard  # noqa: F401
+from tiltyard.benchmarks.evaluation import evaluate
 from tiltyard.envs.gui import elements
 from tiltyard.envs.gui.baselines import RandomPolicy, WordMatcher
 from tiltyard.envs.gui.compiled.env import PhoneV1VectorEnv
@@ -51,6 +52,15 @@ def test_a_policy_acts_alike_in_numbers_and_in_words():
         ]
         seen, *_ = numeric.step(actions)
         told, *_ = worded.step(words)
+
+
+def test_an_agent_of_numbers_is_evaluated_in_words_as_in_numbers():
+    """The word matcher never answers by places that hundredths would move, so that both play the same episodes."""
+    numbers = evaluate(WordMatcher(), "tiltyard/Phone-v1", episodes=12, observation="elements")
+    for observation in ("tree", "screen"):
+        words = evaluate(TreePolicy(WordMatcher()), "tiltyard/Phone-v1", episodes=12, observation=observation)
+        assert words == numbers
+    assert len(set(numbers.lengths)) > 1
 
 
 def test_one_observation_is_answered_by_one_string():
