@@ -49,7 +49,7 @@ def play(
 
     Args:
         env_id: where.
-        agent: ``"expert"``, ``"random"`` or an agent with SB3's ``predict``.
+        agent: ``"expert"``, ``"random"``, an agent with SB3's ``predict`` or a function of one observation.
         video: the file to write, ``.mp4`` or ``.gif``.
         episodes: how many.
         steps: stop after this many in all, even within an episode.

@@ -41,6 +41,8 @@ def test_random_play_fails_and_each_seed_is_another_episode(tmp_path):
     played = play("tiltyard/Countdown-v0", "random", video=tmp_path / "a.gif", episodes=2, seed=5)
     assert [episode.success for episode in played] == [False, False]
     assert len(frames_of(tmp_path / "a.gif")) == 4
+    played = play("tiltyard/Countdown-v0", lambda question: "?", video=tmp_path / "b.gif", episodes=2)
+    assert [(episode.success, episode.steps) for episode in played] == [(False, 1)] * 2
 
 
 def test_steps_bound_the_video_even_within_an_episode(tmp_path):
