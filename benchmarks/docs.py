@@ -11,13 +11,14 @@ from math import isnan
 from pathlib import Path
 
 from ..agents.catalogue import ROWS as AGENTS
+from ..agents.catalogue import Row as Agent
 from ..agents.language.data.catalogue import ROWS as SOURCES
 from ..agents.language.providers.catalogue import PROVIDERS, SUPPLIES
 from ..agents.language.samplers.catalogue import ROWS as SAMPLERS
 from ..agents.objectives.catalogue import ROWS as METHODS
 from ..envs.catalogue import ROWS as ENVS
 from ..envs.catalogue import Row as Env
-from ..papers import cited
+from ..papers import cited, papers
 from ..papers import find as find_paper
 from ..wrappers.catalogue import GUARDS, PERTURBATIONS, PHONE_REWARDS, POLICIES, PRACTICE
 from ..wrappers.catalogue import REWARDS as CONTROL_REWARDS
@@ -29,7 +30,7 @@ from .commands_page import commands_page
 from .index import Part, parts, summary_of
 from .pages import code, link, render
 from .runs import Run
-from .suites import SUITES, Entry, Task
+from .suites import SUITES, Entry, Suite, Task
 
 Rows = list[tuple[str, ...]]
 Content = tuple[str, tuple[str, ...], Rows]
@@ -60,9 +61,10 @@ def envs(of: Iterable[Env] = ENVS) -> Content:
     return "Environments", columns, rows
 
 
-def agents() -> Content:
-    """Agents."""
-    rows: Rows = [(row.name, ", ".join(row.domains), row.summary, cited(row.paper or row.name)) for row in AGENTS]
+def agents(of: Iterable[Agent] = AGENTS) -> Content:
+    """Agents; those of plugins may be of no paper."""
+    known = {paper.handle: paper.cited for paper in papers()}
+    rows: Rows = [(row.name, ", ".join(row.domains), row.summary, known.get(row.paper or row.name, "-")) for row in of]
     return "Agents (and every method: tiltyard list methods)", ("name", "domains", "what it is", "paper"), rows
 
 
@@ -123,7 +125,7 @@ def _entries(task: Task) -> str:
     return ", ".join(f"{names} ({length})" for length, names in many.items())
 
 
-def suites() -> Content:
+def suites(of: Iterable[Suite] = SUITES) -> Content:
     """Suites, a row a task."""
     columns = ("suite", "environment", "agents (steps)", "seeds", "core minutes#")
     rows: Rows = [
@@ -134,7 +136,7 @@ def suites() -> Content:
             ", ".join(map(str, suite.seeds)),
             f"{len(suite.seeds) * sum(entry.seconds for entry in task.entries) / 60:.0f}",
         )
-        for suite in SUITES
+        for suite in of
         for task in suite.tasks
     ]
     return "Suites", columns, rows

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from .. import unknown
+from ..agents.catalogue import Row as Agent
+from ..agents.catalogue import find as find_agent
 from ..papers import Paper, papers
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -187,17 +189,14 @@ def _lines_of(part: Part) -> Iterator[str]:
     yield from field("what", summary)
     yield from field("formula", formula)
     yield from field("params", ", ".join(f"{name}={value}" for name, value in part.params))
-    yield from field("settings", _settings(part.handle) if part.kind == "agent" else "")
+    yield from field("settings", settings(find_agent(part.handle)) if part.kind == "agent" else "")
     yield from field("source", ", ".join(part.sources))
     yield from field("test", ", ".join(part.tests) or "in a checkout of the repository alone")
     yield from field("use", part.use)
 
 
-def _settings(agent: str) -> str:
-    """Its constructor's keywords, which ``--set`` takes, with what they are everywhere without one."""
-    from ..agents.catalogue import find
-
-    row = find(agent)
+def settings(row: Agent) -> str:
+    """The keywords of an agent's constructor, which ``--set`` takes, with what they are everywhere without one."""
     everywhere = row.settings.get("*", {})
     return keywords(row.load(), everywhere, leave={"env", "_init_setup_model"})
 

@@ -11,7 +11,12 @@ from pathlib import Path
 import tyro
 
 from .. import unknown
-from .docs import RESULTS, TABLES, Content, Rows
+from ..agents.catalogue import rows as agent_rows
+from ..envs.catalogue import ROWS as ENVS
+from ..envs.catalogue import Row as Env
+from ..plugins import rows as plugin_rows
+from .docs import RESULTS, TABLES, Content, Rows, agents, envs, suites
+from .suites import rows as suite_rows
 
 
 def claims() -> Content:
@@ -29,24 +34,31 @@ def claims() -> Content:
 
 
 def datasets() -> Content:
-    """Minari datasets on this machine, and those that a race or ``tiltyard dataset make`` would make."""
+    """Minari datasets on this machine, and those that a race or ``tiltyard dataset catalogue`` would make."""
     import minari
 
-    from .suites import SUITES
+    from .datasets.catalogue import ROWS
 
     local = minari.list_local_datasets()
     rows: Rows = [
         (name, "here", f"{about.get('total_episodes', '-')} episodes, {about.get('total_steps', '-')} steps")
         for name, about in sorted(local.items())
     ]
-    recipes = {name: (suite.name, recipe) for suite in SUITES for name, recipe in suite.datasets.items()}
-    for name, (suite, recipe) in sorted(recipes.items()):
-        if name not in local:
-            rows.append((name, "to be made", f"by {suite}: {recipe.policy} in {recipe.env_id}"))
+    recipes = {name: (suite.name, recipe) for suite in suite_rows() for name, recipe in suite.datasets.items()}
+    made = {name: f"by tiltyard race {suite}: {one.policy} in {one.env_id}" for name, (suite, one) in recipes.items()}
+    made |= {row.id: f"by tiltyard dataset catalogue --make {row.id}: {row.policy} in {row.env_id}" for row in ROWS}
+    rows += [(name, "to be made", what) for name, what in sorted(made.items()) if name not in local]
     return "Datasets", ("dataset", "state", "what it holds"), rows
 
 
-LISTS: dict[str, Callable[[], Content]] = {**TABLES, "claims": claims, "datasets": datasets}
+LISTS: dict[str, Callable[[], Content]] = {
+    **TABLES,  # on the pages ours alone, here those of plugins too
+    "envs": lambda: envs((*ENVS, *plugin_rows("ENVS", Env))),
+    "agents": lambda: agents(agent_rows()),
+    "suites": lambda: suites(suite_rows()),
+    "claims": claims,
+    "datasets": datasets,
+}
 
 
 @dataclass

@@ -1,19 +1,23 @@
 """``tiltyard show NAME``: whatever a catalogue holds, be it of a paper (:mod:`.index`), an environment or a suite."""
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import gymnasium
 from gymnasium.envs.registration import load_env_creator
 
 from .. import unknown
+from ..agents.row import Row as Agent
 from ..envs.catalogue import Row as Env
 from ..envs.catalogue import rows as env_rows
 from ..envs.core import SingleEnv
+from ..plugins import rows as plugin_rows
 from . import index
 from .docs import RESULTS, components, number, suites
-from .suites import SUITES, Suite
+from .list_command import datasets
+from .suites import Suite
+from .suites import rows as suite_rows
 
 PREFIX = "tiltyard/"
 
@@ -23,7 +27,8 @@ def describe(name: str) -> str:
 
     Args:
         name: handle of a paper or of what is built from one, id of an environment (``tiltyard/`` may be left out), name
-            of a suite or of a component of language agents. Where two share a name the first of these is meant.
+            of a suite, of a plugin's agent, of a component of language agents or of a dataset. Where two share a name
+            the first of these is meant.
 
     Raises:
         KeyError: nothing is called so; the message holds the nearest names.
@@ -34,15 +39,35 @@ def describe(name: str) -> str:
     env = envs.get(name) or envs.get(PREFIX + name)
     if env is not None:
         return "\n".join(_of_env(env))
-    found = {suite.name: suite for suite in SUITES}
+    found = {suite.name: suite for suite in suite_rows()}
     if name in found:
         return "\n".join(_of_suite(found[name]))
+    agents = {row.name: row for row in plugin_rows("AGENTS", Agent)}
+    if name in agents:
+        return "\n".join(_of_agent(agents[name]))
     others = [row for row in components()[2] if row[0] == name]
     if others:
         told = [[f"{kind} of language agents", *index.field("what", what)] for _, kind, what in others]
         return "\n".join([f"{name}: {told[0][0]}", *told[0][1:], *(line for one in told[1:] for line in ("", *one))])
+    listed = {row[0]: row[1:] for row in datasets()[2]}
+    if name in listed:
+        return "\n".join([f"{name}: {', '.join(listed[name])}", *index.field("use", f"tiltyard dataset show {name}")])
     ids = envs if name.startswith(PREFIX) else [env_id.removeprefix(PREFIX) for env_id in envs]
-    raise KeyError(unknown("name", name, {*index.handles(), *ids, *found, *(row[0] for row in components()[2])}))
+    raise KeyError(unknown("name", name, _all(ids, found, agents, listed)))
+
+
+def _all(*names: Iterable[str]) -> set[str]:
+    """``names``, and those of papers, parts and components."""
+    return {*index.handles(), *(row[0] for row in components()[2]), *(one for some in names for one in some)}
+
+
+def _of_agent(row: Agent) -> Iterator[str]:
+    """An agent of a plugin; ours are parts of papers."""
+    yield f"{row.name}: {row.summary}"
+    yield from index.field("domains", ", ".join(row.domains))
+    yield from index.field("settings", index.settings(row))
+    yield from index.field("source", row.entry_point)
+    yield from index.field("use", f"tiltyard train --agent {row.name} --env ID")
 
 
 def _of_env(row: Env) -> Iterator[str]:
@@ -66,7 +91,7 @@ def _of_env(row: Env) -> Iterator[str]:
         yield from index.field("success", f"scripted expert {row.expert_success:.0%} of test problems")
     yield from index.field("source", index.source(row.entry_point))
     yield from index.field("use", f'gymnasium.make("{row.id}")')
-    raced = [suite.name for suite in SUITES if row.id in {task.env_id for task in suite.tasks}]
+    raced = [suite.name for suite in suite_rows() if row.id in {task.env_id for task in suite.tasks}]
     yield from ["", "suites", *(f"  {name}" for name in raced)] if raced else []
 
 
@@ -81,9 +106,8 @@ def _space(space: gymnasium.Space[Any]) -> str:
 
 def _of_suite(suite: Suite) -> Iterator[str]:
     yield f"{suite.name}: {suite.summary}"
-    for name, env, agents, _, minutes in suites()[2]:
-        if name == suite.name:
-            yield from ["", env, *index.field("agents", agents), *index.field("minutes", f"{minutes} of one core")]
+    for _, env, agents, _, minutes in suites([suite])[2]:
+        yield from ["", env, *index.field("agents", agents), *index.field("minutes", f"{minutes} of one core")]
     yield ""
     yield from index.field("seeds", ", ".join(map(str, suite.seeds)))
     yield from index.field("score", SCORES[suite.score])

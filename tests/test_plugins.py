@@ -112,6 +112,25 @@ def test_a_plugins_rows_are_found_by_name_and_registered(work: Path, installed: 
     assert done.stdout == "Walk to the end of a corridor False corridor/Corridor-v0 ('patient',)\n", done.stderr
 
 
+def test_a_plugins_rows_are_listed_and_shown_beside_ours(work: Path, installed: Path) -> None:
+    listed = [f"list {what}" for what in ("envs", "agents", "suites")]
+    shown = [f"show {name}" for name in ("corridor/Corridor-v0", "patient", "corridor-v1")]
+    done = tiltyard(*listed, *shown, cwd=work, path=installed)
+    assert codes(done) == [0] * 6, done.stderr
+    for line in (
+        "corridor/Corridor-v0\tother\tWalk to the end of a corridor\t",
+        "patient\tother\tA2C that looks further ahead\t-\n",
+        "corridor-v1\tcorridor/Corridor-v0\tpatient (2,000)\t0, 1, 2\t",
+        "corridor/Corridor-v0: Walk to the end of a corridor\n",
+        "\nsuites\n  corridor-v1\n",
+        "patient: A2C that looks further ahead\n  domains   other\n  settings  ",
+        "corridor-v1: The corridor\n\ncorridor/Corridor-v0\n  agents    patient (2,000)\n",
+    ):
+        assert line in done.stdout
+    assert "n_steps=16" in done.stdout
+    assert "tiltyard/Hopper-v5\trobotics" in done.stdout  # ours are still there
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [

@@ -72,6 +72,7 @@ __all__ = [
     "Task",
     "find",
     "read_suite",
+    "rows",
 ]
 
 SUITES: tuple[Suite, ...] = (
@@ -139,11 +140,16 @@ RELEASED = {
 """Suites that results were published for, and what they are: :attr:`Suite.digest`. Another content is another name."""
 
 
+def rows() -> tuple[Suite, ...]:
+    """Ours and those of plugins."""
+    return (*SUITES, *plugin_rows("SUITES", Suite))
+
+
 def find(name: str) -> Suite:
     """The suite called ``name``, ours, a plugin's, or that of a ``.toml`` file; ``KeyError`` with the nearest names."""
     if name.endswith(".toml"):
         return read_suite(name)
-    suites: tuple[Suite, ...] = (*SUITES, *plugin_rows("SUITES", Suite))
+    suites = rows()
     for suite in suites:
         if suite.name == name:
             return suite

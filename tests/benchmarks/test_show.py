@@ -22,6 +22,18 @@ def test_whatever_is_listed_is_shown(name: str) -> None:
     assert any(line.startswith("  what ") or line.startswith("  use ") for line in others)
 
 
+def test_a_dataset_is_shown_with_who_makes_it() -> None:
+    rows = {row[0]: row for row in LISTS["datasets"]()[2]}
+    name = "tiltyard/d5rl/point-maze-play-v0"
+    assert {name, "tiltyard/hopper/medium-v0"} <= rows.keys()
+    for each in (name, "tiltyard/hopper/medium-v0"):
+        first, use = describe(each).splitlines()
+        assert first == f"{each}: {', '.join(rows[each][1:])}"
+        assert use == f"  use       tiltyard dataset show {each}"
+    if rows[name][1] == "to be made":
+        assert rows[name][2].startswith(f"by tiltyard dataset catalogue --make {name}: play in ")
+
+
 @pytest.mark.parametrize("row", [*ROWS, *INSTALLED], ids=lambda row: row.id)
 def test_an_environment_shows_what_it_takes_with_or_without_the_prefix(row) -> None:
     shown = describe(row.id)
