@@ -211,6 +211,21 @@ def check_steps(steps: Any) -> None:
         raise ValueError(f"total_timesteps must be a whole number of at least 0, got {steps!r}")
 
 
+def check_taught(agent: Any) -> None:
+    """Refuses to have an agent that only imitates go on by itself, before it has seen data or begun from a base.
+
+    Raises:
+        ValueError: it would imitate its own untrained policy; the message says what to give.
+    """
+    begun = agent.kept or agent._n_updates or "base" in (agent.policy_kwargs or {})
+    if getattr(agent, "needs_data", False) and not begun:
+        raise ValueError(
+            f"{type(agent).__name__} imitates recorded episodes and was given none: call learn_offline(dataset, "
+            "gradient_steps) first (tiltyard train: --set dataset=ID offline_steps=N; tiltyard dataset make records "
+            'one), or begin from a base with policy_kwargs={"base": "phone-v1-base"}'
+        )
+
+
 def check_device(device: Any) -> None:
     """Refuses a device that torch does not know or does not find; SB3 would quietly take the processor.
 

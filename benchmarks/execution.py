@@ -59,7 +59,7 @@ def check_params(agent: Row, params: Mapping[str, Any]) -> None:
             raise TypeError(f"{name!r} is set by the run itself, not among its params")
     if any(name in params for name in DATA):
         _check_data(agent, params)
-    elif getattr(agent.load(), "needs_data", False):
+    elif getattr(agent.load(), "needs_data", False) and "base" not in (params.get("policy_kwargs") or {}):
         raise TypeError(f"{agent.name} learns from data: give it a dataset and offline_steps (--set dataset=ID)")
 
 

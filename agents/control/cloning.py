@@ -1,6 +1,7 @@
 """Agents of whole episodes that imitate without learnt critics: all of them, the successes, or by weights."""
 
 from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ class Cloning(TrajectoryAgent):
     """
 
     settings: TrajectorySettings
+    needs_data: ClassVar[bool] = True
 
     @takes(TrajectorySettings)
     def __init__(self, settings: TrajectorySettings) -> None:

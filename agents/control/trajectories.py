@@ -10,6 +10,8 @@ import torch as th
 from gymnasium.spaces import Dict, Space
 from torch import Tensor
 
+from .datasets import load
+
 if TYPE_CHECKING:
     from minari import MinariDataset
 
@@ -133,9 +135,7 @@ def _from_minari(
     dataset: "MinariDataset | str", observation_space: Space[Any], action_space: Space[Any]
 ) -> tuple[list[Trajectory], str]:
     if isinstance(dataset, str):
-        import minari
-
-        dataset = minari.load_dataset(dataset)
+        dataset = load(dataset)
     name = f"dataset {dataset.id}"
     for kind, own, agents in (
         ("observations", dataset.observation_space, observation_space),

@@ -19,6 +19,7 @@ from stable_baselines3.common.utils import configure_logger, safe_mean, update_l
 from torch import Tensor
 
 from ...envs.gui import elements
+from ..settings import check_taught
 from .base import ControlAgent
 from .elements_policy import ElementsPolicy
 from .evaluator import Evaluator, made
@@ -153,6 +154,7 @@ class TrajectoryAgent(ControlAgent, BaseAlgorithm):
             reset_num_timesteps: False to go on counting.
             progress_bar: show one.
         """
+        check_taught(self)
         fresh = reset_num_timesteps or self._last_obs is None
         total_timesteps, told = self._setup_learn(
             total_timesteps, callback, reset_num_timesteps, tb_log_name, progress_bar

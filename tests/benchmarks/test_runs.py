@@ -220,6 +220,7 @@ def test_different_runs_have_different_names_and_equal_runs_equal_ones():
         ({"env_id": "tiltyard/Countdown-v0"}, ValueError, "'sac' trains in driving, robotics environments"),
         ({"params": {"gama": 0.9}}, TypeError, "unknown keyword 'gama'; did you mean 'gamma'"),
         ({"params": {"seed": 3}}, TypeError, "'seed' is set by the run itself"),
+        ({"env_id": "tiltyard/Phone-v1", "agent": "phone-bc", "params": {}}, TypeError, "phone-bc learns from data"),
     ],
 )
 def test_a_run_that_cannot_start_is_refused_before_anything_starts(tmp_path, change, error, message):

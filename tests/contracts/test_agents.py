@@ -27,6 +27,8 @@ from tiltyard.agents.control.datasets import Transitions
 from tiltyard.agents.control.goal_data import GOALS as GOAL_PARTS
 from tiltyard.agents.control.goal_data import GoalTransitions
 from tiltyard.agents.control.stream_agent import StreamAgent
+from tiltyard.agents.control.trajectories import Trajectory
+from tiltyard.agents.control.trajectory_agent import TrajectoryAgent
 from tiltyard.agents.language.trainer import PolicyGradient
 from tiltyard.agents.objectives.catalogue import ROWS as METHODS
 from tiltyard.envs.catalogue import ROWS as ENVIRONMENTS
@@ -129,10 +131,18 @@ def random_goal_data(env: Any, rng: Any, steps: int) -> GoalTransitions:
     )
 
 
+def random_episodes(env: Any) -> list[Trajectory]:
+    """Episodes of two steps of a phone in numbers that shows nothing."""
+    shown = {name: np.zeros((3, *part.shape), np.int16) for name, part in env.observation_space.spaces.items()}
+    actions = np.stack([env.action_space.sample() for _ in range(2)])
+    return [Trajectory(shown, actions, np.zeros(2), terminated=True, success=False)] * 4
+
+
 def taught(agent: Any) -> Any:
     """The agent, with data if it can learn from nothing else."""
     if getattr(agent, "needs_data", False):
-        agent.learn_offline(random_data(agent.env), 2)
+        of_phones = isinstance(agent, TrajectoryAgent)
+        agent.learn_offline(random_episodes(agent.env) if of_phones else random_data(agent.env), 2)
     return agent
 
 

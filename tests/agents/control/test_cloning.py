@@ -39,6 +39,16 @@ def test_cloning_does_what_good_hands_did() -> None:
     assert success(learner) > 0.9
 
 
+def test_cloning_needs_something_to_imitate() -> None:
+    learner = Cloning(env=tiny(), **SMALL)
+    with pytest.raises(ValueError, match=r"Cloning imitates .* was given none: call learn_offline.*--set dataset=ID"):
+        learner.learn(8)
+    assert learner.num_timesteps == 0
+    assert learner.clone(episodes(8, right=1.0), 1).learn(8).num_timesteps >= 8
+    assert Cloning(env=tiny(), **SMALL).learn_offline(episodes(8, right=1.0), 0).learn(8).num_timesteps >= 8
+    assert FilteredCloning(env=tiny(), **SMALL).learn(8).num_timesteps >= 8
+
+
 @pytest.mark.slow  # DigiRL's, of the same loop, is in the default suite
 def test_filtered_cloning_learns_online_from_its_own_successes() -> None:
     learner = FilteredCloning(env=tiny(), **SMALL, rollouts=32, actor_updates=10).clone(episodes(60, right=0.3), 6)

@@ -10,7 +10,7 @@ import pytest
 import torch as th
 
 from tiltyard.agents.control import trajectory_agent
-from tiltyard.agents.control.cloning import Cloning
+from tiltyard.agents.control.cloning import Cloning, FilteredCloning
 from tiltyard.agents.control.trajectories import Pool, Running, Trajectory, read
 from tiltyard.envs.gui.elements import spaces
 
@@ -73,7 +73,7 @@ def test_no_episodes_and_no_such_dataset(monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
     with pytest.raises(ValueError, match="at least one episode"):
         read([], *spaces())
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match="no local dataset tiltyard/phone/nothing-v0: make it with"):
         read("tiltyard/phone/nothing-v0", *spaces())
 
 
@@ -89,7 +89,7 @@ def test_the_oldest_episodes_go_first_and_actions_become_canonical() -> None:
 
 
 def test_what_is_left_of_an_episode_goes_on_in_the_next_call() -> None:
-    learner = Cloning(env=tiny(2), **{**SMALL, "rollouts": 2})
+    learner = FilteredCloning(env=tiny(2), **{**SMALL, "rollouts": 2})
     learner.learn(4)
     kept = len(learner.kept)
     learner.learn(4, reset_num_timesteps=False)
