@@ -23,7 +23,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from .. import __version__, unknown
 from .archive import NOT_AS_GIVEN, PathOrFile, called, read_checkpoint, refusing, write_atomically, write_checkpoint
 from .encoding import PLAIN, SETTING, decode, decode_space, encode, freeze
-from .hints import hint
+from .hints import unknown_keyword
 from .restoring import (
     NOT_SETTINGS,
     Allowance,
@@ -48,9 +48,7 @@ def check_keywords(agent: type[Any], settings: Iterable[str]) -> None:
     valid = [name for name in whole_signature(agent).parameters if name != "_init_setup_model"]
     for name in settings:
         if name not in valid and name != "_init_setup_model":
-            known = hint(name, valid)
-            said = f"unknown keyword {name!r}; {known}" if known else unknown("keyword", name, valid)
-            raise TypeError(f"{agent.__name__}: {said}")
+            raise TypeError(f"{agent.__name__}: {unknown_keyword(name, valid)}")
 
 
 class _Constructed(ABCMeta):

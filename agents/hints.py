@@ -2,9 +2,17 @@
 
 from collections.abc import Collection
 
+from .. import unknown
+
 ELSEWHERE = {"num_generations": "group_size", "beta": "kl_coef", "max_completion_length": "max_answer_tokens"}
 """Keywords of TRL's trainers, and what they are called here."""
 OF_ENVIRONMENTS = ("level", "split", "observation", "action", "render_mode", "max_episode_steps")
+
+
+def unknown_keyword(name: str, valid: Collection[str]) -> str:
+    """One sentence for a keyword that is not among the ``valid`` ones: where it belongs, or what is near."""
+    known = hint(name, valid)
+    return f"unknown keyword {name!r}; {known}" if known else unknown("keyword", name, valid)
 
 
 def hint(name: str, valid: Collection[str]) -> str:
