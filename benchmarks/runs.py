@@ -318,10 +318,16 @@ def read_finished(folder: Path) -> FinishedRun:
         raise FileNotFoundError(f"{folder} holds no finished run (a finished run has {RUN}, {FINAL} and {CURVE})")
     try:
         return _checked(folder)
+    except _Renamed:
+        raise
     except (KeyError, TypeError, ValueError, OSError) as error:
         reason = " ".join(printable(str(error.args[0] if isinstance(error, KeyError) else error)).split())
         short = reason if len(reason) <= 200 else reason[:197] + "..."
         raise ValueError(f"{folder} is damaged or from an incompatible version ({short}): move it away") from error
+
+
+class _Renamed(ValueError):
+    """A folder that is not called as the run in it."""
 
 
 def _checked(folder: Path) -> FinishedRun:
@@ -329,7 +335,7 @@ def _checked(folder: Path) -> FinishedRun:
     run = _stored_run(part(record, "run", dict))
     name = folder.absolute().name
     if run.name != (name if NAME.fullmatch(name) else folder.resolve().name):  # ".", and links called otherwise
-        raise ValueError(f"its {RUN} is of another run, {run.name}")
+        raise _Renamed(f"{folder} was renamed, or its {RUN} changed: rename it back to {run.name}, or move it away")
     final = read_record(folder / FINAL, MOST_BYTES + 64 * run.eval_episodes)
     scores, successes = episodes_of(final, run.eval_episodes)
     most = MOST_EPISODES if RESUMED in run.params else run.eval_points + 1  # one more: after the data

@@ -27,6 +27,7 @@ from ..models.policy import TextPolicy
 from ..models.pretrained import PRETRAINED, is_base, read_base
 from ..models.tokenizer import PIECES
 from ..models.transformer import SIZES
+from ..row import OF_METHOD
 from .episodes import StopTraining
 from .loop import Loop
 from .update import imitation_step
@@ -172,6 +173,16 @@ class LanguageAgent(Loop):
                 raise ValueError(
                     f"{name} was trained on other characters: this environment's {kind} also have {other!r:.40}"
                 )
+
+    @classmethod
+    def _stored_settings(
+        cls, stored: Mapping[str, Any], changes: Mapping[str, Any], classes: Mapping[str, type[Any]]
+    ) -> dict[str, Any]:
+        """Parameters of the stored method are not those of another one that is given."""
+        usual = cls.__signature__.parameters["method"].default if "method" in changes else None
+        if "method" in changes and changes["method"] != stored.get("method", usual):
+            stored = {name: value for name, value in stored.items() if name not in OF_METHOD}
+        return super()._stored_settings(stored, changes, classes)
 
     def _settings(self, exclude: set[str]) -> dict[str, Any]:
         """Of a user's own model the weights alone, and nothing that makes it: ``load(path, policy=mine)``."""

@@ -112,6 +112,14 @@ def test_the_normalised_score_is_half_way_between_random_and_expert(copy):
     assert read_run(copy).normalised == pytest.approx(0.5)
 
 
+def test_a_renamed_folder_is_told_its_name_and_not_called_damaged(copy):
+    renamed = copy.rename(copy.with_name("best"))
+    with pytest.raises(ValueError, match=f"best was renamed.*: rename it back to {copy.name}") as caught:
+        read_run(renamed)
+    assert "damaged" not in str(caught.value)
+    assert read_run(renamed.rename(copy)).run == RUN
+
+
 def test_partial_and_half_written_folders_never_count(copy):
     shutil.copytree(copy, copy.with_name("Hopper-v5-sac-s9-00000000.partial"))
     assert [run.folder for run in load_runs(copy.parent)] == [copy]

@@ -258,6 +258,20 @@ def test_bad_settings_are_refused_at_construction(settings, error, message):
         agent(**settings)
 
 
+def test_another_method_goes_on_from_a_checkpoint_with_its_own_parameters(tmp_path):
+    small = {**SMALL, "kl_coef": 0.2, "method_kwargs": {"scale": False}}
+    trained = PolicyGradient(env=ENV, **small).learn(16)
+    trained.save(tmp_path / "grpo")
+    for method, params in (("rloo", {}), ("gspo", {"clip_low": 0.0003, "clip_high": 0.0004})):
+        agent = PolicyGradient.load(tmp_path / "grpo", ENV, method=method)
+        assert (agent.method, agent.objective.params) == (method, params)
+        for name, value in trained.policy.state_dict().items():
+            assert torch.equal(agent.policy.state_dict()[name], value)
+        assert agent.learn(16).num_timesteps == 16
+    kept = PolicyGradient.load(tmp_path / "grpo", ENV, method="grpo")
+    assert kept.objective.params == trained.objective.params == {"kl_coef": 0.2, "scale": False}
+
+
 def test_an_environment_that_does_not_speak_is_refused():
     with pytest.raises(TypeError, match="needs Text observations"):
         PolicyGradient(env=gymnasium.make("CartPole-v1"), **SMALL)
