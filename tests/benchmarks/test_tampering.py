@@ -394,7 +394,5 @@ def test_a_suite_file_can_be_given(root: Path, tmp_path: Path, capsys: pytest.Ca
 @pytest.mark.parametrize("content", ['{"a": 1}', '{"Hopper-v5-sac-s0-0123abcd": "verified"}'])
 def test_what_is_no_record_of_verified_runs_is_refused(content: str, tmp_path: Path) -> None:
     (tmp_path / "record.json").write_text(content)
-    with pytest.raises(
-        ValueError, match="is no record of verified runs, which is what"
-    ):
+    with pytest.raises(ValueError, match="is no record of verified runs, which is what"):
         verified_names(tmp_path / "record.json", [])
