@@ -93,7 +93,7 @@ class Train:
 
     def run(self) -> int:
         """Executes the run and prints what came of it."""
-        from .session import Session, gone_on, set_aside
+        from .session import Session, gone_on, set_aside, unbegun_removed
 
         run = self.asked_for()
         run.check()
@@ -102,8 +102,12 @@ class Train:
         if not self.resume:
             set_aside(run, self.out)
         run, source = gone_on(run, self.out) if unfinished else (run, None)
-        with commands.bar(f"{run.agent} in {run.env_id}", run.budget or run.params["offline_steps"]) as progress:
-            finished = run.execute(self.out, progress=progress, session=Session(self.track, keep=True, source=source))
+        session = Session(self.track, keep=True, source=source)
+        with (
+            commands.bar(f"{run.agent} in {run.env_id}", run.budget or run.params["offline_steps"]) as progress,
+            unbegun_removed(run, self.out),
+        ):
+            finished = run.execute(self.out, progress=progress, session=session)
         print(f"{finished.folder}: {finished.wall_seconds:.1f} s")
         commands.print_evaluation(finished.scores, finished.successes, run.env_id, run.task)
         return 0

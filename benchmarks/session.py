@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import need, unknown
-from .folders import is_claimed, remove
+from .folders import ERROR, is_claimed, remove
 from .records import part, read_points, read_record
 from .runs import CHECKPOINT, CONTINUES, CURVE, MOST_BYTES, MOST_EPISODES, NAME, RESUMED, RUN, Run, is_finished
 
@@ -152,6 +152,18 @@ def set_aside(run: Run, root: Path) -> None:
         remove(aside)
     partial.rename(aside)
     print(f"begins at step 0; what was stopped is kept in {aside}, where --resume goes on from", file=sys.stderr)
+
+
+@contextmanager
+def unbegun_removed(run: Run, root: Path) -> Iterator[None]:
+    """Removes the folder of a run that ends in an error before it has left more than its own name and the error."""
+    partial = run.partial(root)
+    try:
+        yield
+    except Exception:
+        if partial.is_dir() and {path.name for path in partial.iterdir()} <= {RUN, ERROR} and not is_claimed(partial):
+            remove(partial)
+        raise
 
 
 def of_population(run: Run, root: Path) -> Session | None:

@@ -163,6 +163,13 @@ def test_beginning_anew_keeps_what_was_stopped(root, tmp_path, capsys):
     assert (aside / "checkpoint.zip").is_file()
 
 
+def test_a_run_that_is_refused_leaves_nothing_behind(tmp_path, capsys):
+    line = f"train --env {RUN.env_id} --agent dqn --steps 60 --out {tmp_path}"
+    assert main(line.split()) == 2
+    assert "DQN acts in Discrete spaces" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_language_agents_go_on_bit_for_bit(tmp_path):
     params = {"batch_size": 4, "max_answer_tokens": 8}
     run = Run("tiltyard/ChainSum-v0", "sft", 0, 16, params, eval_episodes=3, eval_points=2)
