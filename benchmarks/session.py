@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import need, unknown
-from .folders import ERROR, is_claimed, remove
+from .folders import is_claimed, remove
 from .records import part, read_points, read_record
-from .runs import CHECKPOINT, CONTINUES, CURVE, MOST_BYTES, MOST_EPISODES, NAME, RESUMED, RUN, Run, is_finished
+from .runs import CHECKPOINT, CONTINUES, CURVE, MOST_BYTES, MOST_EPISODES, NAME, RESUMED, RUN, STEPS, Run, is_finished
 
 if TYPE_CHECKING:
     from stable_baselines3.common.logger import KVWriter
@@ -156,12 +156,13 @@ def set_aside(run: Run, root: Path) -> None:
 
 @contextmanager
 def unbegun_removed(run: Run, root: Path) -> Iterator[None]:
-    """Removes the folder of a run that ends in an error before it has left more than its own name and the error."""
+    """Removes the folder of a run that ends in an error before its first step."""
     partial = run.partial(root)
     try:
         yield
     except Exception:
-        if partial.is_dir() and {path.name for path in partial.iterdir()} <= {RUN, ERROR} and not is_claimed(partial):
+        begun = any((partial / name).exists() for name in (STEPS, CURVE, CHECKPOINT))
+        if partial.is_dir() and not begun and not is_claimed(partial):
             remove(partial)
         raise
 
