@@ -111,6 +111,7 @@ SUITES: tuple[Suite, ...] = (
 RELEASED = {
     "smoke": "2cc3433e04ca5999",
     "control-v2-halfcheetah": "3a85863138fd6eab",
+    "control-v2-hopper": "8e65fc33e572bd54",
     "control-v2-offline": "278314df209407ab",
     "control-v1": "147c61b7772b8abb",
     "sac-peer-v1": "fc2751f579c78515",

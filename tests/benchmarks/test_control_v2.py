@@ -28,11 +28,18 @@ def test_all_that_replay_have_the_same_networks_batches_and_updates_a_step() -> 
     assert SUITE.score == "last-five"
 
 
-def test_halfcheetah_alone_is_the_same_race_with_fewer_agents() -> None:
-    small = find("control-v2-halfcheetah")
+@pytest.mark.parametrize(
+    ("name", "agents"),
+    [
+        ("control-v2-halfcheetah", {"sac", "td3", "dsac-t", "stream-x", "fast-ppo"}),
+        ("control-v2-hopper", {"sac", "stream-x", "fast-ppo"}),
+    ],
+)
+def test_one_runner_alone_is_the_same_race_with_fewer_agents(name: str, agents: set[str]) -> None:
+    small = find(name)
     (task,) = small.tasks
     whole = next(one for one in SUITE.tasks if one.env_id == task.env_id)
-    assert {entry.agent for entry in task.entries} == {"sac", "td3", "dsac-t", "stream-x", "fast-ppo"}
+    assert {entry.agent for entry in task.entries} == agents
     assert set(task.entries) <= set(whole.entries)
     assert replace(task, entries=whole.entries) == whole
     assert (small.seeds, small.score) == (SUITE.seeds, SUITE.score)
