@@ -277,7 +277,7 @@ class BatchedMujoco(BatchedEnv):
         MuJoCo holds for infinite as well (MuJoCo warns and lets all motors rest); here they are an error.
         """
         shape = (self.num_envs, *(self.action_space.shape or ()))
-        wanted = f"actions must be finite numbers of shape {shape[1:]} {self.limits}"
+        wanted = f"an action must be finite numbers of shape {shape[1:]} {self.limits}"
         batch = self.within(numbers(actions, shape, kinds="fiu", wanted=wanted), wanted)
         # In rows, as the order in which a row's squares are summed hangs on how it lies in memory.
         return np.ascontiguousarray(batch, np.float32 if batch.dtype == np.float32 else np.float64)
