@@ -156,15 +156,14 @@ def set_aside(run: Run, root: Path) -> None:
 
 @contextmanager
 def unbegun_removed(run: Run, root: Path) -> Iterator[None]:
-    """Removes the folder of a run that ends in an error before its first step."""
+    """Removes the folder of a run that ends before its first step, in an error or stopped."""
     partial = run.partial(root)
     try:
         yield
-    except Exception:
+    finally:
         begun = any((partial / name).exists() for name in (STEPS, CURVE, CHECKPOINT))
         if partial.is_dir() and not begun and not is_claimed(partial):
             remove(partial)
-        raise
 
 
 def of_population(run: Run, root: Path) -> Session | None:

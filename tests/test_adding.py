@@ -71,7 +71,7 @@ def test_the_vector_of_the_page_is_the_environment_many_times(task: tuple[str, M
 UTTERANCES = ("", "one", "-3", "1.5", "٣", "7" * 12, "3", "999999")
 
 
-def test_what_the_task_cannot_read_earns_nothing_and_stops_nobody(task: tuple[str, ModuleType]) -> None:
+def test_answers_that_cannot_be_parsed_earn_no_reward_and_do_not_end_the_run(task: tuple[str, ModuleType]) -> None:
     name, module = task
     env = getattr(module, f"{name}Env")()
     for start in range(len(UTTERANCES)):
