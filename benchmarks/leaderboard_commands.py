@@ -50,7 +50,7 @@ class Report:
     """Writes what a suite's race found: tables with intervals and odds, and learning curves, as a Markdown page."""
 
     suite: tyro.conf.Positional[str]
-    """name of a suite that has comparisons, such as control-v1"""
+    """name of a suite that has comparisons, such as control-v2-hopper"""
     runs: Path = Path("runs")
     """folder of run folders"""
     out: Path = Path("report")

@@ -69,7 +69,7 @@ SMALLER = (
     (r"--video (phone|game|hopper).gif", r"--video \1.gif --episodes 1 --steps 3"),
     (r"(evaluate .*)", r"\1 --episodes 3"),
     (r"race smoke --agents ppo,dqn --seeds 0-4", "race smoke.toml --agents ppo --seeds 0 --workers 1"),
-    (r"(race|report) manipulation-v1", r"\1 arm.toml"),
+    (r"(race|report) manipulation-v2", r"\1 arm.toml"),
     (r"(race arm.toml .*)", r"\1 --seeds 0 --workers 1"),
     (r"(race my_suite.toml .*)", r"\1 --agents my_agents:CuriousPPO --seeds 0 --workers 1"),
     (r"--policy expert --episodes 20", "--policy expert --episodes 3"),

@@ -100,7 +100,7 @@ class CalQL(ActorCritic):
 
     with the return of the data from s as V^mu(s) (its equation 5): values below that feel no push. So values keep the
     scale of true returns, which is to spare fine-tuning from first unlearning a policy in favour of anything tried
-    online (``control-v1`` does not show that it does). The
+    online; no race here has tested that. The
     uniform actions and the Bellman error are CQL's. Online, half of each batch is the dataset's and the same
     update goes on; an episode's returns are known when it ends, and until then its steps are pushed as CQL's are (the
     authors add whole episodes). For episodes cut off by a time limit see :func:`unseen_tail`.

@@ -5,9 +5,9 @@ What they are made of is in :mod:`.suite`, :mod:`.files` reads them from TOML; e
 
 from ... import unknown
 from ...plugins import rows as plugin_rows
-from .control import CONTROL, SAC_PEER
+from .control import CONTROL
 from .control_v2 import CONTROL_V2, CONTROL_V2_CHEETAH, CONTROL_V2_HOPPER, CONTROL_V2_OFFLINE
-from .dialogues import ARCHER_SETTINGS, DIALOGUES
+from .dialogues import DIALOGUES
 from .driving import DRIVING
 from .driving_v2 import DRIVING_V2
 from .files import read_suite
@@ -33,7 +33,6 @@ from .text_v2 import (
 from .trained import TRAINED
 
 __all__ = [
-    "ARCHER_SETTINGS",
     "CONTROL",
     "CONTROL_V2",
     "CONTROL_V2_CHEETAH",
@@ -48,7 +47,6 @@ __all__ = [
     "MANIPULATION",
     "PEG",
     "RELEASED",
-    "SAC_PEER",
     "SMOKE",
     "SUITES",
     "TEXT",
@@ -82,7 +80,6 @@ SUITES: tuple[Suite, ...] = (
     CONTROL_V2_CHEETAH,
     CONTROL_V2_HOPPER,
     CONTROL_V2_OFFLINE,
-    SAC_PEER,
     MANIPULATION,
     PEG,
     GUI,
@@ -104,7 +101,6 @@ SUITES: tuple[Suite, ...] = (
     TEXT_TURNS,
     TEXT_TURNS_SECOND,
     DIALOGUES,
-    ARCHER_SETTINGS,
     TRAINED,
 )
 
@@ -113,16 +109,13 @@ RELEASED = {
     "control-v2-halfcheetah": "3a85863138fd6eab",
     "control-v2-hopper": "8e65fc33e572bd54",
     "control-v2-offline": "278314df209407ab",
-    "control-v1": "147c61b7772b8abb",
-    "sac-peer-v1": "fc2751f579c78515",
     "gui-v1": "b878c16d3e990200",
     "gui-v2": "f22ac4be9b05ff78",
     "gui-ablations-v1": "0c2f9c37d2ea4b2b",
-    "manipulation-v1": "537903c47f026b53",
+    "manipulation-v2": "8c262e75c2192b7a",
     "peg-insertion-v1": "c71e742eed1f14ad",
     "text-v1": "e8d7c87ebb5f7aff",
     "dialogues-v1": "2961b911dbbfba32",
-    "archer-settings-v1": "fd509b3b03985c74",
     "driving-v1": "64292acbed128946",
     "driving-v2": "c260e97228b89179",
     "text-v2-pool": "1f87365cde317ab5",

@@ -68,19 +68,6 @@ _RUNNERS = tuple(f"tiltyard/{name}-v5" for name in ("Hopper", "HalfCheetah", "Wa
 _SPARSE = ("tiltyard/PointMaze-v0", "tiltyard/PegInsertion-v0")
 _FULL = "sac, policy_kwargs={'net_arch': [256, 256]}"
 
-_OTHER_SEEDS = (
-    "Our SAC beside SB3's on Walker2d (P 0.00 below) and Ant (0.88): both odds lie far from 0.5, though one update of "
-    "ours equals one of SB3's. Ten other seeds, [sac-peer-v1](../sac-peer-v1/README.md), say 0.63 [0.36, 0.88] and "
-    "0.51 [0.22, 0.78]: what five seeds show here is chance."
-)
-
-_NOT_THE_STEPS = (
-    "On Hopper scores end below what the offline agents reach there, and Cal-QL ends below its score at step 0 on the "
-    "others. That is no sign that steps online lose what data gave: the same updates without one step fall and rise "
-    "alike (IQL on Hopper, from a return of 1,087 to 195 and back to 1,170), and no arm here takes them without steps. "
-    "What the steps do is not shown by this comparison."
-)
-
 CONTROL = Suite(
     "control-v1",
     "Locomotion and two sparse tasks: online, offline, and offline to online; about eight core hours",
@@ -128,7 +115,7 @@ CONTROL = Suite(
         "tiltyard/peginsertion/demonstrations-v0": Recipe("tiltyard/PegInsertion-v0", "expert", {"episodes": 20}),
     },
     comparisons=(
-        Comparison("Online, four runners", _RUNNERS, "sb3-sac", remark=_OTHER_SEEDS),
+        Comparison("Online, four runners", _RUNNERS, "sb3-sac"),
         Comparison("Online, two runners and more agents", _RUNNERS[:2], "sb3-sac"),
         Comparison("Online, sparse rewards", _SPARSE, "sb3-sac"),
         Comparison(
@@ -149,21 +136,6 @@ CONTROL = Suite(
                 *(f"{env_id} from demonstrations-v0, then online" for env_id in _SPARSE),
             ),
             "iql",
-            remark=_NOT_THE_STEPS,
         ),
-    ),
-)
-
-SAC_PEER = Suite(
-    "sac-peer-v1",
-    "Our SAC beside SB3's where five seeds of control-v1 left a doubt, ten others; about an hour of one core",
-    tasks=tuple(
-        Task(env_id, _online(15_000, {agent: _RACERS[agent] for agent in ("sac", "sb3-sac")}), eval_episodes=20)
-        for env_id in _RUNNERS[2:]
-    ),
-    seeds=tuple(range(5, 15)),
-    comparisons=(
-        *(Comparison(env_id.removeprefix("tiltyard/"), (env_id,), "sb3-sac") for env_id in _RUNNERS[2:]),
-        Comparison("Both", _RUNNERS[2:], "sb3-sac"),
     ),
 )

@@ -20,38 +20,19 @@ def _game(env: str, turns: int, seconds: float, archer_seconds: float) -> Task:
 # 2,560 games each, which have five turns and three: 20 iterations of ArCHer, 10 of the others
 _TASKS = (_game("TwentyQuestions", 12_800, 50, 205), _game("GuessMyCity", 7_680, 36, 215))
 
+_LUCK = (
+    "Whoever asks nothing and names what can be named in the order of the prompt wins 50% of these TwentyQuestions-v0 "
+    "(5 turns, 10 objects) and 30% of these GuessMyCity-v0 (3 turns, 10 cities): scores near these show how methods "
+    "differ from a base of imitation, not that one plays well. Each agent has its own default learning rate, which was "
+    "not tuned here."
+)
+
 DIALOGUES = Suite(
     "dialogues-v1",
     "ArCHer, policy gradients on whole games, imitation of won ones: two guessing games; a good core hour",
     tasks=_TASKS,
     seeds=(0, 1, 2, 3, 4),
-    comparisons=(Comparison("Both games", tuple(task.env_id for task in _TASKS), "ppo", by_episodes=True),),
-)
-
-# ArCHer's settings of its row, and each of these in place of one of them; the last begins from a base that knows less.
-_OTHERWISE = (
-    {"learning_rate": 1e-4},
-    {"actor_steps": 1},
-    {"actor_steps": 8},
-    {"batch_size": 32},
-    {"critic_warm_up": 0},
-    {"gradient_steps": 5},
-    {"critic_learning_rate": 1e-4},
-    {"token_baseline": True},
-    {"policy": "transformer-100k", "warm_start_steps": 1500},
-)
-_CITY = Task(
-    "tiltyard/GuessMyCity-v0",
-    tuple(Entry("archer", 4_608, 145, params) for params in ({}, *_OTHERWISE)),
-    eval_episodes=200,
-    eval_points=6,
-    eval_sampled=True,
-)
-
-ARCHER_SETTINGS = Suite(
-    "archer-settings-v1",
-    "What of ArCHer's settings matters on GuessMyCity: its own, and one of them changed at a time; a good core hour",
-    tasks=(_CITY,),
-    seeds=(0, 1, 2),
-    comparisons=(Comparison("One setting changed", (_CITY.env_id,), "archer", by_episodes=True),),
+    comparisons=(
+        Comparison("Both games", tuple(task.env_id for task in _TASKS), "ppo", by_episodes=True, remark=_LUCK),
+    ),
 )
