@@ -66,6 +66,21 @@ def build(row: Row, env: Any, settings: dict[str, Any]) -> "BaseAlgorithm":
     return agent
 
 
+def in_form(agent_class: type[Any], env_id: str, n_envs: int, spaces: list[Space[Any]]) -> VecEnv | None:
+    """The environment with the keywords of a row of ``agent_class`` that give it ``spaces``; None if no row's do.
+
+    So an agent of the phone, which was made with ``observation="elements"``, is loaded for the phone by its id alone.
+    """
+    own = f"{agent_class.__module__}:{agent_class.__qualname__}"
+    forms = [row.env_kwargs_for(env_id) for row in ROWS if row.entry_point == own]
+    for form in (form for i, form in enumerate(forms) if form and form not in forms[:i]):
+        env = sb3_env(env_id, n_envs, **form)
+        if [env.observation_space, env.action_space] == spaces:
+            return env
+        env.close()
+    return None
+
+
 def domain_of(env: Any) -> Domain | None:
     """The domain of an environment: its row's, given its id; of one that is made, "text" if it speaks text alone.
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from importlib.metadata import version
 from types import NoneType
-from typing import Any, ClassVar, NoReturn, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import torch as th
@@ -27,6 +27,7 @@ from .hints import unknown_keyword
 from .restoring import (
     NOT_SETTINGS,
     Allowance,
+    SpacesAlone,
     check_buffer,
     check_counters,
     check_module,
@@ -125,10 +126,12 @@ class SafeCheckpoint(BaseAlgorithm, metaclass=_Constructed):
         _, variables = self._get_torch_save_params()
         tensors |= {f"variables/{name}": recursive_getattr(self, name).data for name in variables}
         tensors |= _remembered(self._last_obs)
+        left_out = set(exclude or ()) - set(include or ())
         settings = {
             "format": 1,
             "class": type(self).__name__,
-            "settings": self._settings(set(exclude or ()) - set(include or ())),
+            "settings": self._settings(left_out),
+            "excluded": sorted(name for name in left_out if self._given.get(name) is not None),
             "spaces": [encode(self.observation_space), encode(self.action_space)],
             "n_envs": self.n_envs,
             "counters": self._counted(),
@@ -153,8 +156,8 @@ class SafeCheckpoint(BaseAlgorithm, metaclass=_Constructed):
 
         Args:
             path: of the checkpoint (``.zip`` may be left out), or an open binary file.
-            env: to train on further; without one the agent can predict, and ``set_env`` gives it one
-                later, of as many sub-environments as it was saved with.
+            env: to train on further, an id in the form that the agent was trained in; without one the agent can
+                predict, and ``set_env`` gives it one later, of as many sub-environments as it was saved with.
             device: where it runs.
             custom_objects: settings to use instead of the stored ones, like ``kwargs``, but for those that the agent
                 does not take, which are left out with a warning; and classes of one's own that the checkpoint names,
@@ -166,6 +169,9 @@ class SafeCheckpoint(BaseAlgorithm, metaclass=_Constructed):
         Raises:
             FileNotFoundError: no such file.
             ValueError: not a checkpoint of this class, or damaged, or for other spaces than ``env``'s.
+
+        Warns:
+            UserWarning: a setting that :meth:`save` was told to leave out is not given.
         """
         stored, tensors = read_checkpoint(path)
         if stored["class"] != cls.__name__:
@@ -178,6 +184,9 @@ class SafeCheckpoint(BaseAlgorithm, metaclass=_Constructed):
         given, classes = _custom(cls, custom_objects or {})
         changes, device = {**given, **kwargs}, present_device(device)
         check_keywords(cls, changes)
+        if missing := [str(name)[:50] for name in stored.get("excluded", ()) if name not in changes]:
+            names = ", ".join(f"{name}=" for name in missing)
+            warnings.warn(f"{called(path)} was saved without some of its settings: give load() {names}", stacklevel=2)
         with refusing(path):
             spaces = [decode_space(space) for space in stored["spaces"]]
             settings = cls._stored_settings(stored["settings"], changes, classes)
@@ -185,9 +194,10 @@ class SafeCheckpoint(BaseAlgorithm, metaclass=_Constructed):
             check_counters(cls, counters)
             if not changes.keys() & {"buffer_size", "n_steps"}:  # else the caller knows how much memory there is
                 check_buffer(cls, settings, stored["n_envs"], spaces)
-        venv: VecEnv = _Spaces(stored["n_envs"], *spaces)
+        venv: VecEnv = SpacesAlone(stored["n_envs"], *spaces)
         if env is not None:
-            venv = cls._wrap_env(cls._made(env, stored["n_envs"]), changes.get("verbose", settings.get("verbose", 0)))
+            made = cls._made(env, stored["n_envs"], spaces)
+            venv = cls._wrap_env(made, changes.get("verbose", settings.get("verbose", 0)))
             cls._check_spaces(called(path), spaces, [venv.observation_space, venv.action_space])
         with refusing(path, besides=NOT_AS_GIVEN if changes else ""):
             with Allowance(tensors.values()):
@@ -248,10 +258,13 @@ class SafeCheckpoint(BaseAlgorithm, metaclass=_Constructed):
         if not isinstance(policy, str) or policy not in cls.policy_aliases:
             raise ValueError(unknown("policy", str(policy)[:50], cls.policy_aliases))
 
-    @staticmethod
-    def _made(env: Any, n_envs: int) -> Any:
+    @classmethod
+    def _made(cls, env: Any, n_envs: int, spaces: list[Space[Any]]) -> Any:
         """The environment that ``env`` names, for an agent saved with ``n_envs`` of them; others as they are."""
-        return maybe_make_env(env, 0)
+        from .build import in_form  # which reads the catalogue, and that this class
+
+        made = in_form(cls, env, n_envs, spaces) if isinstance(env, str) else None
+        return maybe_make_env(env, 0) if made is None else made
 
     @staticmethod
     def _check_spaces(name: str, trained: list[Space[Any]], given: list[Space[Any]]) -> None:
@@ -366,34 +379,3 @@ def _unflatten(tensors: Mapping[str, th.Tensor], described: Mapping[str, Any]) -
         return decode(data, PLAIN)
 
     return {name: walk(state) for name, state in described.items()}
-
-
-class _Spaces(VecEnv):
-    """Stands in for the environment while an agent is loaded without one: it has spaces, and cannot be stepped."""
-
-    def __init__(self, num_envs: int, observation_space: Space[Any], action_space: Space[Any]) -> None:
-        super().__init__(num_envs, observation_space, action_space)
-
-    def reset(self) -> NoReturn:
-        raise RuntimeError("this agent was loaded without an environment: call set_env(env) before learn()")
-
-    def step_async(self, actions: Any) -> NoReturn:
-        self.reset()
-
-    def step_wait(self) -> NoReturn:
-        self.reset()
-
-    def close(self) -> None:
-        pass
-
-    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        return [None] * self.num_envs
-
-    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        pass
-
-    def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> NoReturn:
-        self.reset()
-
-    def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:
-        return [False] * self.num_envs

@@ -4,7 +4,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NoReturn, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 import torch as th
@@ -247,3 +247,40 @@ def _remembered(name: Any, value: Any, parameter: th.Tensor) -> bool:
         own = value.shape == parameter.shape or (name in _COUNTS and value.numel() == 1)
         return own and value.is_floating_point()
     return value is None or (name in _COUNTS and is_number(value))
+
+
+class SpacesAlone(VecEnv):
+    """Stands in for the environment while an agent is loaded without one: it has spaces, and cannot be stepped."""
+
+    def __init__(self, num_envs: int, observation_space: Space[Any], action_space: Space[Any]) -> None:
+        super().__init__(num_envs, observation_space, action_space)
+
+    def reset(self) -> NoReturn:
+        """Says that there is no environment, as all methods do that would act in one."""
+        raise RuntimeError("this agent was loaded without an environment: call set_env(env) before learn()")
+
+    def step_async(self, actions: Any) -> NoReturn:
+        """As :meth:`reset`."""
+        self.reset()
+
+    def step_wait(self) -> NoReturn:
+        """As :meth:`reset`."""
+        self.reset()
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """None for each."""
+        return [None] * self.num_envs
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """There is nothing to set."""
+
+    def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> NoReturn:
+        """As :meth:`reset`."""
+        self.reset()
+
+    def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:
+        """False for each."""
+        return [False] * self.num_envs

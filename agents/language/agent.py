@@ -161,8 +161,8 @@ class LanguageAgent(Loop):
                 raise TypeError(f"a language agent needs Text {kind}s ({hint}), got {named(space)}")
         return BaseAlgorithm._wrap_env(env, verbose, monitor_wrapper)
 
-    @staticmethod
-    def _made(env: Any, n_envs: int) -> Any:
+    @classmethod
+    def _made(cls, env: Any, n_envs: int, spaces: list[Any]) -> Any:
         return sb3_env(env, n_envs, strings=True) if isinstance(env, str) else env
 
     @staticmethod
@@ -218,7 +218,8 @@ class LanguageAgent(Loop):
 
     def set_env(self, env: Any, force_reset: bool = True) -> None:
         """Goes on in another environment of the same characters, such as another level, with as many environments."""
-        env = self._wrap_env(self._made(env, self.n_envs), self.verbose)
+        made = self._made(env, self.n_envs, [self.observation_space, self.action_space])
+        env = self._wrap_env(made, self.verbose)
         given = [env.observation_space, env.action_space]
         self._check_spaces("this agent", [self.observation_space, self.action_space], given)
         if env.num_envs == self.n_envs:  # else the next line says what is wrong

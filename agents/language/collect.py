@@ -58,7 +58,7 @@ class Collector:
         for provider in self.providers:
             rollouts = provider.extend(rollouts, self.context)
         for reward in self.rewards:
-            given = reward.shape(rollouts, self.context)
+            given = reward.shape(_apart(rollouts), self.context)
             rollouts = shaped(rollouts, given, of=f"{type(reward).__name__}.shape: ")
         return shaped(rollouts, rollouts.reward)
 
@@ -103,6 +103,12 @@ class Collector:
             if len(part):
                 groups += len(torch.unique(part.group))
                 yield part
+
+
+def _apart(rollouts: Rollouts) -> Rollouts:
+    """The same with rewards of its own, which a component may change in place without changing these."""
+    spread = rollouts.step_reward
+    return replace(rollouts, reward=rollouts.reward.clone(), step_reward=None if spread is None else spread.clone())
 
 
 def together(parts: list[Rollouts]) -> Rollouts | None:

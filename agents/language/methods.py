@@ -15,6 +15,26 @@ LONGEST = ("length", "max_length")
 """Parameters of objectives that stand for the longest completion: an agent's own, unless they are given."""
 
 
+def check_unused(method: str | None, given: Mapping[str, Any]) -> None:
+    """Refuses settings that a method without completions of its own, ``"sft"`` or None, would pass over in silence.
+
+    Args:
+        method: of the two.
+        given: settings that act on sampled completions, by name; those that are not None, 0 or empty were asked for.
+
+    Raises:
+        ValueError: one that was asked for.
+    """
+    unused = [name for name, value in given.items() if value is not None and value != 0 and value != ()]
+    if not unused:
+        return
+    learns = "stored data" if method is None else "the demonstrations of the environment's expert"
+    hint = ", or for rows of your own give method=None with data=" if "data" in unused else ""
+    raise ValueError(
+        f"method={method!r} learns from {learns} alone and would not use {', '.join(unused)}: leave it out{hint}"
+    )
+
+
 def objective_of(
     method: str, params: Mapping[str, Any], *, group_size: int, max_answer_tokens: int
 ) -> Objective | None:

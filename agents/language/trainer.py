@@ -24,14 +24,14 @@ from .data.base import DataSource
 from .data.catalogue import load_all as load_data
 from .episodes import StopTraining
 from .loop import Loop
-from .methods import objective_of
+from .methods import check_unused, objective_of
 from .providers.base import Provider, supplied
 from .providers.catalogue import load as load_providers
 from .rollouts import Rollouts
 from .samplers.base import Sampler
 from .samplers.catalogue import load as load_sampler
 from .streaming import MicroBatches, means
-from .update import Term, corrected, descend_terms, minibatches, policy_gradient_step, step
+from .update import Term, corrected, descend_drawn, minibatches, policy_gradient_step, step
 from .warm_start import BUCKET
 
 CORRECTIONS = ("weight", "ratio", "none")
@@ -138,6 +138,9 @@ class PolicyGradient(LanguageAgent):
         self.data = load_data(_first(data, default.get("data")))
         if method is None and (given or not self.data):
             raise ValueError("method=None learns from stored data alone: name some with data=, with their parameters")
+        if self.objective is None:
+            samples = {"curriculum": curriculum, "guidance": guidance, "rewards": rewards, "sampler": sampler}
+            check_unused(method, {**samples, "data": method and data, "ent_coef": ent_coef, "n_epochs": n_epochs - 1})
         self.correction = _first(correction, default.get("correction"), "weight")
         if self.correction not in CORRECTIONS:
             raise ValueError(unknown("correction", self.correction, CORRECTIONS))
@@ -215,12 +218,9 @@ class PolicyGradient(LanguageAgent):
         """One gradient step on stored data alone, each row counted as a timestep."""
         self.policy.set_training_mode(True)
         self._update_learning_rate(self.policy.optimizer)
-        terms = self._terms()
-        self.policy.optimizer.zero_grad()
-        losses = descend_terms(self.policy, terms)
-        if losses:
-            losses["grad_norm"] = step(self.policy, self.max_grad_norm)
-            self._n_updates += 1
+        terms, losses = descend_drawn(self.policy, self._terms)
+        losses["grad_norm"] = step(self.policy, self.max_grad_norm)
+        self._n_updates += 1
         self._log("train", {name: float(value) for name, value in losses.items()})
         self._begun = None  # what a callback saves now has taken this step
         if not self._on_step([{}] * sum(len(term.rollouts) for term in terms)):

@@ -18,6 +18,9 @@ from .rollouts import PolicyOut, Rollouts
 IMPORTANCE_CAP = 2.0
 """Tokens drawn from another distribution than the one that is trained weigh at most so much."""
 
+MAX_DRAWS = 8
+"""Batches of stored rows that are drawn at most to find one with a gradient."""
+
 Metrics = dict[str, Tensor]
 
 
@@ -75,6 +78,28 @@ def descend_terms(policy: LanguageModel, terms: Sequence[Term]) -> Metrics:
         found = backward(policy, term.objective, term.rollouts, advantage, weight=term.weight)
         losses |= {f"{term.name}_loss": found["loss"]} if found else {}
     return losses
+
+
+def descend_drawn(policy: LanguageModel, draw: Callable[[], list[Term]]) -> tuple[list[Term], Metrics]:
+    """Adds the gradients of the terms that ``draw`` returns, of the first of up to ``MAX_DRAWS`` that have any.
+
+    Returns:
+        The terms and their losses by name.
+
+    Raises:
+        ValueError: none had a gradient.
+    """
+    for _ in range(MAX_DRAWS):
+        terms = draw()
+        policy.optimizer.zero_grad()
+        losses = descend_terms(policy, terms)
+        if losses:
+            return terms, losses
+    methods = " and ".join(repr(term.objective.handle) for term in terms)
+    raise ValueError(
+        f"{MAX_DRAWS} batches of the stored rows held nothing that method {methods} learns from: pairs need a chosen "
+        "and a rejected completion, and groups need completions with different rewards"
+    )
 
 
 def backward(
@@ -185,8 +210,17 @@ def accumulate(
 
 
 def step(policy: LanguageModel, max_grad_norm: float) -> Tensor:
-    """One optimiser step by the gradient that has been added up; returns its norm before clipping."""
+    """One optimiser step by the gradient that has been added up; returns its norm before clipping.
+
+    Raises:
+        ValueError: a gradient that is not finite; the step is not taken.
+    """
     norm = torch.nn.utils.clip_grad_norm_(policy.network.parameters(), max_grad_norm)
+    if not norm.isfinite():
+        raise ValueError(
+            f"the gradient's norm is {float(norm)}, and the step was not taken: the policy is as it was before it; "
+            "lower the learning rate, and check the method's parameters and the weights of data"
+        )
     policy.optimizer.step()
     return norm
 

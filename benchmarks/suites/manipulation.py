@@ -80,8 +80,8 @@ _ARM = {  # half the actions' dimensions, steps, seconds of SERL, of SAC, of clo
 }
 _ARM_REMARK = (
     "All learn from the same 20 demonstrations of a script. Learning rates are those that tuning chose on the peg "
-    "(peg-insertion-v1), five rates by two seeds for each condition; nothing was tuned on these four tasks. SERL and SAC "
-    "take equally many steps, which were chosen before any of these runs. "
+    "(peg-insertion-v1), five rates by two seeds for each condition; nothing was tuned on these four tasks. SERL and "
+    "SAC take equally many steps, which were chosen before any of these runs. "
 )
 
 MANIPULATION = Suite(

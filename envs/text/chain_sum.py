@@ -28,7 +28,7 @@ from .base import CLOSE, OPEN, BatchedText, draw_problems, last_answer, level_of
 
 RULES = " Think as long as you need, then give the number alone, as in <answer>-7</answer>."
 
-_NUMBER = re.compile(r" *(0|-?[1-9][0-9]{0,11}) *")
+_NUMBER = re.compile(r"[ \n]*(0|-?[1-9][0-9]{0,11})[ \n]*")
 
 
 class Level(NamedTuple):

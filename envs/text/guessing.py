@@ -40,10 +40,10 @@ class Table:
         return guesses | {question: (False, j) for j, question in enumerate(self.questions)}
 
     def read(self, utterance: str) -> tuple[bool, int] | None:
-        """What an utterance means; capitals, spaces and the question mark do not matter. None if it means nothing."""
+        """What an utterance means; capitals, spaces and marks at its end do not matter. None if it means nothing."""
         if not is_plain(utterance):
             return None
-        return self.utterances.get(" ".join(utterance.lower().split()).removesuffix("?").rstrip())
+        return self.utterances.get(" ".join(utterance.lower().split()).rstrip("?!. "))
 
     def best_question(self, candidates: Ints) -> int | None:
         """The question whose answer says most about which of ``candidates`` it is; None if all have one answer.

@@ -38,7 +38,8 @@ RULES = (
     "as in <answer>Ann knight, Bob knave</answer>."
 )
 
-_PART = re.compile(r"([a-z]{3}) (?:is )?(?:a )?(knight|knave)")
+_BREAK = re.compile(r"\s*[,;\n]\s*(?:and\s+)?|\s+and\s+")
+_PART = re.compile(r"([a-z]{3})(?::|\s+is)?\s+(?:a\s+)?(knight|knave)")
 
 
 class Level(NamedTuple):
@@ -229,7 +230,7 @@ def _read(text: str, names: Sequence[str]) -> tuple[bool, ...] | None:
     """Who an answer says is a knight; None unless it says so of each person once, and of no one else."""
     answer = (last_answer(text) or "").strip()
     parts = (
-        [_PART.fullmatch(part) for part in re.split(r"\s*,\s*|\s+and\s+", answer.lower())]
+        [_PART.fullmatch(part) for part in _BREAK.split(answer.lower().removesuffix("."))]
         if len(answer) < 500 and is_plain(answer)
         else []
     )

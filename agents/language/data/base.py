@@ -1,5 +1,6 @@
 """The protocol of a data source."""
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
@@ -11,9 +12,14 @@ from ....wrappers.components import Component
 from ...objectives.parts.aggregates import token_mean
 from ...objectives.parts.log_likelihood import log_likelihood
 from ...objectives.registry import Objective, load
+from ...schedules import at
 from ..context import Context
 from ..methods import SUPERVISED
+from ..providers.catalogue import SUPPLIES
 from ..rollouts import Rollouts
+
+_OF_TRAINING = frozenset({"expert", "greedy", "tracker", "values"})
+"""Needs that only training in an environment supplies."""
 
 
 class DataSource(Component):
@@ -25,6 +31,10 @@ class DataSource(Component):
         method_kwargs: its parameters.
         weight: of its loss; may be a schedule (:mod:`tiltyard.agents.schedules`).
         batch_size: rows a gradient step (whole groups: a few more).
+
+    Raises:
+        ValueError: a number that is out of range, or a method that needs what stored rows do not have, such as a
+            critic.
     """
 
     def __init__(
@@ -37,8 +47,13 @@ class DataSource(Component):
     ) -> None:
         if batch_size < 1:
             raise ValueError(f"batch_size must be at least 1, got {batch_size}")
+        for progress in (0.0, 1.0):
+            if not 0 <= (value := at(weight, progress)) < math.inf:
+                raise ValueError(f"weight must be a number of at least 0 that is finite, got {value}")
         self.weight, self.batch_size = weight, batch_size
         self.objective = _IMITATION if method == SUPERVISED else load(method, **dict(method_kwargs or {}))
+        for need in sorted(self.objective.needs & _OF_TRAINING):
+            raise ValueError(f"method {method!r} needs {SUPPLIES[need]}, which stored rows do not have")
 
     @abstractmethod
     def batch(self, context: Context) -> Rollouts:

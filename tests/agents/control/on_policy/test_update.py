@@ -12,12 +12,12 @@ from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete, Space
 from stable_baselines3.common.logger import configure
 from stable_baselines3.common.type_aliases import RolloutBufferSamples
 
-from tiltyard.agents.checkpoint import _Spaces
 from tiltyard.agents.control.on_policy.distributions import distribution_of
 from tiltyard.agents.control.on_policy.fused import FusedPolicy, is_fusable
 from tiltyard.agents.control.on_policy.policies import NormalizedPolicy
 from tiltyard.agents.control.on_policy.rollout import Samples
 from tiltyard.agents.control.on_policy.update import Settings, autograd_of, losses_of, run_update
+from tiltyard.agents.restoring import SpacesAlone
 
 SIZE, OBSERVATIONS = 64, Box(-np.inf, np.inf, (5,), np.float32)
 SETTINGS = Settings(
@@ -66,7 +66,7 @@ def theirs(space: Space[Any], policy: NormalizedPolicy, samples: Samples, settin
     """The gradient that SB3's PPO clips and hands to its optimiser, from the same weights and batch."""
     agent = sb3.PPO(
         "MlpPolicy",
-        _Spaces(1, OBSERVATIONS, space),
+        SpacesAlone(1, OBSERVATIONS, space),
         n_steps=SIZE,
         batch_size=SIZE,
         n_epochs=1,
