@@ -207,7 +207,13 @@ def keywords(owner: type[Any], given: Mapping[str, Any], leave: Set[str]) -> str
 
     named = [one for one in whole_signature(owner).parameters.values() if one.name not in leave]
     values = {one.name: given.get(one.name, one.default) for one in named}
-    return ", ".join(name if value is Parameter.empty else f"{name}={value!r}" for name, value in values.items())
+    return ", ".join(name if value is Parameter.empty else f"{name}={_short(value)}" for name, value in values.items())
+
+
+def _short(value: Any) -> str:
+    """A value as Python writes it, the middle of a long one left out."""
+    text = repr(value)
+    return text if len(text) <= 200 else f"{text[:120]} ... {text[-20:]}"
 
 
 def source(entry: str) -> str:

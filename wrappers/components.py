@@ -304,8 +304,9 @@ def choose(kind: str, choice: Choice | Chosen, rows: Sequence[Row], default: typ
 
     Raises:
         KeyError: no such name.
-        TypeError: an unknown parameter, something that is neither a name nor an object of the component's class, or an
-            object that overrides nothing of it.
+        TypeError: an unknown parameter, or one of another kind than the component takes; something that is neither a
+            name nor an object of the component's class, or an object that overrides nothing of it.
+        ValueError: a number that is not finite or out of range.
     """
     if choice is None:
         return default()
@@ -329,10 +330,18 @@ def choose(kind: str, choice: Choice | Chosen, rows: Sequence[Row], default: typ
     module, _, attribute = row.entry_point.partition(":")
     built: type[Chosen] = getattr(import_module(module), attribute)
     valid = list(keywords_of(built))
-    for key in params:
+    for key, value in params.items():
         if key not in valid:
             raise TypeError(f"{kind} {name!r}: {unknown('parameter', key, valid)}")
+        _check_kind(key, value, keywords_of(built)[key].annotation, of=f"{kind} {name!r}")
     return built(**{**dict(row.params), **params})
+
+
+def _check_kind(name: str, value: Any, annotation: Any, *, of: str) -> None:
+    """Refuses a parameter of another kind than the constructor's annotation says, or a number that is not finite."""
+    from ..agents.settings import check_setting  # the agents' own check, which imports nothing heavy
+
+    check_setting(name, value, annotation, of=of, ranges={})
 
 
 def _methods(kind: type[Component]) -> list[str]:

@@ -124,12 +124,13 @@ def chosen(curriculum: Curriculum, n: int, rng: np.random.Generator) -> list[int
     Raises:
         ValueError: the curriculum named something else.
     """
-    seeds = list(curriculum.sample(n, rng))
+    given: Any = curriculum.sample(n, rng)
+    seeds = list(given) if isinstance(given, Iterable) else []
     whole = all(isinstance(seed, int | np.integer) and seed >= 0 for seed in seeds)
     if not (1 <= len(seeds) <= n and whole):
         raise ValueError(
             f"{type(curriculum).__name__}.sample({n}) must name 1 to {n} problems by seeds (integers from 0), got "
-            f"{seeds if len(seeds) < 8 else len(seeds)}"
+            f"{len(seeds) if len(seeds) >= 8 else seeds or given}"
         )
     return seeds
 

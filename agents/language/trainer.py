@@ -140,7 +140,7 @@ class PolicyGradient(LanguageAgent):
             raise ValueError("method=None learns from stored data alone: name some with data=, with their parameters")
         if self.objective is None:
             samples = {"curriculum": curriculum, "guidance": guidance, "rewards": rewards, "sampler": sampler}
-            check_unused(method, {**samples, "data": method and data, "ent_coef": ent_coef, "n_epochs": n_epochs - 1})
+            check_unused(method, {**samples, "data": method and data, "ent_coef": ent_coef})
         self.correction = _first(correction, default.get("correction"), "weight")
         if self.correction not in CORRECTIONS:
             raise ValueError(unknown("correction", self.correction, CORRECTIONS))

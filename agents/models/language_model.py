@@ -144,6 +144,10 @@ def check_model(model: Any) -> LanguageModel:
     Raises:
         TypeError: it lacks a member, which is named.
     """
+    if model is None or isinstance(model, int | float | Sequence | Mapping):
+        raise TypeError(
+            f'policy is the name of one ("transformer-1m"), a file, or a language model, got {model!r:.100}'
+        )
     lacking = _lacking(model, LanguageModel)
     if not lacking:
         lacking = [f"tokenizer.{name}" for name in _lacking(model.tokenizer, TextTokenizer)]

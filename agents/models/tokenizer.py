@@ -56,7 +56,16 @@ class Tokenizer:
         self._text_of = ["", "", "", "?", *self.pieces]
 
     def encode(self, text: str) -> Tokens:
-        """Tokens of ``text``; a character outside the alphabet becomes ``UNKNOWN``."""
+        """Tokens of ``text``; a character outside the alphabet becomes ``UNKNOWN``.
+
+        Raises:
+            TypeError: it is no string.
+        """
+        if not isinstance(text, str):
+            raise TypeError(
+                "a language agent reads strings (observations and messages of the environment, prompts of guidance), "
+                f"got {type(text).__name__}: {text!r:.100}"
+            )
         tokens: list[int] = []
         for piece in self._split(text):
             token = self._token_of.get(piece)

@@ -18,6 +18,7 @@ from .parts.ops import masked_sum
 
 _RANGES = {name: RANGES[name] for name in ("clip_low", "clip_high", "kl_coef", "gae_lambda", "epsilon")}
 """Of parameters that mean here what they mean in agents; DisCO's tau is no rate of averaging."""
+_RANGES |= dict.fromkeys(("tau_positive", "tau_negative"), Range(0, above=True))
 
 
 @dataclass(frozen=True)

@@ -232,9 +232,12 @@ class BatchedPhone(BatchedEnv):
 
 def check_size(size: tuple[int, int]) -> tuple[int, int]:
     """Height and width of a screen, or ``ValueError`` where a phone cannot have them."""
+    wanted = f"size is (height, width) at 16 to 9 with height {SMALLEST} to {LARGEST}, got {size!r:.100}"
+    if not isinstance(size, tuple | list) or len(size) != 2 or not all(isinstance(n, int | np.integer) for n in size):
+        raise ValueError(wanted)
     height, width = size
-    if not SMALLEST <= height <= LARGEST or abs(height / width / ASPECT - 1) > 0.02:
-        raise ValueError(f"size is (height, width) at 16 to 9 with height {SMALLEST} to {LARGEST}, got {size}")
+    if not SMALLEST <= height <= LARGEST or abs(height / max(width, 1) / ASPECT - 1) > 0.02:
+        raise ValueError(wanted)
     return int(height), int(width)
 
 

@@ -127,6 +127,7 @@ def split_of(split: str, held_out: HeldOut, drift: float, rows: Sequence[str] | 
         raise ValueError(unknown("held_out", held_out, AXES))
     if isinstance(drift, bool) or not 0.0 <= drift <= 1.0:
         raise ValueError(f"drift is from 0 to 1, got {drift}")
+    rows = [rows] if isinstance(rows, str) else rows
     for row in rows or ():
         if row not in ROWS:
             raise ValueError(unknown("row", row, ROWS))

@@ -71,8 +71,21 @@ CONSTANT: Final[dict[str, float]] = {
 """Success of the best single answer to every question at a data set's default settings, where it is a tenth or more: so
 good is an agent that has learnt nothing but which answer is commonest. Read a success rate beside these."""
 
-NO_EXTRAS: Final[frozenset[str]] = frozenset({"advanced_geometry", "word_sorting"})
+NO_EXTRAS: Final[frozenset[str]] = frozenset({"advanced_geometry", "cryptarithm", "word_sorting"})
 """Data sets whose scorer ignores what follows a correct answer: more words or commas than the gold one has fail."""
+
+FORMS: Final[dict[str, str]] = {
+    "kakurasu": r"[01\s]+",
+    "knights_knaves": r"\w+ is an? \w+(\s*(,\s*and|,|and)\s+\w+ is an? \w+)*\.?",
+    "quantum_lock": r"[A-C](\s*(→|->|,)?\s*[A-C])*",
+    "sokoban": r"[LDUR\s]+",
+    "survo": r"[\d\s]+",
+}
+"""Data sets whose scorer fishes an answer out of any text: a regular expression that the whole answer has to match, in
+either case."""
+
+LENGTHS: Final[dict[str, int]] = {"sokoban": 4}
+"""Data sets where many moves at random come upon a solution: how many times as long as the gold answer one may be."""
 
 REBUILT: Final[frozenset[str]] = frozenset({"acre", "gsm_symbolic", "survo"})
 """Data sets that read their seed only when they are built, not for each item."""

@@ -34,7 +34,7 @@ from ..core import BatchedVectorEnv, Bools, Info, SingleEnv
 from ..seeding import Split, in_test_split, mix, problem_keys
 from .base import CHARSET, CLOSE, OPEN, BatchedText, last_answer
 from .expressions import grade
-from .faults import BEYOND_ASCII, EXACT, IMPURE, IN_ORDER, NO_EXTRAS, REBUILT, REFUSED, UNORDERED
+from .faults import BEYOND_ASCII, EXACT, FORMS, IMPURE, IN_ORDER, LENGTHS, NO_EXTRAS, REBUILT, REFUSED, UNORDERED
 
 LONGEST = 16_384  # characters of a question or an answer; longer items are passed over
 DRAWS = 500  # of items, until one fits the split
@@ -290,6 +290,8 @@ class ReasoningGym(BatchedText[Problem]):
             return _GRADERS[self.dataset](answer, problem.entry)
         if _NO_NUMBER.search(answer) and not _NO_NUMBER.search(problem.entry["answer"]):
             return False
+        if not _has_form(self.dataset, answer, problem.entry["answer"]):
+            return False
         if self.dataset in NO_EXTRAS and _has_extras(answer, problem.entry["answer"]):
             return False
         try:
@@ -307,6 +309,13 @@ class _Alphabet(frozenset[str]):
 
     def __sub__(self, other: Set[Any]) -> "_Alphabet":
         return _Alphabet(super().__sub__(other))
+
+
+def _has_form(dataset: str, answer: str, gold: str) -> bool:
+    """Whether an answer is no more than an answer, where the library's scorer does not look."""
+    form = FORMS.get(dataset)
+    short = dataset not in LENGTHS or len(answer) <= LENGTHS[dataset] * len(gold)
+    return short and (form is None or re.fullmatch(form, answer, re.IGNORECASE) is not None)
 
 
 def _has_extras(answer: str, gold: str) -> bool:

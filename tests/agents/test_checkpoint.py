@@ -1,6 +1,7 @@
 import json
 import math
 import pickle
+import warnings
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,11 @@ from gymnasium import spaces
 from stable_baselines3.common.noise import NormalActionNoise
 from stable_baselines3.common.utils import LinearSchedule, set_random_seed
 
-from tiltyard.agents import DQN, PPO, SAC, TD3
+from tiltyard.agents import DQN, PPO, SAC, TD3, PolicyGradient, make
 from tiltyard.agents.checkpoint import read_checkpoint
 from tiltyard.agents.control.updates import ACTIVATIONS
 from tiltyard.agents.encoding import decode, encode
+from tiltyard.wrappers.components import Reward
 
 SMALL: dict[str, Any] = {"seed": 0}
 OFF: dict[str, Any] = SMALL | {"learning_starts": 10, "batch_size": 8, "buffer_size": 200}
@@ -321,3 +323,35 @@ def test_a_full_replay_buffer_is_saved_oldest_first(tmp_path: Path) -> None:
 )
 def test_spaces_survive_json(space: spaces.Space[Any]) -> None:
     assert decode(json.loads(json.dumps(encode(space)))) == space
+
+
+def test_an_agent_is_loaded_for_an_id_in_the_form_that_it_was_trained_in(tmp_path: Path) -> None:
+    for name, env in (("digirl", "tiltyard/Phone-v1"), ("ppo", "tiltyard/Highway-v1")):
+        agent: Any = make(name, env, n_envs=2, seed=0, device="cpu")
+        agent.save(tmp_path / name)
+        loaded = type(agent).load(tmp_path / name, env, device="cpu")
+        assert loaded.env.num_envs == 2
+        assert loaded.observation_space == agent.observation_space
+        assert loaded.action_space == agent.action_space
+
+
+def test_settings_that_were_left_out_are_asked_for(tmp_path: Path) -> None:
+    class Own(Reward):
+        def shape(self, episodes: Any, context: Any) -> Any:
+            return episodes.reward * 2
+
+    small: dict[str, Any] = {
+        "policy": "transformer-100k",
+        "group_size": 2,
+        "prompts_per_batch": 2,
+        "max_answer_tokens": 4,
+    }
+    agent = PolicyGradient(env="tiltyard/ChainSum-v0", rewards=Own(), device="cpu", **small)
+    agent.save(tmp_path / "own", exclude=["rewards", "data"])
+    with pytest.warns(UserWarning, match=r"was saved without some of its settings: give load\(\) rewards=$"):
+        PolicyGradient.load(tmp_path / "own", device="cpu")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loaded = PolicyGradient.load(tmp_path / "own", device="cpu", rewards=Own())
+        PolicyGradient.load(tmp_path / "own", device="cpu", rewards=None)
+    assert isinstance(loaded.rewards[0], Own)

@@ -125,6 +125,7 @@ def test_a_search_keeps_its_budget_and_is_read_where_a_grid_is(tmp_path: Path, c
     assert condition.sampled() is not None, "the noise of tuning can be resampled"
 
 
+@pytest.mark.slow
 def test_a_search_that_is_longer_begins_with_the_same_trials(tmp_path: Path) -> None:
     how: dict[str, Any] = {"space": ["learning_rate"], "seeds": (10_000,), "root": tmp_path / "t", "workers": 2}
     (first,) = search(suite_file(tmp_path), "random", trials=3, **how)

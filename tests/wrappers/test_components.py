@@ -46,3 +46,16 @@ def test_the_default_curriculum_repeats_with_its_generator():
 
 def test_the_default_guidance_says_nothing():
     assert Guidance().prompts([Problem(1, "q", lambda: "s")], [[]]) == [Prompt("q", "")]
+
+
+@pytest.mark.parametrize(
+    ("choice", "message"),
+    [
+        ({"name": "laser", "target": "x"}, "reward 'laser': target must be a whole number, got 'x'"),
+        ({"name": "laser", "bonus": float("nan")}, "reward 'laser': bonus must be a number that is finite, got nan"),
+        ({"name": "laser", "target": 2.5}, "reward 'laser': target must be a whole number, got 2.5"),
+    ],
+)
+def test_a_parameter_of_another_kind_is_refused(choice, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        load_reward(choice)

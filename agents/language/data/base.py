@@ -2,7 +2,7 @@
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -42,7 +42,7 @@ class DataSource(Component):
         *,
         method: str = SUPERVISED,
         method_kwargs: Mapping[str, Any] | None = None,
-        weight: float | Mapping[str, Any] = 1.0,
+        weight: float | Mapping[str, Any] | Callable[[float], float] = 1.0,
         batch_size: int = 32,
     ) -> None:
         if batch_size < 1:

@@ -40,8 +40,11 @@ def read_rows(path: str | Path) -> Iterator[tuple[str, Any]]:
     """Each line of a file that is not empty, with words for where it stands.
 
     Raises:
+        FileNotFoundError: no such file.
         ValueError: a line that is not JSON.
     """
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"there is no file {path} of stored rows")
     with open(path, encoding="utf-8") as lines:
         for number, line in enumerate(lines, start=1):
             where = f"line {number} of {Path(path).name}"

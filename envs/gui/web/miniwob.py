@@ -14,6 +14,7 @@ true, the episode is truncated without a reward, and the next reset has a new br
 """
 
 import json
+import math
 import time
 from functools import partial
 from pathlib import Path
@@ -61,6 +62,7 @@ class BatchedMiniWoB(BatchedEnv):
 
     Raises:
         MissingExtra: a package is not installed.
+        ValueError: a keyword is no such number.
         BrowserError: at the first reset, if there is no browser.
     """
 
@@ -81,6 +83,10 @@ class BatchedMiniWoB(BatchedEnv):
     ) -> None:
         super().__init__(num_envs, render_mode)
         self.split = seeding.check_split(split)
+        lowest = {"success_above": -1.0, "timeout": 0.0, "wait_ms": 0.0}
+        for name, number in (("success_above", success_above), ("timeout", timeout), ("wait_ms", wait_ms)):
+            if not isinstance(number, int | float) or not lowest[name] <= number < math.inf:
+                raise ValueError(f"{name} must be a number of at least {lowest[name]:g}, got {number!r:.100}")
         self._pixels, self._animations, self._pause = pixels, bool(animations), wait_ms / 1000
         self._success_above = success_above
         spaces = {"tree": AnyText(100_000), "goal": AnyText(10_000)}

@@ -79,6 +79,7 @@ def trained() -> ContrastiveUCB:
     return made().learn(480)
 
 
+@pytest.mark.slow
 def test_it_opens_a_lock_that_it_could_not_before(trained: ContrastiveUCB) -> None:
     assert not opens(made())
     assert opens(trained)

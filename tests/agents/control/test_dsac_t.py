@@ -124,6 +124,7 @@ class Bandit(gymnasium.Env[Any, Any]):
         return np.zeros(1, np.float32), reward, True, False, {}
 
 
+@pytest.mark.slow
 def test_value_distribution_of_a_known_bandit_is_learned() -> None:
     agent = DSACT(
         "MlpPolicy",

@@ -118,6 +118,7 @@ class Wish(Slide):
         return after, float(np.where(self.at[0] > 0, 10.0, action[0])), ended, cut_off, info
 
 
+@pytest.mark.slow
 def test_penalty_and_weights_keep_values_of_wrong_states_down() -> None:
     def value(**settings: Any) -> float:
         agent = H2O("MlpPolicy", Wish(), learning_rate=3e-3, next_state_scale=0.1, **settings, **SMALL)

@@ -151,6 +151,7 @@ def test_the_target_is_double_and_ends_with_the_episode() -> None:
     assert gap.item() == pytest.approx(float(th.stack(gaps).mean()), rel=1e-5)
 
 
+@pytest.mark.slow
 def test_it_recalls_what_was_shown_and_without_a_memory_it_cannot() -> None:
     data, shares = recorded(200), {}
     for recurrent in (True, False):

@@ -197,6 +197,7 @@ def test_keeping_at_least_more_than_at_most_is_refused() -> None:
         agent(min_kept=0.95)
 
 
+@pytest.mark.slow
 def test_it_learns_to_steer() -> None:
     kwargs = {"net_arch": [32, 32], "mixture": {"n_experts": 4, "top_k": 2, "expert_width": 32, "gate_width": 32}}
     how = {

@@ -175,6 +175,7 @@ def test_without_weighting_all_states_weigh_the_same() -> None:
     assert (found <= 2).all()
 
 
+@pytest.mark.slow
 def test_it_learns_what_the_teacher_wants_and_moves_the_victim() -> None:
     rat = agent(
         epsilon=0.5,

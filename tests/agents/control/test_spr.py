@@ -241,6 +241,7 @@ def test_other_observations_are_refused() -> None:
         SPR("CnnPolicy", Flat(), **SMALL)
 
 
+@pytest.mark.slow
 def test_it_learns_to_balance_a_pole() -> None:
     settings = {**SMALL, "learning_rate": 2e-3, "learning_starts": 100, "exploration_fraction": 0.3}
     one = SPR("MlpPolicy", "CartPole-v1", **{**settings, "policy_kwargs": {"net_arch": [64], "filters": [8, 8, 64]}})

@@ -153,6 +153,7 @@ def test_both_halves_are_saved_and_come_back(tmp_path: Path) -> None:
         shorter.load_replay_buffer(tmp_path / "buffer")
 
 
+@pytest.mark.slow
 def test_it_learns_where_tasks_do_not_change() -> None:
     from tiltyard.benchmarks.testbeds.distracted import Distracted
 

@@ -321,3 +321,75 @@ def test_an_environment_of_other_characters_is_refused_and_one_of_other_lengths_
     trained.set_env(other)
     assert trained.learn(8, reset_num_timesteps=False).num_timesteps == 16
     assert PolicyGradient.load(path, env="tiltyard/ChainSum-v0").n_envs == 8
+
+
+class InPlace(Reward):
+    """Adds 1 to the rewards where they are, and returns the same tensor."""
+
+    def shape(self, rollouts, context):
+        reward = rollouts.reward
+        reward += 1.0
+        return reward
+
+
+class Apart(Reward):
+    """The same as a new tensor."""
+
+    def shape(self, rollouts, context):
+        return rollouts.reward + 1.0
+
+
+def test_a_reward_that_is_changed_in_place_reaches_the_turns_as_well():
+    learnt = []
+    for reward in (InPlace(), Apart()):
+        trained = agent(GAME, method="ppo", rewards=reward, group_size=2)
+        trained.learn(4)
+        learnt.append(state(trained))
+    assert all(torch.equal(learnt[0][name], learnt[1][name]) for name in learnt[1])
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"data": {"name": "stored", "path": "nowhere.jsonl"}}, "would not use data: .* give method=None with data="),
+        ({"rewards": Digest(), "ent_coef": 0.1}, "would not use rewards, ent_coef: leave it out$"),
+        ({"curriculum": "vade", "guidance": "ghpo"}, "would not use curriculum, guidance"),
+    ],
+)
+def test_cloning_refuses_what_acts_on_sampled_completions(settings, message):
+    with pytest.raises(ValueError, match=message):
+        agent(**{"method": "sft", "rewards": None, **settings})
+
+
+def test_a_gradient_that_is_not_finite_is_not_stepped_along():
+    trained = agent(method="disco", method_kwargs={"tau": 0.0}, prompts_per_batch=4, rewards=Half())
+    assert_refused(trained, "the gradient's norm is nan, and the step was not taken")
+
+
+class Half(Reward):
+    """Half of each group is correct."""
+
+    def shape(self, rollouts, context):
+        right = torch.arange(len(rollouts)) % 2 == 0
+        rollouts.info["success"] = right
+        return right.float()
+
+
+@pytest.mark.parametrize("bad", [5, None])
+def test_what_a_policy_reads_is_a_string(bad):
+    class Odd(Guidance):
+        def prompts(self, problems, history):
+            return [Prompt(bad) for _ in problems]
+
+    assert_refused(agent(guidance=Odd()), f"a language agent reads strings .* got .*: {bad}", TypeError)
+
+
+def test_a_policy_that_is_none_is_named_as_such():
+    with pytest.raises(TypeError, match="policy is the name of one .* got None"):
+        PolicyGradient(None, ENV)
+
+
+@pytest.mark.parametrize("name", ["tau_positive", "tau_negative"])
+def test_sapos_temperatures_are_above_0(name):
+    with pytest.raises(ValueError, match=f"{name} must be a number above 0, got 0"):
+        agent(method="sapo", method_kwargs={name: 0})

@@ -29,6 +29,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return runs, done
 
 
+@pytest.mark.slow
 def test_both_arms_begin_as_the_run_ended_and_then_differ(made: tuple[Path, Path]) -> None:
     runs, done = made
     records = [json.loads(file.read_text()) for file in sorted(done.glob("*.json"))]
@@ -45,6 +46,7 @@ def test_both_arms_begin_as_the_run_ended_and_then_differ(made: tuple[Path, Path
             assert len(one["scores"]) == POINTS + 1
 
 
+@pytest.mark.slow
 def test_sac_with_the_data_mixed_in_has_a_curve_of_its_own(made: tuple[Path, Path]) -> None:
     (told,) = (json.loads(file.read_text()) for file in made[1].glob("sac-mixed-s3.json"))
     assert told["timesteps"] == [20 * i // POINTS for i in range(POINTS + 1)]
@@ -53,6 +55,7 @@ def test_sac_with_the_data_mixed_in_has_a_curve_of_its_own(made: tuple[Path, Pat
     assert len(told["scores"]) == POINTS + 1
 
 
+@pytest.mark.slow
 def test_what_was_run_is_not_run_again(made: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
     runs, done = made
     before = {file: file.stat().st_mtime_ns for file in done.glob("*.json")}

@@ -25,6 +25,7 @@ def test_demonstrations_are_whole_solutions_and_goals_alone_hide_the_screen() ->
     assert told[1].mean() > told[0].mean() + 0.5, "eight updates raise the likelihood of what was shown"
 
 
+@pytest.mark.slow
 def test_a_run_of_the_least_size(tmp_path: Path) -> None:
     small = ["--seeds", "1", "--demonstrations", "2", "--updates", "1", "--problems", "2", "--out", str(tmp_path)]
     with pytest.raises(SystemExit, match="--tune first"):

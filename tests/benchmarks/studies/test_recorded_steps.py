@@ -46,6 +46,7 @@ def test_problems_of_different_purposes_differ():
     assert recorded_steps.seeds_of(1, 0, 5) == drawn[50:55]
 
 
+@pytest.mark.slow
 def test_a_run_of_the_least_size(tmp_path: Path):
     small = "--seeds 1 --demonstrations 4 --updates 2 --checkpoints 1 --episodes 2 --recorded 2"
     where = ["--env", "tiltyard/Phone-v0", "--out", str(tmp_path)]

@@ -17,8 +17,10 @@ from tiltyard.envs.text.faults import (
     BEYOND_ASCII,
     CONSTANT,
     EXACT,
+    FORMS,
     IMPURE,
     IN_ORDER,
+    LENGTHS,
     NO_EXTRAS,
     REBUILT,
     REFUSED,
@@ -30,7 +32,7 @@ HEAVY = {"figlet_font", "futoshiki", "knight_swap", "puzzle24", "quantum_lock", 
 MANY_RIGHT = {"sokoban"}  # boxes on their goals stay there: further moves do no harm
 BEGINS_WITH_ZERO = re.compile(r"0(?![\d.])")  # which is its own negative
 BLIND_TO = {  # characters that these data sets' notations pass over, or numbers that are their own negatives
-    "minus": {"binary_matrix", "kakurasu", "polynomial_equations", "quantum_lock", "sokoban", "tower_of_hanoi"},
+    "minus": {"binary_matrix", "polynomial_equations", "tower_of_hanoi"},
 }
 CONSTANTS = "0 1 2 3 -1 0.5 True False yes no Yes No A B [] {} None nan inf".split()
 HOSTILE = [
@@ -46,7 +48,19 @@ HOSTILE = [
 
 
 def test_every_list_names_data_sets_of_the_library() -> None:
-    for names in (REFUSED, EXACT, NO_EXTRAS, REBUILT, IMPURE, IN_ORDER, UNORDERED, BEYOND_ASCII, CONSTANT):
+    for names in (
+        REFUSED,
+        EXACT,
+        NO_EXTRAS,
+        FORMS,
+        LENGTHS,
+        REBUILT,
+        IMPURE,
+        IN_ORDER,
+        UNORDERED,
+        BEYOND_ASCII,
+        CONSTANT,
+    ):
         assert set(names) <= set(DATASETS)
     assert set(datasets()) == set(DATASETS) - set(REFUSED)
     assert len(datasets()) == 96  # of 106 in reasoning-gym 0.1.25
@@ -65,6 +79,9 @@ def attacks(gold: list[str], other: list[str], problems: list[Problem]) -> dict[
         "noise": ["qwxz"] * len(gold),
         "all answers": ["\n".join(gold)] * len(gold),
         "blank": [" "] * len(gold),
+        "denied": [f"not {a}" for a in gold],
+        "a condition": [f"If pigs fly, {a}" for a in gold],
+        "noise behind": [f"{a} qwxz" for a in gold],
         "minus": [f"-1 {a}" if BEGINS_WITH_ZERO.match(a) else f"-{a}" for a in gold],
         **{f"right {s!r} wrong": [f"{a}{s}{b}" for a, b in pairs] for s in (" or ", "\n", ", ", " ")},
         **{f"wrong {s!r} right": [f"{b}{s}{a}" for a, b in pairs] for s in (" or ", "\n", ", ", " ")},

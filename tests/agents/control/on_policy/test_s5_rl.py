@@ -158,6 +158,7 @@ def test_layers_that_cannot_be_are_refused() -> None:
             S5PPO("MlpPolicy", signs(5), **{**SMALL, "policy_kwargs": wrong})
 
 
+@pytest.mark.slow
 def test_it_recalls_a_sign() -> None:
     settings: dict[str, Any] = {"n_steps": 20, "bptt_steps": 10, "batch_size": 320, "n_epochs": 4, "seed": 0}
     env = SyncVectorEnv([Sign] * 32, autoreset_mode=AutoresetMode.SAME_STEP)

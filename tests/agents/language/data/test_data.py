@@ -137,3 +137,41 @@ def test_demonstrations_are_the_experts_solutions():
     ]
     assert all("<answer>" in text for text in written)
     assert torch.allclose(batch.logp_old, context.score(batch.tokens, batch.mask))
+
+
+@pytest.mark.parametrize("method", ["ppo", "remax", "spo", "rl-plus"])
+def test_methods_that_need_what_stored_rows_lack_are_refused(method):
+    with pytest.raises(ValueError, match=f"method '{method}' needs .*, which stored rows do not have"):
+        load_all({"name": "stored", "rows": ROWS, "method": method})
+
+
+@pytest.mark.parametrize("rows", [ROWS[:1], ROWS[::2]])
+def test_rows_that_hold_nothing_to_learn_are_named(rows):
+    trained = agent(method=None, data={"name": "stored", "rows": rows, "method": "simpo"})
+    before = weights(trained)
+    with pytest.raises(ValueError, match="held nothing that method 'simpo' learns from"):
+        trained.learn(8)
+    assert torch.equal(weights(trained), before)
+    assert trained.num_timesteps == 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ({"weight": float("nan")}, ValueError, "weight must be"),
+        ({"weight": -1.0}, ValueError, "weight must be a number of at least 0"),
+        ({"weight": {"schedule": "linear", "start": 1.0, "end": -1.0}}, ValueError, "weight must be a number of at"),
+        ({"weight": "x"}, TypeError, "data source 'stored': weight must be"),
+        ({"weight": True}, TypeError, "data source 'stored': weight must be"),
+        ({"batch_size": 2.5}, TypeError, "data source 'stored': batch_size must be a whole number, got 2.5"),
+    ],
+)
+def test_numbers_of_a_source_are_checked(settings, error, message):
+    with pytest.raises(error, match=message):
+        load_all({"name": "stored", "rows": ROWS, **settings})
+
+
+def test_a_file_that_is_not_there_is_named():
+    trained = agent(method=None, data={"name": "stored", "path": "nowhere.jsonl"})
+    with pytest.raises(FileNotFoundError, match=r"there is no file nowhere\.jsonl of stored rows"):
+        trained.learn(4)

@@ -123,7 +123,7 @@ def test_bad_arguments_and_actions_say_what_is_wrong() -> None:
     for keywords, words in (
         ({"observation": "smell"}, "observation"), ({"held_out": "moon"}, "held_out"), ({"drift": 2.0}, "drift"),
         ({"level": 4}, "level"), ({"apps": "radio"}, "app"), ({"size": (100, 100)}, "16 to 9"),
-        ({"rows": ["x"]}, "row"),
+        ({"rows": ["x"]}, "unknown row 'x'"), ({"rows": "foo"}, "unknown row 'foo'"), ({"size": "big"}, "got 'big'"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=words):
             compiled.BatchedPhoneV1(1, **keywords)  # type: ignore[arg-type]

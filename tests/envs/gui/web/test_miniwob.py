@@ -221,6 +221,10 @@ def test_bad_settings_are_named() -> None:
         MiniWoBEnv(task="pik", html=PAGES)
     with pytest.raises(ValueError, match="browsers must be from 1"):
         MiniWoBVectorEnv(2, browsers=3, **OURS)
+    bad: tuple[dict[str, Any], ...] = ({"success_above": "x"}, {"success_above": float("nan")}, {"timeout": -1.0})
+    for settings in bad:
+        with pytest.raises(ValueError, match=f"{next(iter(settings))} must be a number of at least"):
+            MiniWoBEnv(**{**OURS, **settings})
     with pytest.raises(TypeError, match="no scripted expert"):
         MiniWoBEnv(**OURS).expert().predict(None)
 
