@@ -79,6 +79,7 @@ def trained(work: Path, installed: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_plugin_trains_and_another_process_evaluates_and_races_it(work: Path, installed: Path, trained: Path) -> None:
     assert trained.name.startswith("Corridor-v0-patient-s0-")
     final = json.loads((trained / "final.json").read_text())

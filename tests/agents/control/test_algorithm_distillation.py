@@ -107,6 +107,7 @@ def test_the_ratio_by_hand() -> None:
     assert distribution_ratio(expert, whole) == pytest.approx((1 / 0.625 + 0.5 / 0.375) / 2)
 
 
+@pytest.mark.slow
 def test_it_learns_to_do_as_linucb_does() -> None:
     settings = {"learning_rate": 0.01, "gradient_steps": 4, "batch_size": 32, "queries_per_task": 4}
     agent = make("algorithm-distillation", bandits(32), **SMALL, expert="linucb", **settings)

@@ -38,7 +38,9 @@ def compare(kind: str) -> None:
         th.testing.assert_close(parameter, other.policy.state_dict()[name], rtol=1e-8, atol=1e-9, msg=name)
 
 
-@each_kind
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=[pytest.mark.slow] if kind[0].islower() else []) for kind in KINDS]
+)  # of each class in the default suite, of settings in the slow one
 def test_updates_can_be_traced_whole(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = th.compile
 

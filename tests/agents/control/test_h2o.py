@@ -85,6 +85,7 @@ def test_batches_say_what_is_real() -> None:
     assert gap[~real].min() == pytest.approx(-1, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_the_simulator_is_trusted_where_it_is_right() -> None:
     agent = H2O("MlpPolicy", Slide(), learning_rate=3e-3, next_state_scale=0.1, **SMALL)
     agent.learn_offline(reality(), 0).learn(500)

@@ -176,6 +176,7 @@ def test_predict_acts_as_on_the_whole_window_and_forgets_the_oldest_steps_and_ot
     assert again == pytest.approx(one.predict(shown[0])[0])
 
 
+@pytest.mark.slow
 def test_it_recalls_and_does_what_is_asked_for_and_not_what_most_did() -> None:
     one = agent(learning_rate=3e-3, batch_size=64).learn_offline(recorded(200), 150)
     for target, paid in ((1.0, 1.0), (-1.0, -1.0)):

@@ -112,6 +112,7 @@ def test_behaviour_goes_by_what_is_seen() -> None:
     assert (behaviour(th.full((50, 1), 100.1)) < 0).float().mean() > 0.95
 
 
+@pytest.mark.slow
 def test_it_puts_good_halves_together_as_no_trajectory_did(taught: MBRCSL) -> None:
     assert returned(taught) > 1.5  # four good steps pay 2
     plain = {name: SMALL[name] for name in ("policy_kwargs", "learning_rate", "batch_size", "seed", "buffer_size")}

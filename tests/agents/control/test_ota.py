@@ -149,6 +149,7 @@ def test_discounts_of_0_and_1_draw_the_next_state_and_the_last(gamma: float) -> 
     np.testing.assert_array_equal(found.goals[:, 0], wanted)
 
 
+@pytest.mark.slow
 def test_values_of_a_line_are_of_steps_and_of_options() -> None:
     # From 0 a goal 8 steps to the right: 8 steps cost 1 each, and of options of 4 the second one reaches it: 1.
     # Learnt with a discount of 0.9: -(1 - 0.9^8) / 0.1 = -5.7 and -1.

@@ -103,6 +103,7 @@ def test_at_staleness_0_all_is_as_without_workers_bit_for_bit(tmp_path, game, se
     assert not torch.equal(weights(found[0]), weights(agent(game)))
 
 
+@pytest.mark.slow
 def test_with_an_exact_staleness_nothing_depends_on_workers_delays_and_deaths():
     """The learner alone, and two workers of which one is killed at its task: the same weights."""
     lag = {"max_staleness": 2, "exact_staleness": True, "groups_per_task": 1}

@@ -30,6 +30,7 @@ def test_noisy_experts_do_worse_the_noisier_they_are() -> None:
     np.testing.assert_array_equal(data.observations[1], data.next_observations[0])
 
 
+@pytest.mark.slow
 def test_the_effect_is_what_conditioning_earns_more() -> None:
     found = CLAIM.smallest().measure()
     bandit, hopper = found.details["bandit, reward"], found.details[f"{TASK}, normalised return"]

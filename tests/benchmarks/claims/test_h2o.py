@@ -39,6 +39,7 @@ def test_data_are_what_was_seen_in_reality() -> None:
     assert errors.max() < 1e-3  # so the actions are in the task's units
 
 
+@pytest.mark.slow
 def test_every_baseline_is_a_part() -> None:
     found = CLAIM.smallest().measure()
     returns = found.details["return in reality, by seed"]

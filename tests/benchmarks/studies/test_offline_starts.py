@@ -21,6 +21,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+@pytest.mark.slow
 def test_sampled_actions_change_stochastic_actors_alone_and_widened_starts_all(runs: Path, tmp_path: Path) -> None:
     main(["--runs", str(runs), "--episodes", "4", "--out", str(tmp_path)])
     first, second = json.loads((tmp_path / "starts.json").read_text())["runs"]
@@ -34,6 +35,7 @@ def test_sampled_actions_change_stochastic_actors_alone_and_widened_starts_all(r
     assert second["deviations"]["best actions, widened starts"] > second["deviations"]["best actions"]
 
 
+@pytest.mark.slow
 def test_the_page_is_made_of_what_is_stored(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["--runs", str(runs), "--episodes", "2", "--out", str(tmp_path)])
     text = (tmp_path / "README.md").read_text()

@@ -45,6 +45,7 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_our_classes_stand_in_for_sb3s(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.nice", lambda _: None)  # this process has other tests to run
     found = measured(checkout, ["tiny"], AGENTS, 120)["files"]["tiny"]

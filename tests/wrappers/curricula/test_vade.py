@@ -87,6 +87,7 @@ def test_settings_that_mean_nothing_are_refused(settings):
         VADE(**settings)
 
 
+@pytest.mark.slow
 def test_an_agent_learns_from_the_pool_alone_and_counts_what_it_solved():
     agent = PolicyGradient(
         "chain-sum-base",
