@@ -201,6 +201,9 @@ def evaluate(
 ) -> Evaluation:
     """Plays ``episodes`` whole episodes on the native vector environment, by SB3's ``evaluate_policy``.
 
+    An agent that learns in a ``VecNormalize`` sees observations as they are normalised there, whose statistics stay as
+    they are; scores are of the environment's own rewards.
+
     Args:
         agent: an agent with SB3's ``predict``, ``"expert"``, ``"random"``, or a function of one observation that
             returns an action, such as one of a question that returns its answer. A policy of one's own with ``predict``
@@ -215,7 +218,8 @@ def evaluate(
     Raises:
         KeyError: no such environment.
         TypeError: the agent acts in another action space.
-        ValueError: fewer than 1 episode, or not one seed per environment.
+        ValueError: fewer than 1 episode, not one seed per environment, or an agent whose ``VecNormalize`` is of other
+            observations.
     """
     env = evaluation_env(env_id, agent, episodes, split=split, **env_kwargs)
     try:
@@ -227,9 +231,14 @@ def evaluate(
 def play_episodes(
     policy: Any, env: "VecEnv", episodes: int, *, seeds: Sequence[int] | None = None, deterministic: bool = True
 ) -> Evaluation:
-    """SB3's ``evaluate_policy`` over ``env``, its environments seeded with ``seeds``, every episode kept."""
+    """SB3's ``evaluate_policy`` over ``env``, its environments seeded with ``seeds``, every episode kept.
+
+    Raises:
+        ValueError: not one seed per environment, or a policy whose ``VecNormalize`` is of other observations.
+    """
     from stable_baselines3.common.evaluation import evaluate_policy
 
+    env = as_seen_by(policy, env)
     seeds = evaluation_seeds(0, env.num_envs) if seeds is None else seeds
     env.unwrapped.seed_envs(seeds)  # type: ignore[attr-defined]
     ended: list[tuple[int, int, bool | None]] = []
@@ -249,6 +258,33 @@ def play_episodes(
         () if all(success is None for _, _, success in ended) else tuple(bool(ended[j][2]) for j in order),
         tuple(int(lengths[j]) for j in order),
     )
+
+
+def as_seen_by(policy: Any, env: "VecEnv") -> "VecEnv":
+    """``env`` with observations as the ``VecNormalize`` that ``policy`` learns in has them; else ``env`` itself.
+
+    Its statistics are copied and learn nothing here; rewards stay the environment's.
+
+    Raises:
+        ValueError: it normalises observations of another shape.
+    """
+    from stable_baselines3.common.utils import check_shape_equal
+    from stable_baselines3.common.vec_env import unwrap_vec_normalize
+
+    own = policy.get_vec_normalize_env() if hasattr(policy, "get_vec_normalize_env") else None
+    if own is None or unwrap_vec_normalize(env) is not None:
+        return env
+    try:
+        check_shape_equal(own.observation_space, env.observation_space)
+    except AssertionError as error:
+        raise ValueError(
+            f"this agent's VecNormalize is of observations {named(own.observation_space)}; those of the environment "
+            f"are {named(env.observation_space)}: evaluate it with evaluate_policy in an environment wrapped as its own"
+        ) from error
+    frozen = deepcopy(own)  # without its environments
+    frozen.set_venv(env)
+    frozen.training = frozen.norm_reward = False
+    return cast("VecEnv", frozen)
 
 
 def success_of(info: Mapping[str, Any]) -> bool | None:

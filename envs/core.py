@@ -10,7 +10,6 @@ same, bit for bit, alone or as environment i of any vector size, as long as envi
 """
 
 import inspect
-import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
@@ -26,6 +25,7 @@ from gymnasium.vector.utils import batch_space
 
 from .. import unknown
 from .columns import fits, is_batch, masked, merged, select_info
+from .seeding import check_seed, fresh_seed
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
@@ -47,6 +47,8 @@ class BatchedEnv(ABC):
     """Of one environment."""
     env_state: ClassVar[tuple[str, ...]] = ()
     """Names of the arrays or lists ``[n, ...]`` that decide an environment's coming steps: what a snapshot holds."""
+    reset_options: ClassVar[tuple[str, ...]] = ()
+    """Names of the options that a reset takes; others are refused, and never overlooked."""
     fresh_infos: ClassVar[bool] = False
     """Whether infos are arrays of their own, which are not written to later: they are then handed out uncopied."""
 
@@ -171,14 +173,10 @@ def _build(batched_class: type[BatchedEnv], num_envs: int, kwargs: dict[str, Any
     return batched_class(num_envs, **kwargs)
 
 
-def _fresh_seed() -> int:
-    return secrets.randbits(31)
-
-
-def _check_seed(seed: object) -> int:
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
-        raise gymnasium.error.Error(f"a seed is a non-negative integer below 2**63, got {seed!r}")
-    return int(seed)
+def _check_options(options: Mapping[str, Any] | None, known: Sequence[str]) -> None:
+    for name in options or {}:
+        if name not in known:
+            raise ValueError(unknown("option", name, known))
 
 
 class SingleEnv(gymnasium.Env[Any, Any]):
@@ -203,9 +201,10 @@ class SingleEnv(gymnasium.Env[Any, Any]):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
         """Starts the problem that ``seed`` names; without a seed, the next problem of the last seed's stream."""
+        _check_options(options, self.batched.reset_options)
         super().reset(seed=seed)
         if seed is not None or self._seed is None:
-            self._seed, self._episode = _check_seed(_fresh_seed() if seed is None else seed), 0
+            self._seed, self._episode = check_seed(fresh_seed() if seed is None else seed), 0
         else:
             self._episode += 1
         self.batched.begin(np.zeros(1, np.int64), np.array([self._seed]), np.array([self._episode]))
@@ -304,12 +303,13 @@ class BatchedVectorEnv(VectorEnv[Any, Any, Any]):
         An int seeds environment i with ``seed + i`` (Gymnasium's convention); a list seeds each environment with its
         own entry, so ``seed=[s] * n`` puts the same problem in every environment.
         """
+        _check_options(options, (*self.batched.reset_options, "reset_mask"))
         mask = self._reset_mask(options)
-        seeds = [None if one is None else _check_seed(one) for one in self._seeds_per_env(seed)]
+        seeds = [None if one is None else check_seed(one) for one in self._seeds_per_env(seed)]
         for index in np.flatnonzero(mask):
             one = seeds[index]
             if one is not None or self._seeds[index] < 0:
-                self._seeds[index], self._episodes[index] = _fresh_seed() if one is None else one, -1
+                self._seeds[index], self._episodes[index] = fresh_seed() if one is None else one, -1
         self._begin(mask)
         return self.batched.observe(), self._masked(self.batched.reset_info(), mask)
 
@@ -377,8 +377,8 @@ class BatchedVectorEnv(VectorEnv[Any, Any, Any]):
         if seed is None:
             return [None] * self.num_envs
         if not isinstance(seed, Sequence | np.ndarray) or isinstance(seed, str):
-            first = _check_seed(seed)
-            _check_seed(first + self.num_envs - 1)
+            first = check_seed(seed)
+            check_seed(first + self.num_envs - 1)
             return [first + i for i in range(self.num_envs)]
         if len(seed) != self.num_envs:
             raise ValueError(

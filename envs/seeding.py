@@ -8,8 +8,10 @@ Environments whose problems are few enough to be drawn twice (Countdown with thr
 *problems* of the two splits apart: :func:`in_test_split` assigns every problem, by a hash of what it says, to one side.
 """
 
+import secrets
 from typing import Literal, get_args
 
+import gymnasium
 import numpy as np
 import numpy.typing as npt
 
@@ -31,6 +33,18 @@ def check_split(split: str) -> Split:
     if split not in SPLITS:
         raise ValueError(unknown("split", split, SPLITS))
     return split
+
+
+def fresh_seed() -> int:
+    """A seed from the operating system's entropy, for a reset without one."""
+    return secrets.randbits(31)
+
+
+def check_seed(seed: object) -> int:
+    """Returns ``seed`` if it is a non-negative integer below 2**63; raises ``gymnasium.error.Error`` otherwise."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
+        raise gymnasium.error.Error(f"a seed is a non-negative integer below 2**63, got {seed!r}")
+    return int(seed)
 
 
 def problem_rng(split: Split, seed: int, episode: int = 0) -> np.random.Generator:

@@ -54,8 +54,14 @@ _EXPORTS = {
     "to_sb3": ".spaces",
 }
 
+__all__ = sorted(_EXPORTS)
+
 
 def __getattr__(name: str) -> Any:
     if name not in _EXPORTS:
         raise AttributeError(unknown("attribute of tiltyard.wrappers", name, _EXPORTS))
     return getattr(import_module(_EXPORTS[name], __name__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(_EXPORTS)

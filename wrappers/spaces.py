@@ -10,6 +10,8 @@ SB3 takes no ``Text`` spaces: :mod:`.adapters` translates. With ``strings=True``
 hold strings.
 """
 
+import copyreg
+import inspect
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any, cast
@@ -69,7 +71,12 @@ def sb3_env(
         split: "train" or "test" problems; ids that are in no catalogue have no test split.
         strings: True leaves text as strings (object arrays) for language agents.
         **env_kwargs: the environment's own keywords.
+
+    Raises:
+        ValueError: ``n_envs`` is no whole number of at least 1, or a split that the environment does not have.
     """
+    if isinstance(n_envs, bool) or not isinstance(n_envs, int | np.integer) or n_envs < 1:
+        raise ValueError(f"n_envs must be a whole number of at least 1, got {n_envs!r:.200}")
     row = resolve(env_id)
     check_split(split)
     if row.splits:
@@ -77,10 +84,10 @@ def sb3_env(
     elif split == "test":
         raise ValueError(f"{env_id} has no test split: it takes other problems by other seeds alone")
     if row.vector_entry_point is not None:
-        env = gymnasium.make_vec(row.id, n_envs, "vector_entry_point", **env_kwargs)
+        env = gymnasium.make_vec(row.id, int(n_envs), "vector_entry_point", **env_kwargs)
     else:
         same_step = {"autoreset_mode": AutoresetMode.SAME_STEP}
-        env = gymnasium.make_vec(row.id, n_envs, "sync", vector_kwargs=same_step, **env_kwargs)
+        env = gymnasium.make_vec(row.id, int(n_envs), "sync", vector_kwargs=same_step, **env_kwargs)
     adapter = None if strings else adapter_for(env.single_observation_space, env.single_action_space)
     venv = VecMonitor(to_sb3(env if adapter is None else AdaptedVectorEnv(env, adapter)))
     venv.seed(seed)
@@ -88,7 +95,16 @@ def sb3_env(
 
 
 def to_sb3(env: VectorEnv[Any, Any, Any]) -> "VectorToSB3":
-    """Any Gymnasium vector environment as an SB3 ``VecEnv``, without further processes; see :class:`VectorToSB3`."""
+    """Any Gymnasium vector environment as an SB3 ``VecEnv``, without further processes; see :class:`VectorToSB3`.
+
+    Raises:
+        TypeError: no vector.
+    """
+    if not isinstance(env, VectorEnv):
+        raise TypeError(
+            f"to_sb3 takes a gymnasium.vector.VectorEnv, got {env!r:.200}: give an agent a single environment as it "
+            "is, or make a vector with gymnasium.make_vec"
+        )
     task = task_of(env)
     return VectorToSB3(env) if task is None else TextVectorToSB3(env, task)
 
@@ -110,6 +126,7 @@ class VectorToSB3(VecEnv):
     """
 
     def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
+        copyreg.pickle(VecMonitor, _reduced)
         self.env, self._base = env, env.unwrapped
         self._same_step = env.metadata.get("autoreset_mode") == AutoresetMode.SAME_STEP
         self._shared_buffer = not getattr(self._base, "copy", True)
@@ -250,6 +267,21 @@ class TextVectorToSB3(VectorToSB3, Demonstrator):
     def __init__(self, env: VectorEnv[Any, Any, Any], task: TextTask) -> None:
         VectorToSB3.__init__(self, env)
         Demonstrator.__init__(self, task)
+
+
+def _reduced(monitor: VecMonitor) -> tuple[Any, ...]:
+    """How a monitor is copied and pickled, which Stable-Baselines3's own cannot be: without what its class says.
+
+    A subclass would not be taken for the plain monitor behind which ``fast-ppo`` looks for a native vector.
+    """
+    return _restored_monitor, ({key: value for key, value in vars(monitor).items() if key != "class_attributes"},)
+
+
+def _restored_monitor(state: dict[str, Any]) -> VecMonitor:
+    copyreg.pickle(VecMonitor, _reduced)
+    monitor = VecMonitor.__new__(VecMonitor)
+    vars(monitor).update(state, class_attributes=dict(inspect.getmembers(VecMonitor)))
+    return monitor
 
 
 def _final_info(row: Info, observation: Any, terminated: bool, truncated: bool) -> Info:

@@ -74,6 +74,8 @@ class BatchedMaze(BatchedBounded):
         ValueError: on a layout that is no closed maze, or another bad value.
     """
 
+    reset_options = ("start", "goal")
+
     body: ClassVar[str]
     """What it is called in messages."""
     body_radius: ClassVar[float]
@@ -147,8 +149,8 @@ class BatchedMaze(BatchedBounded):
         """
         options = {key: value for key, value in (options or {}).items() if key != "reset_mask"}
         for key in options:
-            if key not in ("start", "goal"):
-                raise ValueError(unknown("option", key, ["start", "goal"]))
+            if key not in self.reset_options:
+                raise ValueError(unknown("option", key, [*self.reset_options, "reset_mask"]))
         starts, goals = (self._places(name, options.get(name), indices) for name in ("start", "goal"))
         wishes: list[tuple[Wish, Wish]] = [(None, None)] * self.num_envs
         for index in indices.tolist():

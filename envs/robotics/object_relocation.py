@@ -81,6 +81,7 @@ class ObjectRelocation(BatchedArm):
     yaw_middle = YAW
     yaw_limit = YAW_LIMIT
     env_state = (*BatchedArm.env_state, "backward")
+    reset_options = ("keep_state", "task")
 
     def __init__(
         self,
@@ -136,8 +137,8 @@ class ObjectRelocation(BatchedArm):
         """
         options = {key: value for key, value in (options or {}).items() if key != "reset_mask"}
         for key in options:
-            if key not in ("keep_state", "task"):
-                raise ValueError(unknown("option", key, ["keep_state", "task", "reset_mask"]))
+            if key not in self.reset_options:
+                raise ValueError(unknown("option", key, [*self.reset_options, "reset_mask"]))
         keep = self._keep(options.get("keep_state", False))
         if (~self._begun[indices] & keep[indices]).any():
             raise ResetNeeded("there is no state to keep yet: call reset() without keep_state first")

@@ -12,7 +12,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.spaces import Box, Discrete, MultiDiscrete, Space, Text
-from gymnasium.utils.env_checker import check_env
+from gymnasium.utils.env_checker import check_env, data_equivalence
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import tiltyard.envs
@@ -321,6 +321,22 @@ def test_actions_outside_a_box_pass_in_gymnasiums_tasks_and_raise_in_others(row:
 def test_unknown_keyword_names_the_valid_ones(row: Row) -> None:
     with pytest.raises(TypeError, match=r"\w+\(\) got an unexpected keyword argument 'splitt'; did you mean 'split'"):
         gymnasium.make(row.id, splitt="test")
+
+
+@each_row
+def test_an_unknown_option_of_a_reset_is_refused_and_changes_nothing(row: Row) -> None:
+    env, twin = gymnasium.make(row.id).unwrapped, gymnasium.make(row.id).unwrapped
+    for one in (env, twin):
+        one.reset(seed=0, options={})
+    with pytest.raises(ValueError, match="unknown option 'gaol'"):
+        env.reset(seed=5, options={"gaol": (0.0, 1.0)})
+    if row.tier != "live":
+        assert data_equivalence(env.reset()[0], twin.reset()[0])
+    if row.vector_entry_point is not None:
+        envs = gymnasium.make_vec(row.id, 2, "vector_entry_point")
+        with pytest.raises(ValueError, match="unknown option 'reset_maks'; .*'reset_mask'"):
+            envs.reset(options={"reset_maks": np.array([True, False])})
+        envs.close()
 
 
 ENDLESS = ("tiltyard/HalfCheetah-v5", "tiltyard/Swimmer-v5", "tiltyard/Reacher-v5", "tiltyard/Pusher-v5")

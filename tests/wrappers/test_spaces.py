@@ -1,3 +1,6 @@
+import copy
+import copyreg
+import pickle
 import warnings
 from typing import Any
 
@@ -11,6 +14,7 @@ from stable_baselines3 import DQN, PPO
 from stable_baselines3.common.env_checker import check_env
 from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
 
+from tiltyard.agents import make
 from tiltyard.envs.catalogue import ROWS, Row
 from tiltyard.envs.core import BatchedEnv, BatchedVectorEnv, SingleEnv, select_env
 from tiltyard.wrappers.spaces import (
@@ -190,6 +194,51 @@ def test_a_vector_that_cannot_reset_single_environments_is_refused() -> None:
     venv = to_sb3(gymnasium.make_vec("CartPole-v1", 3, "vector_entry_point"))
     with pytest.raises(ValueError, match="SAME_STEP"):
         rollout(venv, 100)
+
+
+def test_what_is_no_vector_and_no_number_of_environments_is_said() -> None:
+    with pytest.raises(TypeError, match="to_sb3 takes a gymnasium.vector.VectorEnv, got .*CartPole"):
+        to_sb3(gymnasium.make("CartPole-v1"))  # type: ignore[arg-type]
+    for wrong in (0, -1, 1.5, True, "2"):
+        with pytest.raises(ValueError, match=f"n_envs must be a whole number of at least 1, got {wrong!r}"):
+            sb3_env("CartPole-v1", wrong)  # type: ignore[arg-type]
+    assert sb3_env("CartPole-v1", np.int64(2)).num_envs == 2  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda venv: pickle.loads(pickle.dumps(venv))])
+def test_a_copy_of_a_vec_env_goes_on_as_it_would(again: Any) -> None:
+    venv = sb3_env("tiltyard/Hopper-v5", 2, seed=0)
+    venv.reset()
+    venv.step(np.zeros((2, 3), np.float32))
+    copied = again(again(venv))
+    assert type(copied) is VecMonitor  # whose vector fast-ppo steps itself
+    for _ in range(30):
+        venv_step, copied_step = (one.step(np.full((2, 3), 0.3, np.float32)) for one in (venv, copied))
+        np.testing.assert_array_equal(copied_step[0], venv_step[0])
+        episodes = [
+            [info["episode"]["l"] for info in step[3] if "episode" in info] for step in (venv_step, copied_step)
+        ]
+        assert episodes[0] == episodes[1]
+    assert copied.get_attr("action_space") == venv.get_attr("action_space")
+    assert not copied.has_attr("nothing")
+
+
+def test_an_unpickled_vec_env_can_be_copied_where_none_was_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    stored = pickle.dumps(sb3_env("tiltyard/Hopper-v5", 2))
+    monkeypatch.delitem(copyreg.dispatch_table, VecMonitor)  # as in a fresh process
+    assert copy.deepcopy(pickle.loads(stored)).reset().shape == (2, 11)  # type: ignore[union-attr]
+
+
+def test_a_copy_of_an_agent_made_from_an_id_predicts_the_same_and_learns_on_its_own() -> None:
+    agent = make("sac", "tiltyard/Hopper-v5", seed=0, learning_starts=10, buffer_size=100, batch_size=8, device="cpu")
+    agent.learn(20)
+    copied = copy.deepcopy(agent)
+    seen = np.random.default_rng(0).normal(size=(5, 11))
+    before = agent.predict(seen, deterministic=True)[0]
+    np.testing.assert_array_equal(copied.predict(seen, deterministic=True)[0], before)
+    copied.learn(40)
+    assert (copied.predict(seen, deterministic=True)[0] != before).any()
+    np.testing.assert_array_equal(agent.predict(seen, deterministic=True)[0], before)
 
 
 def test_seed_envs_gives_every_environment_the_same_problem() -> None:

@@ -88,6 +88,14 @@ def test_a_row_is_exported_listed_and_set_by_keywords(row: Any) -> None:
     assert positional <= {"potential"}
 
 
+def test_what_is_exported_is_listed_and_imported_by_a_star() -> None:
+    names: dict[str, Any] = {}
+    exec("from tiltyard.wrappers import *", names)
+    listed = dir(tiltyard.wrappers)
+    assert {"ObservationNoise", "S3RL", "sb3_env"} <= set(listed) == names.keys() - {"__builtins__"}
+    assert listed == sorted(listed)
+
+
 @each
 def test_a_seed_decides_everything(handle: str) -> None:
     assert data_equivalence(played(WRAPPED[handle]()), played(WRAPPED[handle]()))

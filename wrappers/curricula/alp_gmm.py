@@ -6,7 +6,8 @@
 Teachers are plain objects with ``sample`` and ``update``, for those who would rather set parameters themselves.
 """
 
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import gymnasium
@@ -150,6 +151,48 @@ class ALPGMM(RandomTeacher):
         self.mixture = min(fits, key=lambda fit: fit.aic(points))
 
 
+class _NotedOptions(dict[str, Any]):
+    """A reset's options, which note what of them is read."""
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        super().__init__(options)
+        self.read: set[str] = set()
+
+    def __getitem__(self, key: str) -> Any:
+        self.read.add(key)
+        return super().__getitem__(key)
+
+    def __contains__(self, key: object) -> bool:
+        self.read.add(str(key))
+        return super().__contains__(key)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
+
+    def get(self, key: str, default: Any = None) -> Any:
+        self.read.add(key)
+        return super().get(key, default)
+
+    def pop(self, key: str, *default: Any) -> Any:
+        self.read.add(key)
+        return super().pop(key, *default)
+
+    def keys(self) -> Any:
+        self.read.update(super().keys())
+        return super().keys()
+
+    def items(self) -> Any:
+        self.read.update(super().keys())
+        return super().items()
+
+    def values(self) -> Any:
+        self.read.update(super().keys())
+        return super().values()
+
+    def copy(self) -> dict[str, Any]:
+        return dict(self.items())
+
+
 class TaughtEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """Every reset plays the parameters that a teacher draws; every finished episode tells it the return.
 
@@ -165,13 +208,20 @@ class TaughtEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             for a list or slice.
 
     Raises:
+        TypeError: no teacher.
         ValueError: no options, or a parameter that the teacher does not draw.
+
+    Warns:
+        UserWarning: once, where the environment's reset does not look at a taught option, so that nothing is taught.
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any], teacher: RandomTeacher, options: Mapping[str, Index]) -> None:
         RecordConstructorArgs.__init__(self, _disable_deepcopy=True, teacher=teacher, options=options)
         super().__init__(env)
+        if not all(hasattr(teacher, name) for name in ("low", "seed", "sample", "update")):
+            raise TypeError(f"teacher must be a RandomTeacher or a subclass, such as ALPGMM, got {teacher!r:.200}")
         self.teacher, self.options = teacher, dict(options)
+        self._warned = False
         count = len(teacher.low)
         if not options:
             raise ValueError('options say which parameters make up each option, such as {"goal": [0, 1]}')
@@ -189,12 +239,20 @@ class TaughtEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         """Resets with drawn parameters; an episode that was not finished teaches nothing."""
         if seed is not None:
             self.teacher.seed(seed)
-        given = dict(options or {})
+        given = _NotedOptions(options or {})
         self._params, self._return = None, 0.0
-        if not self.options.keys() & given.keys():
+        if not self.options.keys() & (options or {}).keys():
             self._params = self.teacher.sample()
-            given |= {name: self._part(self._params, index) for name, index in self.options.items()}
+            given.update({name: self._part(self._params, index) for name, index in self.options.items()})
         observation, info = self.env.reset(seed=seed, options=given)
+        unread = sorted(self.options.keys() - given.read)
+        if unread and self._params is not None and not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"the reset of {self.env.unwrapped} does not look at {' and '.join(map(repr, unread))}, so that a "
+                "teacher changes nothing there: name options that it takes",
+                stacklevel=2,
+            )
         return observation, self._with_params(info)
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:

@@ -11,11 +11,40 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium.utils import RecordConstructorArgs
+from gymnasium.wrappers import (
+    HumanRendering,
+    OrderEnforcing,
+    PassiveEnvChecker,
+    RecordEpisodeStatistics,
+    RecordVideo,
+    RenderCollection,
+    StickyAction,
+    TimeLimit,
+)
+from stable_baselines3.common.monitor import Monitor
 
+from ..perturbations.action_delay import ActionDelay
+from ..perturbations.random_physics import RandomPhysics
+from .alp_gmm import TaughtEnv
 from .clustering import Ints, k_means
 from .snapshots import Snapshots, restore_snapshot
 
 Info = dict[str, Any]
+
+MAY_BE_BELOW = (
+    ActionDelay,
+    HumanRendering,
+    Monitor,
+    OrderEnforcing,
+    PassiveEnvChecker,
+    RandomPhysics,
+    RecordEpisodeStatistics,
+    RecordVideo,
+    RenderCollection,
+    StickyAction,
+    TimeLimit,
+)
+"""Wrappers whose ``reset`` begins to count, to record or to draw anew, and takes nothing from the first observation."""
 
 
 class S3RL(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
@@ -27,12 +56,13 @@ class S3RL(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     every reset whether its episode is ``from_snapshot``.
 
     The environment is reset before it is put into a snapshot: its stream of problems, its time limit and other wrappers
-    behave as at any reset. A reset with ``options`` is the caller's own and starts natively. Steps are those of this
-    environment alone; of n environments trained on together, each gets its share of ``snapshot_steps``.
+    behave as at any reset. A reset with ``options`` is the caller's own and starts natively; so do all episodes of a
+    ``TaughtEnv`` around this one. Steps are those of this environment alone; of n environments trained on together,
+    each gets its share of ``snapshot_steps``.
 
     Args:
-        env: like the one the snapshots are of; observations must be the bare environment's, so put wrappers that change
-            them around this one.
+        env: like the one the snapshots are of. Wrappers that change observations, or that go by how an episode begins,
+            belong around this one: those below it are not told that the episode begins elsewhere.
         snapshots: of the teacher.
         snapshot_steps: until episodes are the environment's own; the paper's tenth of a million steps.
         clusters: of the k-means of values; 1 draws from all snapshots alike.
@@ -40,7 +70,8 @@ class S3RL(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         seed: of the choice of snapshots, until ``reset(seed=...)`` seeds it.
 
     Raises:
-        ValueError: no snapshots, a number below its least, or a wrapper below this one that changes observations.
+        ValueError: no snapshots, a number below its least, or a wrapper below this one that changes observations or has
+            a ``reset`` of its own and is none of :data:`MAY_BE_BELOW`.
 
     Paper: Snapshot Reinforcement Learning: Leveraging Prior Trajectories for Efficiency (2024); the numbers,
     and values as what is clustered, are those of the authors' code for MuJoCo.
@@ -75,7 +106,7 @@ class S3RL(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
                 "need clusters and truncate_steps of at least 1 and snapshot_steps of at least 0, "
                 f"got {clusters}, {truncate_steps}, {snapshot_steps}"
             )
-        _check_observations(env)
+        _check_below(env)
         self.snapshots, self.snapshot_steps, self.truncate_steps = snapshots, snapshot_steps, truncate_steps
         self.steps = 0
         self._ends_at: int | None = None
@@ -92,7 +123,8 @@ class S3RL(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         early = self.steps < self.snapshot_steps and not options
         if early:
             cluster = self.clusters[self._rng.integers(len(self.clusters))]
-            observation, info = restore_snapshot(self.env, self.snapshots.states[self._rng.choice(cluster)])
+            observation, restored = restore_snapshot(self.env, self.snapshots.states[self._rng.choice(cluster)])
+            info = {**info, **restored}  # with what wrappers below tell, such as a delay
             if self.truncate_steps is not None:
                 self._ends_at = self.steps + self.truncate_steps
         return observation, {**info, "from_snapshot": early}
@@ -105,13 +137,21 @@ class S3RL(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         return observation, reward, terminated, truncated or cut, info
 
 
-def _check_observations(env: gymnasium.Env[Any, Any]) -> None:
-    """A restored state is observed by the bare environment; nothing may stand between it and the student."""
+def _check_below(env: gymnasium.Env[Any, Any]) -> None:
+    """A restored state is the bare environment's: no wrapper below sees its first observation, nor may change it."""
     layer = env
     while isinstance(layer, gymnasium.Wrapper):
+        name = type(layer).__name__
         if (
             isinstance(layer, gymnasium.ObservationWrapper)
             or layer.observation_space != env.unwrapped.observation_space
         ):
-            raise ValueError(f"{type(layer).__name__} changes observations: wrap S3RL's environment in it instead")
+            raise ValueError(f"{name} changes observations: put it around S3RL, not below it")
+        if isinstance(layer, TaughtEnv | S3RL):
+            raise ValueError(f"{name} says how episodes begin, and S3RL would begin them elsewhere: use one of the two")
+        if type(layer).reset is not gymnasium.Wrapper.reset and not isinstance(layer, MAY_BE_BELOW):
+            raise ValueError(
+                f"{name} has a reset of its own, which is not told that S3RL's episodes begin in a snapshot: put it "
+                "around S3RL, not below it"
+            )
         layer = layer.env

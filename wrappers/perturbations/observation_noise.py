@@ -46,6 +46,8 @@ class Ball:
     ) -> None:
         if not isinstance(space, Box) or space.dtype.kind != "f":
             raise TypeError(f"observations to perturb are Boxes of floats, not {space}: flatten them first")
+        if isinstance(epsilon, bool) or not isinstance(epsilon, int | float | np.number):
+            raise TypeError(f"epsilon must be a number, got {epsilon!r:.200}")
         if not 0 <= epsilon < np.inf:
             raise ValueError(f"epsilon must be finite and at least 0, got {epsilon}")
         for name, value, valid in (("norm", norm, NORMS), ("kind", kind, KINDS)):
@@ -53,7 +55,13 @@ class Ball:
                 raise ValueError(unknown(name, value, valid))
         if (kind == "worst") != (adversary is not None):
             raise ValueError('kind="worst" and adversary=... go together: the adversary says what is worst')
-        self.scale: Floats = np.broadcast_to(np.asarray(scale, np.float64), space.shape)
+        try:
+            self.scale: Floats = np.broadcast_to(np.asarray(scale, np.float64), space.shape)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"scale must be a number, or one for each number observed in the shape {space.shape}, "
+                f"got {scale!r:.200}"
+            ) from error
         if not ((self.scale >= 0) & (self.scale < np.inf)).all():
             raise ValueError("scale must be finite and at least 0, a number or one for each number observed")
         self.space, self.epsilon, self.norm, self.kind, self.adversary = space, epsilon, norm, kind, adversary
@@ -110,7 +118,7 @@ class ObservationNoise(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorA
         adversary: function from an observation to a perturbation of it, in units of the observation.
 
     Raises:
-        TypeError: observations of another kind.
+        TypeError: observations of another kind, or an epsilon that is no number.
         ValueError: a bad setting, or later a perturbation that is not finite or of another shape.
     """
 

@@ -36,7 +36,7 @@ class RandomPhysics(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs
     ``gymnasium.make_vec(env_id, n, "sync", wrappers=[lambda env: RandomPhysics(env, mass=(0.8, 1.2))])``.
 
     Args:
-        env: a MuJoCo task of ours or of Gymnasium's.
+        env: a MuJoCo task of ours or of Gymnasium's; one wrapper names all that is randomised.
         gravity: lowest and highest factor.
         friction: likewise, of all contacts.
         mass: likewise, of all bodies and their inertia.
@@ -44,7 +44,8 @@ class RandomPhysics(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs
 
     Raises:
         TypeError: no MuJoCo task.
-        ValueError: no range at all, or one that is not positive, finite and in order.
+        ValueError: no range at all, one that is not positive, finite and in order, or an environment whose physics are
+            randomised already.
 
     Paper: Peng et al., Sim-to-Real Transfer of Robotic Control with Dynamics Randomization (2018).
     """
@@ -69,6 +70,7 @@ class RandomPhysics(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs
             pair = pair and all(isinstance(limit, int | float | np.number) for limit in limits)
             if not (pair and 0 < limits[0] <= limits[1] < np.inf):
                 raise ValueError(f"{name} must be (low, high) with 0 < low <= high, both finite, got {limits!r:.200}")
+        _check_alone(env)
         self._model = _model(env)
         self._gravity = self._model.opt.gravity.copy()
         self._own = {name: getattr(self._model, name).copy() for name in SCALED}
@@ -89,6 +91,16 @@ class RandomPhysics(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs
         scale_physics(self._model, factors)
         observation, info = self.env.reset(seed=seed, options=options)
         return observation, {**info, "physics_scale": factors}
+
+
+def _check_alone(env: gymnasium.Env[Any, Any]) -> None:
+    """Of two wrappers, the inner one's reset would undo the physics of the outer one."""
+    while isinstance(env, gymnasium.Wrapper):
+        if isinstance(env, RandomPhysics):
+            raise ValueError(
+                f"the environment is in a RandomPhysics of {' and '.join(env.ranges)} already: name all ranges in one"
+            )
+        env = env.env
 
 
 def _model(env: gymnasium.Env[Any, Any]) -> mujoco.MjModel:

@@ -45,6 +45,7 @@ class ClassifierReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorA
         update_steps: gradient steps an update.
 
     Raises:
+        TypeError: no classifier.
         ValueError: a bad setting.
     """
 
@@ -72,6 +73,8 @@ class ClassifierReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorA
             update_steps=update_steps,
         )
         super().__init__(env)
+        if not hasattr(classifier, "logits"):
+            raise TypeError(f"classifier must be a fitted SuccessClassifier, got {classifier!r:.200}")
         for name, value, valid in (("reward", reward, REWARDS), ("learns_from", learns_from, LEARNS)):
             if value not in valid:
                 raise ValueError(unknown(name, value, valid))

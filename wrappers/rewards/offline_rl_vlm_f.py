@@ -288,6 +288,9 @@ class PreferenceReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorA
         env: whose reward is replaced.
         model: fitted.
         view: what the model rewards of an observation, such as ``lambda _: env.render()``; None for all of it.
+
+    Raises:
+        TypeError: no model.
     """
 
     def __init__(
@@ -299,6 +302,8 @@ class PreferenceReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorA
     ) -> None:
         RecordConstructorArgs.__init__(self, _disable_deepcopy=True, model=model, view=view)
         super().__init__(env)
+        if not hasattr(model, "rewards"):
+            raise TypeError(f"model must be a fitted PreferenceModel, got {model!r:.200}")
         self.model, self.view = model, view
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:

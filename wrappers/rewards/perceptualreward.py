@@ -35,7 +35,7 @@ from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import VectorEnv
 
 from ..driving import Array, Floats
-from .frame_reward import FrameReward, VectorFrameReward, check_frames
+from .frame_reward import FrameReward, Score, VectorFrameReward, check_frames
 
 Features = Callable[[Array], Floats]
 """Of frames ``uint8 [n, H, W, 3]``, ``[n, d]``."""
@@ -221,6 +221,12 @@ def _learnt(whole: Floats, of: Indices, number: int, count: int, alpha: float, l
     return step._replace(least=max(means[:number] + means[number + 1 :]), most=means[number])
 
 
+def _score_of(rewards: StepRewards) -> Score:
+    if not hasattr(rewards, "score"):
+        raise TypeError(f"rewards must be StepRewards, which are found in demonstrations, got {rewards!r:.200}")
+    return rewards.score
+
+
 class PerceptualReward(FrameReward, RecordConstructorArgs):
     """An environment paid by what :class:`StepRewards` say of the frame after each step.
 
@@ -229,12 +235,13 @@ class PerceptualReward(FrameReward, RecordConstructorArgs):
         rewards: found in demonstrations; environments may share them.
 
     Raises:
+        TypeError: no rewards.
         ValueError: the environment renders no frames.
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any], rewards: StepRewards) -> None:
         RecordConstructorArgs.__init__(self, _disable_deepcopy=True, rewards=rewards)
-        super().__init__(env, rewards.score, TERM)
+        super().__init__(env, _score_of(rewards), TERM)
         self.rewards = rewards
 
 
@@ -247,5 +254,5 @@ class VectorPerceptualReward(VectorFrameReward):
     """
 
     def __init__(self, env: VectorEnv[Any, Any, Any], rewards: StepRewards) -> None:
-        super().__init__(env, rewards.score, TERM)
+        super().__init__(env, _score_of(rewards), TERM)
         self.rewards = rewards

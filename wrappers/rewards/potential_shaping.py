@@ -37,8 +37,8 @@ class PotentialShaping(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorA
         weight: what the potential is multiplied by: one unit of it should be worth less than success.
 
     Raises:
-        TypeError: no potential is given, and the environment has none of its own.
-        ValueError: ``gamma`` is not in (0, 1], ``weight`` is not finite, or later a potential is not.
+        TypeError: no potential is given, and the environment has none of its own; or it is no function.
+        ValueError: ``gamma`` is not in (0, 1], ``weight`` is not finite, or later a potential is not one finite number.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class PotentialShaping(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorA
     ) -> None:
         RecordConstructorArgs.__init__(self, _disable_deepcopy=True, potential=potential, gamma=gamma, weight=weight)
         super().__init__(env)
-        _check(gamma, weight)
+        _check(potential, gamma, weight)
         self.potential = published_potential(env) if potential is None else potential
         self.gamma, self.weight = gamma, weight
         self._before = 0.0
@@ -74,7 +74,7 @@ class PotentialShaping(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorA
         return observation, float(reward) + shaping, terminated, truncated, info
 
     def _worth(self, observation: Any) -> float:
-        return float(_finite(self.weight * np.asarray(self.potential(observation), np.float64)))
+        return float(self.weight * _numbers(self.potential(observation), (), "one number for an observation"))
 
 
 class VectorPotentialShaping(VectorWrapper[Any, Any, Any]):
@@ -85,6 +85,10 @@ class VectorPotentialShaping(VectorWrapper[Any, Any, Any]):
         potential: function of a batch of observations ``[n, ...]`` that returns ``[n]``; None for the environment's.
         gamma: see :class:`PotentialShaping`.
         weight: likewise.
+
+    Raises:
+        TypeError: see :class:`PotentialShaping`.
+        ValueError: likewise; later also a potential that is not one number for each environment.
     """
 
     def __init__(
@@ -96,7 +100,7 @@ class VectorPotentialShaping(VectorWrapper[Any, Any, Any]):
         weight: float = 1.0,
     ) -> None:
         super().__init__(env)
-        _check(gamma, weight)
+        _check(potential, gamma, weight)
         self.potential = published_potential(env) if potential is None else potential
         self.gamma, self.weight = gamma, weight
         self._before: Floats = np.zeros(env.num_envs)
@@ -105,18 +109,18 @@ class VectorPotentialShaping(VectorWrapper[Any, Any, Any]):
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
         """Resets."""
         observations, info = self.env.reset(seed=seed, options=options)
-        self._before = self._worths(observations)
+        self._before = self._worths(observations, self.num_envs)
         self._ended[:] = False
         return observations, info
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, Info]:
         """Steps and shapes."""
         observations, rewards, terminated, truncated, info = self.env.step(actions)
-        worths = self._worths(observations)
+        worths = self._worths(observations, self.num_envs)
         after = worths.copy()
         if "final_obs" in info:
             indices = np.flatnonzero(info["_final_obs"])
-            after[indices] = self._worths(_stacked([info["final_obs"][index] for index in indices]))
+            after[indices] = self._worths(_stacked([info["final_obs"][index] for index in indices]), len(indices))
         shaping = self.gamma * np.where(terminated, 0.0, after) - self._before
         if self.env.metadata.get("autoreset_mode") == AutoresetMode.NEXT_STEP:
             shaping[self._ended] = 0.0  # they spent this step on their reset
@@ -125,18 +129,28 @@ class VectorPotentialShaping(VectorWrapper[Any, Any, Any]):
         told = {**info, "shaping": shaping, "_shaping": everywhere, "true_reward": rewards, "_true_reward": everywhere}
         return observations, rewards + shaping, terminated, truncated, told
 
-    def _worths(self, observations: Any) -> Floats:
-        return _finite(self.weight * np.asarray(self.potential(observations), np.float64))
+    def _worths(self, observations: Any, count: int) -> Floats:
+        wanted = f"one number for each of the {count} environments"
+        return self.weight * _numbers(self.potential(observations), (count,), wanted)
 
 
-def _check(gamma: float, weight: float) -> None:
+def _check(potential: Potential | None, gamma: float, weight: float) -> None:
+    if potential is not None and not callable(potential):
+        raise TypeError(f"potential is a function of the observation, got {potential!r:.200}")
     if not 0 < gamma <= 1:
         raise ValueError(f"gamma is the agent's discount, in (0, 1], got {gamma}")
     if not np.isfinite(weight):
         raise ValueError(f"weight must be finite, got {weight}")
 
 
-def _finite(worths: Floats) -> Floats:
+def _numbers(found: Any, shape: tuple[int, ...], wanted: str) -> Floats:
+    """What a potential returned, as finite numbers of this shape."""
+    try:
+        worths = np.asarray(found, np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"a potential returns {wanted}, got {found!r:.200}") from error
+    if worths.shape != shape:
+        raise ValueError(f"a potential returns {wanted}, got shape {worths.shape}")
     if not np.isfinite(worths).all():
         raise ValueError(f"a potential must be finite, got {worths.tolist()}")
     return worths

@@ -1,4 +1,6 @@
+import copy
 import pickle
+import warnings
 from typing import Any
 
 import gymnasium
@@ -210,3 +212,45 @@ def test_options_that_ask_for_what_is_not_drawn_are_refused() -> None:
     for options in ({}, {"goal": [0, 2]}, {"goal": 5}, {"goal": slice(3, 5)}):
         with pytest.raises(ValueError, match="options say|asks for parameters"):
             TaughtEnv(Reach(), RandomTeacher([-1, -1], [1, 1]), options)
+    with pytest.raises(TypeError, match="teacher must be a RandomTeacher or a subclass, such as ALPGMM, got None"):
+        TaughtEnv(Reach(), None, {"goal": [0, 1]})  # type: ignore[arg-type]
+
+
+def test_an_environment_that_does_not_look_at_what_is_taught_is_named_once() -> None:
+    env = TaughtEnv(gymnasium.make("Pendulum-v1"), RandomTeacher([0, 0], [1, 1]), {"goal": [0, 1], "x_init": 0})
+    with pytest.warns(UserWarning, match="the reset of .*Pendulum.* does not look at 'goal', so that a teacher chang"):
+        env.reset()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        env.reset()  # said already
+        TaughtEnv(gymnasium.make("Pendulum-v1"), RandomTeacher([0, 0], [1, 1]), {"goal": [0, 1]}).reset(
+            options={"goal": (0.0, 0.0)}  # the caller's own
+        )
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda options: options["goal"],
+        lambda options: "goal" in options,
+        lambda options: options.get("goal"),
+        lambda options: options.pop("goal"),
+        lambda options: options.copy(),
+        lambda options: dict(options),
+        lambda options: {**options},
+        lambda options: options | {"other": 1},
+        lambda options: list(options),
+        lambda options: options.values(),
+        lambda options: copy.deepcopy(options),
+        lambda options: pickle.dumps(options),
+    ],
+)
+def test_whatever_way_an_environment_looks_at_its_options_counts(look: Any) -> None:
+    class Looks(Reach):
+        def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+            look(options)
+            return super().reset(seed=seed)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        TaughtEnv(Looks(), RandomTeacher([0, 0], [1, 1]), {"goal": [0, 1]}).reset()

@@ -7,9 +7,20 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from gymnasium.wrappers import NormalizeObservation, RecordEpisodeStatistics, TimeLimit
 from stable_baselines3 import SAC
+from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv
 
-from tiltyard.wrappers import S3RL, teacher_snapshots
+from tiltyard.wrappers import (
+    S3RL,
+    ActionDelay,
+    AutonomousPractice,
+    ObservationNoise,
+    PotentialShaping,
+    RandomPhysics,
+    RandomTeacher,
+    TaughtEnv,
+    teacher_snapshots,
+)
 from tiltyard.wrappers.curricula.snapshots import Snapshots, restore_snapshot, take_snapshot
 
 OURS = ["tiltyard/Hopper-v5", "tiltyard/HalfCheetah-v5", "tiltyard/Ant-v5"]
@@ -210,11 +221,13 @@ def test_starts_come_from_clusters_alike_however_large() -> None:
         assert share == pytest.approx(expected, abs=0.08)
 
 
-def test_a_reset_with_options_is_the_callers_own(snapshots: Snapshots) -> None:
-    env = S3RL(hopper(), snapshots)
-    _, info = env.reset(options={"mine": 1})
+def test_a_reset_with_options_is_the_callers_own() -> None:
+    maze = gymnasium.make("tiltyard/PointMaze-v0")
+    env = S3RL(maze, teacher_snapshots(maze, episodes=1), truncate_steps=10)
+    _, info = env.reset(options={"goal": (-1.0, 1.0)})
     assert not info["from_snapshot"]
-    assert not any(env.step(np.zeros(3, np.float32))[3] for _ in range(20))
+    assert info["goal"].tolist() == [-1.0, 1.0]
+    assert not any(env.step(np.zeros(2, np.float32))[3] for _ in range(20))
 
 
 def test_a_cut_bootstraps_where_a_fall_does_not(snapshots: Snapshots) -> None:
@@ -254,5 +267,48 @@ def test_bad_settings_are_refused(snapshots: Snapshots) -> None:
     for bad in ({"clusters": 0}, {"truncate_steps": 0}, {"snapshot_steps": -1}):
         with pytest.raises(ValueError, match="need clusters"):
             S3RL(hopper(), snapshots, **bad)
-    with pytest.raises(ValueError, match="NormalizeObservation changes observations"):
+    with pytest.raises(ValueError, match="NormalizeObservation changes observations: put it around S3RL"):
         S3RL(NormalizeObservation(hopper()), snapshots)
+
+
+class Drifting(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Somebody's own, which keeps the first observation."""
+
+    def reset(self, **kwargs: Any) -> Any:
+        self.first, info = self.env.reset(**kwargs)
+        return self.first, info
+
+
+@pytest.mark.parametrize("wrap", [lambda env: ObservationNoise(env, 0.5), Drifting, AutonomousPractice])
+def test_wrappers_that_go_by_how_an_episode_begins_are_refused_below(snapshots: Snapshots, wrap: Any) -> None:
+    with pytest.raises(ValueError, match="has a reset of its own, .*: put it around S3RL"):
+        S3RL(TimeLimit(wrap(hopper()), 50), snapshots)
+    if wrap is not AutonomousPractice:
+        assert wrap(S3RL(hopper(), snapshots)).reset(seed=0)[1]["from_snapshot"]
+
+
+def test_potential_shaping_belongs_around() -> None:
+    maze = gymnasium.make("tiltyard/PointMaze-v0")
+    found = teacher_snapshots(maze, episodes=1)
+    with pytest.raises(ValueError, match="PotentialShaping has a reset of its own"):
+        S3RL(PotentialShaping(maze), found)
+    env = PotentialShaping(S3RL(maze, found), gamma=1.0)
+    for seed in range(3):
+        first = env.potential(env.reset(seed=seed)[0])
+        seen, reward, *_, info = env.step(np.zeros(2, np.float32))
+        assert reward - info["true_reward"] == pytest.approx(env.potential(seen) - first)
+
+
+def test_of_those_that_say_how_episodes_begin_there_is_one(snapshots: Snapshots) -> None:
+    with pytest.raises(ValueError, match="TaughtEnv says how episodes begin, .* use one of the two"):
+        S3RL(TaughtEnv(hopper(), RandomTeacher([0], [1]), {"goal": 0}), snapshots)
+    with pytest.raises(ValueError, match="S3RL says how episodes begin"):
+        S3RL(S3RL(hopper(), snapshots), snapshots)
+
+
+def test_wrappers_that_only_count_record_or_draw_stay_below_and_are_heard(snapshots: Snapshots) -> None:
+    below = ActionDelay(RandomPhysics(Monitor(RecordEpisodeStatistics(hopper())), mass=(0.8, 1.2)), 2)
+    _, info = S3RL(below, snapshots).reset(seed=0)
+    assert info["from_snapshot"]
+    assert info["action_delay"] == 2
+    assert 0.8 < info["physics_scale"]["mass"] < 1.2

@@ -176,6 +176,8 @@ def test_a_scale_is_the_deviation_along_episodes() -> None:
         ({"kind": "worst"}, "go together"),
         ({"adversary": lambda seen: seen}, "go together"),
         ({"scale": -1.0}, "scale must be finite"),
+        ({"scale": [1, 2, 3]}, r"one for each number observed in the shape \(2,\), got \[1, 2, 3\]"),
+        ({"scale": "std"}, "one for each number observed in the shape .*, got 'std'"),
     ],
 )
 def test_bad_settings_are_refused(settings: dict[str, Any], message: str) -> None:
@@ -187,6 +189,9 @@ def test_bad_perturbations_and_spaces_are_refused() -> None:
     for attack in (lambda seen: np.full(2, np.nan), lambda seen: np.zeros(3)):
         with pytest.raises(ValueError, match="finite perturbation of shape"):
             ObservationNoise(Still(), 0.1, kind="worst", adversary=attack).reset()
+    for epsilon in ("0.1", None, True):
+        with pytest.raises(TypeError, match=f"epsilon must be a number, got {epsilon!r}"):
+            ObservationNoise(Still(), epsilon)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="flatten them first"):
         ObservationNoise(gymnasium.make("tiltyard/PointMaze-v0", goal_conditioned=True), 0.1)
 

@@ -103,6 +103,12 @@ def test_single_environments_make_a_vector_whose_environments_differ() -> None:
     )
 
 
+def test_physics_are_randomised_once() -> None:
+    env = RandomPhysics(gymnasium.make(HOPPER), mass=(2.0, 2.0), gravity=(1.0, 2.0))
+    with pytest.raises(ValueError, match="in a RandomPhysics of gravity and mass already: name all ranges in one"):
+        RandomPhysics(gymnasium.wrappers.TimeLimit(env, 5), friction=(3.0, 3.0))
+
+
 def test_bad_ranges_and_environments_are_refused() -> None:
     with pytest.raises(ValueError, match="name what to randomise"):
         RandomPhysics(gymnasium.make(HOPPER))

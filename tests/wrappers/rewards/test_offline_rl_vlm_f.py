@@ -188,3 +188,5 @@ def test_bad_input_is_one_clear_sentence(call: Any, message: str) -> None:
 def test_a_model_that_was_never_fitted_says_so() -> None:
     with pytest.raises(RuntimeError, match="call fit"):
         PreferenceModel().rewards(states())
+    with pytest.raises(TypeError, match="model must be a fitted PreferenceModel, got None"):
+        PreferenceReward(gymnasium.make("Pendulum-v1"), None)

@@ -167,5 +167,7 @@ def test_bad_input_is_told_in_a_sentence():
         StepRewards([frames.astype(np.float64)], lightness, steps=2)
     with pytest.raises(ValueError, match="render_mode='rgb_array', not None"):
         PerceptualReward(gymnasium.make(MAZE), StepRewards([frames], lightness, steps=2))
+    with pytest.raises(TypeError, match="rewards must be StepRewards, .*, got None"):
+        PerceptualReward(gymnasium.make(MAZE, render_mode="rgb_array"), None)
     with pytest.raises(ValueError, match="1 to 8 cells each way"):
         ConvolutionalFeatures(cells=9)

@@ -188,5 +188,38 @@ def test_bad_settings_are_refused() -> None:
             PotentialShaping(Corridor(), ahead, gamma=gamma)
     with pytest.raises(ValueError, match="weight must be finite"):
         PotentialShaping(Corridor(), ahead, weight=np.inf)
+    with pytest.raises(TypeError, match="potential is a function of the observation, got 3.0"):
+        PotentialShaping(Corridor(), 3.0)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="a potential must be finite"):
         PotentialShaping(Corridor(), lambda seen: np.nan).reset()
+
+
+@pytest.mark.parametrize(
+    ("potential", "got"), [(lambda seen: -seen[:1], r"shape \(1,\)"), (lambda seen: "far", "'far'")]
+)
+def test_a_potential_is_one_number(potential: Any, got: str) -> None:
+    with pytest.raises(ValueError, match=f"a potential returns one number for an observation, got {got}"):
+        PotentialShaping(Corridor(), potential).reset()
+
+
+@pytest.mark.parametrize(
+    ("potential", "got"),
+    [
+        (lambda seen: -np.abs(seen[:, :1]), r"shape \(3, 1\)"),
+        (lambda seen: -np.linalg.norm(seen), r"shape \(\)"),
+        (lambda seen: "far", "'far'"),
+    ],
+)
+def test_a_batch_has_one_potential_each(potential: Any, got: str) -> None:
+    env = VectorPotentialShaping(gymnasium.vector.SyncVectorEnv([Corridor] * 3), potential)
+    with pytest.raises(ValueError, match=f"a potential returns one number for each of the 3 environments, got {got}"):
+        env.reset()
+
+
+def test_final_observations_have_one_potential_each() -> None:
+    mode = AutoresetMode.SAME_STEP
+    batched = gymnasium.vector.SyncVectorEnv([lambda: TimeLimit(Corridor(), 1)] * 3, autoreset_mode=mode)
+    env = VectorPotentialShaping(batched, lambda seen: ahead(seen) if seen[0] == 0 else ahead(seen)[:, None], gamma=0.5)
+    env.reset()
+    with pytest.raises(ValueError, match=r"each of the 3 environments, got shape \(3, 1\)"):
+        env.step(np.array([1, 1, 1]))
