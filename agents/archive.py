@@ -108,8 +108,10 @@ def refusing(path: PathOrFile, *, besides: str = "") -> Iterator[None]:
     except MissingExtra:
         raise
     except Exception as error:
+        if "custom_objects=" in (said := one_line(error)):  # the file is whole: what is missing is the caller's to give
+            raise ValueError(f"{called(path)} cannot be loaded as it is: {said}") from error
         raise ValueError(
-            f"{called(path)} is not a Tiltyard checkpoint, or is damaged{besides} ({one_line(error)}): take another "
+            f"{called(path)} is not a Tiltyard checkpoint, or is damaged{besides} ({said}): take another "
             "copy of it, or save it again with this version"
         ) from error
 

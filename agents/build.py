@@ -16,6 +16,7 @@ from ..wrappers.spaces import sb3_env, sb3_spaces, to_sb3
 from . import presets
 from .catalogue import ROWS, Row
 from .checkpoint import check_keywords
+from .control.base import check_spaces
 from .row import OF_METHOD, merged
 from .schedules import of_remaining
 from .settings import OutOfRange, check_setting
@@ -54,9 +55,9 @@ def build(row: Row, env: Any, settings: dict[str, Any]) -> "BaseAlgorithm":
         raise TypeError("n_envs and env_kwargs make an environment from its id: this one is made already")
     elif not row.speaks:
         env = _adapted(env)
-    _check_actions(agent_class, env, env_id)
-    if "policy" not in settings and signature(agent_class).parameters["policy"].default is Parameter.empty:
-        settings["policy"] = _policy(agent_class, env.observation_space)
+    _check_spaces(agent_class, env, env_id)
+    if signature(agent_class).parameters["policy"].default is Parameter.empty:
+        settings = _with_policy(agent_class, env.observation_space, settings)
     try:
         agent: BaseAlgorithm = agent_class(env=env, **settings)
     except OutOfRange:
@@ -127,7 +128,7 @@ def _adapted(env: Any) -> Any:
     return sb3_spaces(env) if isinstance(env, gymnasium.Env) else env
 
 
-def _check_actions(agent_class: type[Any], env: Any, env_id: str) -> None:
+def _check_spaces(agent_class: type[Any], env: Any, env_id: str) -> None:
     acts_in: tuple[type[Space[Any]], ...] = getattr(agent_class, "acts_in", ())
     if acts_in and not isinstance(env.action_space, acts_in):
         able = [row.name for row in ROWS if not row.speaks and isinstance(env.action_space, row.load().acts_in)]
@@ -136,13 +137,34 @@ def _check_actions(agent_class: type[Any], env: Any, env_id: str) -> None:
             f"{agent_class.__name__} acts in {kinds} spaces, not in {env.action_space} of {env_id or 'its env'}: "
             f"choose another agent ({', '.join(able) or 'none fits'}) or other actions"
         )
+    if acts_in:
+        check_spaces(agent_class, env.observation_space, env.action_space)
+
+
+def _with_policy(agent_class: type[Any], observation_space: Space[Any], settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings with the class's own policy for such observations, unless one is given that could read them."""
+    flat = settings.get("policy", "") in ("MlpPolicy", "CnnPolicy") and isinstance(observation_space, Dict)
+    if "policy" in settings and not flat:
+        return settings
+    return {"policy": _policy(agent_class, observation_space), **settings}
 
 
 def _policy(agent_class: type[Any], observation_space: Space[Any]) -> str:
-    """The class's own policy for such observations: ``MlpPolicy``, or what it has instead (``MlpLstmPolicy``)."""
+    """The class's own policy for such observations: ``MlpPolicy``, or what it has instead (``MlpLstmPolicy``).
+
+    Raises:
+        TypeError: it has none.
+    """
     known = getattr(agent_class, "policy_aliases", {})
     if "ElementsPolicy" in known and isinstance(observation_space, Dict) and observation_space.keys() == READ:
         return "ElementsPolicy"
     images = not isinstance(observation_space, Dict) and is_image_space(observation_space)
     kind = "MultiInput" if isinstance(observation_space, Dict) else "Cnn" if images else "Mlp"
-    return next((name for name in known if name.startswith(kind)), f"{kind}Policy")
+    found = next((name for name in known if name.startswith(kind)), "")
+    if known and not found:
+        what = {"MultiInput": "dicts", "Cnn": "images", "Mlp": "plain numbers"}[kind]
+        raise TypeError(
+            f"{agent_class.__name__} reads no {what} such as {observation_space}: flatten them "
+            "(gymnasium.wrappers.FlattenObservation), or take another agent"
+        )
+    return found or f"{kind}Policy"

@@ -31,6 +31,7 @@ from .restoring import (
     check_buffer,
     check_counters,
     check_module,
+    check_names,
     check_stored,
     checked_optimizer,
     last_observations,
@@ -223,7 +224,16 @@ class SafeCheckpoint(BaseAlgorithm, metaclass=_Constructed):
             with refusing(load_path_or_dict, besides=", or is of an agent with other networks"):
                 self.set_parameters(_unflatten(tensors, stored["described"]), exact_match, device)
             return
-        super().set_parameters(self._checked_parameters(load_path_or_dict), exact_match=exact_match, device=device)
+        checked = self._checked_parameters(load_path_or_dict)
+        for name, state in checked.items():
+            if exact_match and isinstance(part := self._part(name), th.nn.Module):
+                check_names(part, state)
+        super().set_parameters(checked, exact_match=exact_match, device=device)
+
+    def _part(self, name: str) -> Any:
+        """The network or optimiser called so, without the wrapper of ``torch.compile``."""
+        part = recursive_getattr(self, name)
+        return getattr(part, "_orig_mod", part)
 
     def _checked_parameters(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Those of ``parameters`` that are safe to load: of this agent's own networks and optimisers, and fitting."""
@@ -231,8 +241,7 @@ class SafeCheckpoint(BaseAlgorithm, metaclass=_Constructed):
         for name, state in parameters.items():
             if name not in self._get_torch_save_params()[0]:
                 raise ValueError(f"it has parameters for {name!r:.50}, which is no part of a {type(self).__name__}")
-            part = recursive_getattr(self, name)
-            part = getattr(part, "_orig_mod", part)  # of torch.compile
+            part = self._part(name)
             if isinstance(part, th.optim.Optimizer):
                 checked[name] = checked_optimizer(part, state)
             elif isinstance(part, th.nn.Module):

@@ -1,6 +1,8 @@
 """Policies and networks alone in a file that holds no code: what ``agent.policy.save`` writes and ``load`` reads."""
 
-from collections.abc import Mapping
+import copyreg
+from abc import ABCMeta
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import version
 from typing import Any, TypeVar, cast
@@ -106,6 +108,10 @@ class SafePolicy(BaseModel):
         return made.to(get_device(device))
 
 
+class _Made(ABCMeta):
+    """The kind of :func:`safe`'s classes, which are pickled as what they were made from: names find SB3's own."""
+
+
 @cache
 def safe(policy_class: type[BaseModel]) -> type[BaseModel]:
     """A policy class of Stable-Baselines3 with :class:`SafePolicy`'s ``save`` and ``load``; one that has them as it is.
@@ -114,8 +120,14 @@ def safe(policy_class: type[BaseModel]) -> type[BaseModel]:
     """
     if issubclass(policy_class, SafePolicy):
         return policy_class
-    about = {"__module__": policy_class.__module__, "__doc__": policy_class.__doc__}
-    return type(policy_class.__name__, (SafePolicy, policy_class), about)
+    copyreg.pickle(_Made, _pickled)
+    about = {"__module__": policy_class.__module__, "__doc__": policy_class.__doc__, "_made_from": policy_class}
+    return cast(type[BaseModel], _Made(policy_class.__name__, (SafePolicy, policy_class), about))
+
+
+def _pickled(made: type[Any]) -> str | tuple[Callable[..., Any], tuple[Any, ...]]:
+    """How pickle stores a class: by :func:`safe` if it is one of its own, by name if it is a user's subclass."""
+    return (safe, (made._made_from,)) if "_made_from" in vars(made) else made.__qualname__
 
 
 def safe_aliases(aliases: Mapping[str, type[BasePolicy]]) -> dict[str, type[BasePolicy]]:

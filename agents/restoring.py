@@ -200,14 +200,30 @@ def last_observations(tensors: Mapping[str, th.Tensor], venv: VecEnv) -> Any:
     return typed if isinstance(space, Dict) else typed[""]
 
 
+class OtherNetwork(ValueError, RuntimeError):
+    """Parameters that are not of this network; also the ``RuntimeError`` that PyTorch raises for them."""
+
+
 def check_module(module: th.nn.Module, state: Mapping[str, Any]) -> None:
-    """Raises ``ValueError`` for what is no tensor, or of another kind of numbers; PyTorch sees to names and shapes."""
+    """Raises ``ValueError`` for what is no tensor, or of another kind of numbers or shape than the module's own."""
     own = module.state_dict()
     for name, value in state.items():
         if not isinstance(value, th.Tensor):
             raise ValueError(f"its {name!r:.50} is no tensor")
         if name in own and value.is_floating_point() != own[name].is_floating_point():
             raise ValueError(f"its {name} is of the type {value.dtype}, not {own[name].dtype}")
+        if name in own and value.shape != own[name].shape:
+            shapes = f"{list(value.shape)}, not {list(own[name].shape)}"
+            raise OtherNetwork(f"it is of another network than this {type(module).__name__}: its {name} is {shapes}")
+
+
+def check_names(module: th.nn.Module, state: Mapping[str, Any]) -> None:
+    """Raises ``ValueError`` unless ``state`` has the names of the module's own parameters, and no others."""
+    own = module.state_dict()
+    missing, more = ([name for name in one if name not in other] for one, other in ((own, state), (state, own)))
+    if missing or more:
+        what = f"it has no {missing[0]}" if missing else f"its {more[0]!s:.100} is none of this one's"
+        raise OtherNetwork(f"it is of another network than this {type(module).__name__}: {what}")
 
 
 def checked_optimizer(optimizer: th.optim.Optimizer, state: Mapping[str, Any]) -> dict[str, Any]:
@@ -216,11 +232,11 @@ def checked_optimizer(optimizer: th.optim.Optimizer, state: Mapping[str, Any]) -
     PyTorch takes whatever it is given, and fused optimisers write past the end of what is too short.
 
     Raises:
-        RuntimeError: parts of the state are missing, as where PyTorch misses parameters of a network.
-        ValueError: it is of other parameters, or holds anything but numbers and tensors of their shapes.
+        ValueError: parts of the state are missing, or it is of other parameters, or holds anything but numbers and
+            tensors of their shapes.
     """
     if not {"state", "param_groups"} <= state.keys():
-        raise RuntimeError("its optimiser has no state or no param_groups")
+        raise OtherNetwork("its optimiser has no state or no param_groups")
     own, groups = optimizer.state_dict()["param_groups"], state["param_groups"]
     if [group["params"] for group in groups] != [group["params"] for group in own]:
         raise ValueError("its optimiser is of other parameters")

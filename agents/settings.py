@@ -180,9 +180,11 @@ def check_settings(agent: type[Any], settings: Mapping[str, Any]) -> None:
     """
     parameters = whole_signature(agent).parameters
     for name, value in settings.items():
-        if name in parameters and name not in _UNCHECKED:
+        annotation = parameters[name].annotation if name in parameters else Any
+        named = name == "policy" and type in _kinds(annotation)  # those of language agents are models too
+        if name in parameters and (named or name not in _UNCHECKED):
             ranges = RANGES if agent.__module__.startswith("tiltyard.") else _by_name(_SB3)
-            check_setting(name, value, parameters[name].annotation, of=agent.__name__, ranges=ranges)
+            check_setting(name, value, annotation, of=agent.__name__, ranges=ranges)
 
 
 def check_setting(name: str, value: Any, annotation: Any, *, of: str, ranges: Mapping[str, Range] = RANGES) -> None:

@@ -10,6 +10,7 @@ object.
 """
 
 import inspect
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -298,6 +299,12 @@ Choice = str | Mapping[str, Any] | None
 
 Chosen = TypeVar("Chosen", bound=Component)
 
+_NUMBERS: dict[Any, tuple[Any, str]] = {
+    int: ((int, np.integer), "a whole number"),
+    float: ((int, float, np.number), "a number"),
+}
+"""By annotation of a parameter, what it may be and how to say so."""
+
 
 def choose(kind: str, choice: Choice | Chosen, rows: Sequence[Row], default: type[Chosen]) -> Chosen:
     """The object that ``choice`` names among ``rows``; an object of the component's class is returned as it is.
@@ -338,10 +345,14 @@ def choose(kind: str, choice: Choice | Chosen, rows: Sequence[Row], default: typ
 
 
 def _check_kind(name: str, value: Any, annotation: Any, *, of: str) -> None:
-    """Refuses a parameter of another kind than the constructor's annotation says, or a number that is not finite."""
-    from ..agents.settings import check_setting  # the agents' own check, which imports nothing heavy
-
-    check_setting(name, value, annotation, of=of, ranges={})
+    """Refuses a parameter that is no number where the constructor's annotation says one, or one that is not finite."""
+    if annotation not in _NUMBERS:
+        return
+    kind, words = _NUMBERS[annotation]
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise TypeError(f"{of}: {name} must be {words}, got {value!r:.100}")
+    if not math.isfinite(value):
+        raise ValueError(f"{of}: {name} must be {words} that is finite, got {value!r}")
 
 
 def _methods(kind: type[Component]) -> list[str]:

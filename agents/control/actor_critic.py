@@ -14,6 +14,8 @@ from stable_baselines3.common.utils import configure_logger
 from stable_baselines3.common.vec_env import VecEnv
 from torch import Tensor
 
+from ..restoring import NOT_SETTINGS
+from ..settings import check_settings
 from .actor_critic_policy import ActorCriticCnnPolicy, ActorCriticMultiInputPolicy, ActorCriticPolicy
 from .base import OffPolicyAgent
 from .compiled import Compiled
@@ -35,7 +37,7 @@ from .replay import (
     joined,
     sources,
 )
-from .settings import OffPolicySettings, sb3_keywords, takes
+from .settings import OffPolicySettings, check_subset, sb3_keywords, takes
 from .targets import Targets
 from .trajectory_weighting import sampling_weights
 from .updates import keep_freed_memory
@@ -113,7 +115,7 @@ class ActorCritic(LearnsFromData, OffPolicyAgent):
         )
         own = settings.__dataclass_fields__.keys() - vars(self).keys() - {"policy", "_init_setup_model"}
         vars(self).update({name: getattr(settings, name) for name in own})
-        self._changeable = frozenset(own)
+        self._changeable = frozenset(settings.__dataclass_fields__) - NOT_SETTINGS - {"policy"}
         self._due = 0  # updates that wait for the environments' next step
         self._overlapped: Overlapped | None = None
         self.demonstrations: Demonstrations | None = None
@@ -121,8 +123,15 @@ class ActorCritic(LearnsFromData, OffPolicyAgent):
             self._setup_model()
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Like SB3's attributes a setting may be changed later: it is checked, and holds from the next update on."""
+        """Like SB3's attributes a setting may be changed later: it is checked, and holds from the next update on.
+
+        Raises:
+            TypeError, ValueError: what the constructor would refuse; the setting stays as it was.
+        """
         if name in self._changeable:
+            check_settings(type(self), {name: value})
+            if name == "critic_subset" and "critic" in vars(self):
+                check_subset(value, self.critic.net.n)
             self.settings = replace(self.settings, **{name: value})
         super().__setattr__(name, value)
 

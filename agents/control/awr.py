@@ -15,7 +15,7 @@ from torch import Tensor
 
 from .actor_critic import ActorCritic, Metrics
 from .datasets import Transitions
-from .replay import OWN, Batch, FloatArray, RowReplay, fits
+from .replay import OWN, Batch, FloatArray, RowReplay, misfit
 from .settings import OffPolicySettings, takes
 from .updates import minimise
 
@@ -148,12 +148,12 @@ class AWR(ActorCritic):
         self.construct(settings)
 
     def _setup_model(self) -> None:
-        plain = self.replay_buffer_class in (None, OrderedReplay) and self.n_steps == 1
-        if not (plain and fits(self.observation_space, self.action_space) and self._vec_normalize_env is None):
-            raise TypeError(
-                "AWR keeps trajectories in the order of time: it needs flat Box observations, no VecNormalize, and "
-                "n_steps and replay_buffer_class left as they are"
-            )
+        if self.replay_buffer_class not in (None, OrderedReplay) or self.n_steps != 1:
+            raise TypeError("AWR keeps trajectories in the order of time: leave replay_buffer_class and n_steps out")
+        if self._vec_normalize_env is not None:
+            raise TypeError("AWR keeps what it saw in the order of time: take VecNormalize off the environment")
+        if said := misfit(self.observation_space, self.action_space):
+            raise TypeError(f"AWR reads flat Box observations of floats, {said}, or take another agent")
         self.replay_buffer_class = OrderedReplay
         super()._setup_model()
         log_std = math.log(self.settings.action_std)

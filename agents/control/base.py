@@ -3,11 +3,11 @@
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import gymnasium
 import numpy as np
-from gymnasium.spaces import Space
+from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space
 from gymnasium.vector import VectorEnv
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.buffers import ReplayBuffer
@@ -16,16 +16,18 @@ from stable_baselines3.common.noise import NormalActionNoise
 from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.preprocessing import get_action_dim
+from stable_baselines3.common.type_aliases import MaybeCallback
 from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.her import HerReplayBuffer
 
 from ... import unknown
-from ...wrappers.spaces import sb3_spaces, to_sb3
+from ...wrappers.spaces import sb3_env, sb3_spaces, to_sb3
 from ..archive import one_line
 from ..checkpoint import PathOrFile, SafeCheckpoint, check_keywords, write_atomically
-from ..settings import check_settings
+from ..settings import WrongKind, check_settings
 from . import stored_buffers
 
+Self = TypeVar("Self", bound="ControlAgent")
 REWARD_LIMIT = 1e8
 """A reward beyond this, either way, is a fault: its square, as in a critic's loss, drowns all others in float32."""
 
@@ -82,11 +84,64 @@ def check_observations(observations: Any) -> None:
             )
 
 
+def check_spaces(agent: type[Any], observation_space: Space[Any], action_space: Space[Any]) -> None:
+    """Refuses spaces whose values an agent would read, or give, with another meaning.
+
+    Raises:
+        TypeError: observations that are no numbers of at least one dimension, choices that are not numbered from 0, or
+            whole numbers as actions in a Box.
+    """
+    name, numbered = agent.__name__, getattr(agent, "numbered_from_0", True)
+    parts = observation_space.values() if isinstance(observation_space, Dict) else (observation_space,)
+    for part in parts:
+        if not isinstance(part, Box | Discrete | MultiBinary | MultiDiscrete):
+            raise TypeError(
+                f"{name} observes Box, Discrete, MultiDiscrete or MultiBinary spaces, alone or in a Dict, not {part}: "
+                "flatten it (gymnasium.wrappers.FlattenObservation)"
+            )
+        if part.shape == () and isinstance(part, Box):
+            raise TypeError(
+                f"{name} observes Boxes of one dimension or more, not {part}: give it one "
+                "(gymnasium.wrappers.ReshapeObservation(env, (1,)))"
+            )
+        if numbered and np.any(getattr(part, "start", 0)):
+            raise TypeError(
+                f"{name} observes choices numbered from 0, not {part}: shift them "
+                "(gymnasium.wrappers.TransformObservation)"
+            )
+    if numbered and np.any(getattr(action_space, "start", 0)):
+        raise TypeError(
+            f"{name} numbers its choices from 0, unlike {action_space}: shift them (gymnasium.wrappers.TransformAction)"
+        )
+    if isinstance(action_space, Box) and action_space.dtype.kind != "f":
+        raise TypeError(
+            f"{name} acts in Boxes of floats, not in {action_space}: round floats to it "
+            "(gymnasium.wrappers.TransformAction), or make it a MultiDiscrete space"
+        )
+
+
+def check_callback(callback: Any) -> None:
+    """Refuses what Stable-Baselines3 could not call.
+
+    Raises:
+        TypeError: neither callbacks nor a function.
+    """
+    listed = callback if isinstance(callback, list) else [callback] if isinstance(callback, BaseCallback) else []
+    function = callable(callback) and not isinstance(callback, type)
+    if not all(isinstance(one, BaseCallback) for one in listed) or not (listed or function or callback in (None, [])):
+        raise WrongKind(
+            f"callback must be a BaseCallback, a list of them, a function or None, got {callback!r:.200}: see "
+            "stable_baselines3.common.callbacks"
+        )
+
+
 class ControlAgent(SafeCheckpoint):
     """An SB3 algorithm that takes any environment of ours as it is; mix it in before the SB3 class."""
 
     acts_in: ClassVar[tuple[type[Space[Any]], ...]]
     """The kinds of action space it can act in."""
+    numbered_from_0: ClassVar[bool] = True
+    """Whether its spaces' choices must be numbered from 0."""
 
     @staticmethod
     def _wrap_env(env: Any, verbose: int = 0, monitor_wrapper: bool = True) -> VecEnv:
@@ -95,6 +150,11 @@ class ControlAgent(SafeCheckpoint):
             env = to_sb3(env)
         elif isinstance(env, gymnasium.Env):
             env = sb3_spaces(env)
+        elif not hasattr(env, "step") and not isinstance(env, VecEnv):
+            raise TypeError(
+                f"an agent's environment is a Gymnasium environment or vector, or a VecEnv, got {env!r:.200}: make it "
+                "with gymnasium.make"
+            )
         return BaseAlgorithm._wrap_env(env, verbose, monitor_wrapper)
 
     def _get_policy_from_name(self, policy_name: str) -> type[BasePolicy]:
@@ -103,15 +163,44 @@ class ControlAgent(SafeCheckpoint):
         return super()._get_policy_from_name(policy_name)
 
     def _setup_model(self) -> None:
-        """As in SB3, once the policy's keywords are known to be some."""
+        """As in SB3, once the spaces and the policy's keywords are known to be some."""
+        check_spaces(type(self), self.observation_space, self.action_space)
         given = self._given.get("policy_kwargs") or {}
         check_keywords(self.policy_class, given)
         check_settings(self.policy_class, given)
         super()._setup_model()  # type: ignore[safe-super]
 
-    def _setup_learn(self, *args: Any, **kwargs: Any) -> tuple[int, BaseCallback]:
+    def set_env(self, env: Any, force_reset: bool = True) -> None:
+        """As in SB3; also by an id, in the form that the agent was trained in.
+
+        Raises:
+            TypeError: no environment.
+            ValueError: one of other spaces.
+        """
+        if isinstance(env, str):
+            from ..build import in_form  # which reads the catalogue, and that this class
+
+            made = in_form(type(self), env, self.n_envs, [self.observation_space, self.action_space])
+            env = sb3_env(env, self.n_envs) if made is None else made
+        super().set_env(env, force_reset)
+
+    def learn(self: Self, total_timesteps: int, callback: MaybeCallback = None, *args: Any, **kwargs: Any) -> Self:
+        """As in SB3; a ``log_interval`` of 0 is None, for no logs."""
+        if args:
+            args = (args[0] or None, *args[1:])
+        elif kwargs.get("log_interval") == 0:
+            kwargs["log_interval"] = None
+        learnt: Self = super().learn(total_timesteps, callback, *args, **kwargs)  # type: ignore[safe-super]
+        return learnt
+
+    def _setup_learn(
+        self, total_timesteps: int, callback: MaybeCallback = None, *args: Any, **kwargs: Any
+    ) -> tuple[int, BaseCallback]:
         """As in SB3, once it is known that there is something to learn from."""
-        found = super()._setup_learn(*args, **kwargs)
+        check_callback(callback)
+        if self.env is None:
+            raise RuntimeError("this agent was loaded without an environment: call set_env(env) before learn()")
+        found = super()._setup_learn(total_timesteps, callback, *args, **kwargs)
         check_observations(self._last_obs)
         return found
 
@@ -137,6 +226,12 @@ class OffPolicyAgent(ControlAgent, OffPolicyAlgorithm):
     """
 
     def _setup_model(self) -> None:
+        space = self.action_space
+        if isinstance(space, Box) and (fixed := np.flatnonzero(space.low == space.high)).size:
+            raise TypeError(
+                f"{type(self).__name__} scales actions between their bounds, which are equal in entry {fixed[0]} of "
+                f"{space}: leave the entry out (gymnasium.wrappers.TransformAction)"
+            )
         if isinstance(self.action_noise, int | float):
             shape = self.action_space.shape or (get_action_dim(self.action_space),)
             self.action_noise = NormalActionNoise(np.zeros(shape), np.full(shape, float(self.action_noise)))

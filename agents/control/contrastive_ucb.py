@@ -135,6 +135,7 @@ class ContrastiveUCB(OffPolicyAgent):
 
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {"MlpPolicy": ContrastivePolicy}
     acts_in = (Discrete,)
+    numbered_from_0 = False
     policy: ContrastivePolicy
 
     @takes(ContrastiveUCBSettings)

@@ -17,8 +17,8 @@ from .explicit import Step, act, explicit, least
 from .networks import Critics
 from .replay import Batch
 from .sac import SACSettings
-from .settings import takes
-from .soft import Temperature, check_subset, drawn_members, improve
+from .settings import check_subset, takes
+from .soft import Temperature, drawn_members, improve
 from .updates import Adam
 
 MULTIPLIER_LIMIT = 1e6  # of the learned weight, in the authors' code

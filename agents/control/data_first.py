@@ -54,7 +54,7 @@ class DataFirst(LearnsFromData, ControlAgent, BaseAlgorithm):
         Args:
             total_timesteps: of all environments together.
             callback: SB3's; it may end the training.
-            log_interval: steps of all environments between lines of the log; None for no logs.
+            log_interval: steps of all environments between lines of the log; 0 or None for no logs.
             tb_log_name: of the run, for tensorboard; the class's if None.
             reset_num_timesteps: False to go on counting.
             progress_bar: show one.
@@ -74,7 +74,7 @@ class DataFirst(LearnsFromData, ControlAgent, BaseAlgorithm):
             self._update_current_progress_remaining(self.num_timesteps, total)
             self.train(self.n_envs if updates < 0 else updates, self.batch_size)
             steps += 1
-            if log_interval is not None and steps % log_interval == 0:
+            if log_interval and steps % log_interval == 0:
                 self.dump_logs()
         told.on_training_end()
         return self

@@ -20,6 +20,13 @@ if TYPE_CHECKING:
     from minari import MinariDataset
 
 Float32 = npt.NDArray[np.float32]
+_KINDS: dict[str, type[np.generic]] = {
+    **dict.fromkeys(("observations", "actions", "rewards", "next_observations", "terminations"), np.float32),
+    "ends": np.bool_,
+    "episodes": np.int64,
+    "episode_returns": np.float64,
+}
+"""Of the arrays of transitions."""
 
 ID = r"([-\w]+/)*[-\w]+-v\d+"
 """Of a dataset; it is also the path of its folder, so there are no dots in it."""
@@ -54,6 +61,15 @@ class Transitions:
     episodes: npt.NDArray[np.int64]
     episode_returns: npt.NDArray[np.float64]
 
+    def __post_init__(self) -> None:
+        """Makes arrays of another type, and lists, what is said above; choices (whole numbers) stay what they are."""
+        for name, kind in _KINDS.items():
+            array = np.asarray(getattr(self, name))
+            if name != "actions" or array.dtype.kind == "f":
+                with np.errstate(over="ignore"):  # infinity is refused in clearer words
+                    array = np.ascontiguousarray(array, kind) if array.ndim else array
+            object.__setattr__(self, name, array)
+
     def __len__(self) -> int:
         """Number of transitions, N."""
         return len(self.rewards)
@@ -86,24 +102,41 @@ class Transitions:
         """Refuses what an agent with these (flat ``Box``) spaces cannot learn from; for arrays not read from Minari.
 
         Raises:
-            ValueError: other shapes, no transitions, NaN, infinity, or rewards beyond :data:`REWARD_LIMIT`.
+            ValueError: other shapes, no transitions, NaN, infinity, actions outside ``action_space``, terminations that
+                are neither 0 nor 1, rewards beyond :data:`REWARD_LIMIT`, or episodes that do not follow ``ends``.
         """
         if not len(self):
             raise ValueError("these transitions are empty: an agent needs at least one episode to learn from")
-        for name, space in (
-            ("observations", observation_space),
-            ("next_observations", observation_space),
-            ("actions", action_space),
-        ):
-            array, wanted = getattr(self, name), (len(self), *(space.shape or ()))
-            if array.shape != wanted:
-                raise ValueError(f"these transitions hold {name} of shape {array.shape}, the agent needs {wanted}")
+        self._check_shapes(observation_space.shape or (), action_space.shape or ())
         for name in ("observations", "next_observations", "actions", "rewards", "terminations"):
             if not np.isfinite(getattr(self, name)).all():
                 raise ValueError(f"these transitions hold NaN or infinity in their {name}")
         largest = float(np.abs(self.rewards).max())
         if largest > REWARD_LIMIT:
             raise ValueError(f"these transitions hold a reward of {largest:g}: {_TOO_LARGE}; scale them")
+        if isinstance(action_space, Box) and (said := _outside(self.actions.reshape(len(self), -1), action_space)):
+            raise ValueError(f"these transitions hold an action outside the agent's space: {said}")
+        if (odd := ~np.isin(self.terminations, (0, 1))).any():
+            worst = self.terminations[odd][0]
+            raise ValueError(f"these transitions hold a termination of {worst:g}: it is 1 where the task ended, else 0")
+        if not self.ends[-1]:
+            raise ValueError("these transitions break off within an episode: the last of their ends must be True")
+        if (self.episodes != np.cumsum(self.ends) - self.ends).any():
+            raise ValueError("these transitions do not number their episodes 0, 1, ..., one more after each of ends")
+        if self.episode_returns.shape != (count := (int(self.ends.sum()),)):
+            raise ValueError(
+                f"these transitions hold episode_returns of shape {self.episode_returns.shape}, their ends need {count}"
+            )
+
+    def _check_shapes(self, observation: tuple[int, ...], action: tuple[int, ...]) -> None:
+        steps = len(self.observations) if self.observations.ndim else 0
+        shapes = {"observations": observation, "next_observations": observation, "actions": action}
+        for name in ("observations", "next_observations", "actions", "rewards", "terminations", "ends", "episodes"):
+            array, wanted = getattr(self, name), (steps, *shapes.get(name, ()))
+            if array.shape != wanted:
+                raise ValueError(
+                    f"these transitions hold {name} of shape {array.shape}, the agent needs {wanted} for {steps} steps"
+                )
 
     @classmethod
     def from_minari(
@@ -296,13 +329,18 @@ class Episode:
 
     def _inside(self, actions: Float32, space: Space[Any]) -> Float32:
         assert isinstance(space, Box)
-        low, high = space.low.reshape(-1), space.high.reshape(-1)
-        margin = np.nan_to_num(_ROUNDING * (high - low), posinf=0.0)
-        outside = (actions < low - margin) | (actions > high + margin)
-        if outside.any():
-            step, entry = np.argwhere(outside)[0]
-            raise ValueError(
-                f"{self.where} holds an action outside the agent's space: entry {entry} of step {step} is "
-                f"{actions[step, entry]:g}, allowed are {low[entry]:g} to {high[entry]:g}"
-            )
-        return np.clip(actions, low, high).astype(np.float32)
+        if said := _outside(actions, space):
+            raise ValueError(f"{self.where} holds an action outside the agent's space: {said}")
+        return np.clip(actions, space.low.reshape(-1), space.high.reshape(-1)).astype(np.float32)
+
+
+def _outside(actions: npt.NDArray[Any], space: Box) -> str:
+    """The first of ``actions`` ``[N, size]`` that lies outside, by more than rounding, in words; "" if none does."""
+    low, high = space.low.reshape(-1), space.high.reshape(-1)
+    margin = np.nan_to_num(_ROUNDING * (high - low), posinf=0.0)
+    outside = (actions < low - margin) | (actions > high + margin)
+    if not outside.any():
+        return ""
+    step, entry = np.argwhere(outside)[0]
+    found = f"{actions[step, entry]:g}, allowed are {low[entry]:g} to {high[entry]:g}"
+    return f"entry {entry} of step {step} is {found}"

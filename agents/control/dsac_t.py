@@ -18,8 +18,8 @@ from .heads import Gaussian
 from .networks import Critics
 from .replay import Batch
 from .sac import SACSettings
-from .settings import takes
-from .soft import Temperature, check_subset, improve
+from .settings import check_subset, takes
+from .soft import Temperature, improve
 
 EPSILON = 0.1  # guards the divisions by sigma in (26)
 WEIGHT_RANGE = (0.1, 10.0)  # of the variance-based weight, in the authors' code

@@ -18,8 +18,8 @@ from ...wrappers.late import Late
 from .actor_critic import ActorCritic, Metrics
 from .replay import Batch, FloatArray, RowReplay, fits
 from .sac import SACSettings
-from .settings import takes
-from .soft import Temperature, check_subset, soft_target
+from .settings import check_subset, takes
+from .soft import Temperature, soft_target
 from .updates import minimise
 
 

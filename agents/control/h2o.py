@@ -14,8 +14,8 @@ from torch.nn.functional import softplus
 from .actor_critic import ActorCritic, Metrics
 from .replay import DATASET, Batch, Demonstrations, joined
 from .sac import SACSettings
-from .settings import takes
-from .soft import Temperature, check_subset, improve, regress, soft_target
+from .settings import check_subset, takes
+from .soft import Temperature, improve, regress, soft_target
 from .updates import Adam, Mlp, minimise
 
 TRUST_RANGE = (1e-5, 1.0)  # of the weight of a simulated transition's error

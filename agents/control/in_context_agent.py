@@ -103,6 +103,7 @@ class InContextAgent(ControlAgent, BaseAlgorithm):
         "ArmPolicy": ArmPolicy,
     }
     acts_in = (Discrete,)
+    numbered_from_0 = False
     counters = (*ControlAgent.counters, "rounds")
     settings: InContextSettings
     policy: DPTPolicy
@@ -169,7 +170,7 @@ class InContextAgent(ControlAgent, BaseAlgorithm):
         Args:
             total_timesteps: of all environments together; the last round is cut off there.
             callback: SB3's; it may end the training.
-            log_interval: rounds between lines of the log; None for no logs.
+            log_interval: rounds between lines of the log; 0 or None for no logs.
             tb_log_name: of the run, for tensorboard; the class's if None.
             reset_num_timesteps: False to go on counting.
             progress_bar: show one.
@@ -185,7 +186,7 @@ class InContextAgent(ControlAgent, BaseAlgorithm):
             self._update_current_progress_remaining(self.num_timesteps, total)
             self.train(self.gradient_steps, self.batch_size)
             rounds += 1
-            if log_interval is not None and rounds % log_interval == 0:
+            if log_interval and rounds % log_interval == 0:
                 self.dump_logs()
         told.on_training_end()
         return self

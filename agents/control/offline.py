@@ -1,18 +1,20 @@
 """Learning from a dataset without an environment's step: what ``ActorCritic.learn_offline`` does."""
 
 import math
+import warnings
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 import torch as th
 from gymnasium.spaces import Box
 from stable_baselines3.common.base_class import BaseAlgorithm
-from stable_baselines3.common.callbacks import CallbackList, ProgressBarCallback
+from stable_baselines3.common.callbacks import BaseCallback, CallbackList, ProgressBarCallback
 from stable_baselines3.common.type_aliases import MaybeCallback
 from stable_baselines3.common.utils import configure_logger
 from torch import Tensor
 
+from .base import ControlAgent, check_callback
 from .datasets import Transitions
 from .replay import Columns, Demonstrations, fits
 
@@ -25,10 +27,16 @@ if TYPE_CHECKING:
 Self = TypeVar("Self", bound="LearnsFromData")
 
 
-def check_updates(gradient_steps: int) -> None:
-    """Raises ``ValueError`` unless ``gradient_steps`` is a whole number of updates."""
-    if isinstance(gradient_steps, bool) or not isinstance(gradient_steps, int) or gradient_steps < 0:
-        raise ValueError(f"gradient_steps must be an integer of at least 0, got {gradient_steps!r}")
+def check_updates(gradient_steps: Any) -> int:
+    """The number of updates, of which 1e4 may be written for 10,000.
+
+    Raises:
+        ValueError: a negative number, or none that is whole.
+    """
+    number = not isinstance(gradient_steps, bool) and isinstance(gradient_steps, int | float | np.integer | np.floating)
+    if not (number and gradient_steps >= 0 and float(gradient_steps).is_integer()):  # so written that NaN is refused
+        raise ValueError(f"gradient_steps must be an integer of at least 0, got {gradient_steps!r:.200}")
+    return int(gradient_steps)
 
 
 def logged_updates(agent: Any, gradient_steps: int, batch_size: int) -> None:
@@ -60,6 +68,20 @@ def from_data(batch_size: int, data: int, stored: int, ratio: float | None) -> i
     return math.floor(batch_size * share + th.rand(()).item())
 
 
+def check_unnormalised(agent: Any) -> None:
+    """Refuses to mix a dataset, which stays as it is, with steps that ``VecNormalize`` normalises.
+
+    Raises:
+        TypeError: the agent's environment is in a ``VecNormalize`` that normalises anything.
+    """
+    norm = agent._vec_normalize_env
+    if norm is not None and (norm.norm_obs or norm.norm_reward):
+        raise TypeError(
+            f"{type(agent).__name__} learns from a dataset as it is, and VecNormalize would normalise the "
+            "environment's steps alone: take VecNormalize off the environment"
+        )
+
+
 class UpdateBar(ProgressBarCallback):
     """SB3's progress bar, of updates."""
 
@@ -72,16 +94,23 @@ def learn_updates(
     agent: Any,
     gradient_steps: int,
     callback: MaybeCallback,
-    log_interval: int,
+    log_interval: int | None,
     tb_log_name: str,
     progress_bar: bool,
 ) -> None:
     """So many updates, each of which is a step to callbacks; see ``learn_offline``."""
-    seen = agent._last_obs  # an environment is neither needed nor reset
-    agent._last_obs = agent._last_obs if seen is not None else np.empty(0)  # type: ignore[assignment]
-    taken, agent.num_timesteps = agent.num_timesteps, 0
-    total, told = BaseAlgorithm._setup_learn(agent, gradient_steps, callback, False, tb_log_name)
-    agent._last_obs = seen
+    check_callback(callback)
+    seen, taken = agent._last_obs, agent.num_timesteps  # an environment is neither needed nor reset
+    try:
+        agent._last_obs, agent.num_timesteps = np.empty(0) if seen is None else seen, 0
+        total, told = BaseAlgorithm._setup_learn(agent, gradient_steps, callback, False, tb_log_name)
+        agent._last_obs = seen
+        _update(agent, total, told, log_interval, progress_bar)
+    finally:  # an interrupted agent too goes on where its environment is
+        agent._last_obs, agent.num_timesteps = seen, taken
+
+
+def _update(agent: Any, total: int, told: BaseCallback, log_interval: int | None, progress_bar: bool) -> None:
     if progress_bar:
         told = CallbackList([told, UpdateBar()])
         told.init_callback(agent)
@@ -95,7 +124,6 @@ def learn_updates(
         if log_interval and agent.num_timesteps % log_interval == 0:
             agent.logger.dump(agent.num_timesteps)
     told.on_training_end()
-    agent.num_timesteps = taken
 
 
 def taken_in(agent: "ActorCritic", dataset: "MinariDataset | str | Transitions") -> Demonstrations:
@@ -134,6 +162,11 @@ class LearnsFromData(ABC):
     """
 
     demonstrations: Any
+    mixes_data: ClassVar[bool] = True
+    """Whether :meth:`learn` too learns from the dataset."""
+    _taught: int
+    """1 once a dataset was given, in checkpoints too, which do not hold the dataset itself."""
+    counters: ClassVar[tuple[str, ...]] = (*ControlAgent.counters, "_taught")
 
     @abstractmethod
     def _demonstrations(self, dataset: Any) -> Any:
@@ -145,7 +178,7 @@ class LearnsFromData(ABC):
         gradient_steps: int,
         *,
         callback: MaybeCallback = None,
-        log_interval: int = 1000,
+        log_interval: int | None = 1000,
         tb_log_name: str | None = None,
         progress_bar: bool = False,
     ) -> Self:
@@ -159,20 +192,39 @@ class LearnsFromData(ABC):
                 :class:`.GoalTransitions`, with several rewards as :class:`.VectorTransitions`.
             gradient_steps: updates; 0 only takes the data in.
             callback: SB3's, called once an update.
-            log_interval: updates between lines of the log.
+            log_interval: updates between lines of the log; 0 or None for no logs.
             tb_log_name: of the log; the class's if None.
             progress_bar: show one.
 
         Raises:
             FileNotFoundError: no such dataset.
-            TypeError, ValueError: it does not fit this agent, or holds what cannot be learnt from; nothing has changed.
+            TypeError, ValueError: it does not fit this agent, or holds what cannot be learnt from, or ``VecNormalize``
+                normalises the environment, as it does not the dataset; nothing has changed.
+
+        Warns:
+            UserWarning: at ``learn``, an agent that was given a dataset before it was saved goes on without it.
         """
-        check_updates(gradient_steps)
+        updates = check_updates(gradient_steps)
+        check_unnormalised(self)
         self.demonstrations = self._demonstrations(dataset)
-        if gradient_steps:
+        self._taught = 1
+        if updates:
             name = tb_log_name or type(self).__name__
-            learn_updates(self, gradient_steps, callback, log_interval, name, progress_bar)
+            learn_updates(self, updates, callback, log_interval, name, progress_bar)
         return self
+
+    def _setup_learn(self, *args: Any, **kwargs: Any) -> tuple[int, BaseCallback]:
+        """As in SB3; says once that a loaded agent goes on without the dataset that it had before it was saved."""
+        if self.demonstrations is not None:
+            check_unnormalised(self)
+        elif vars(self).pop("_taught", 0) and self.mixes_data and getattr(self, "offline_ratio", None) != 0:
+            warnings.warn(
+                f"this {type(self).__name__} was loaded without the dataset that it learnt from, and goes on from its "
+                "own steps alone: call learn_offline(dataset, 0) before learn() to mix the dataset in again",
+                stacklevel=5,
+            )
+        found: tuple[int, BaseCallback] = super()._setup_learn(*args, **kwargs)  # type: ignore[misc]
+        return found
 
     def _excluded_save_params(self) -> list[str]:
         return [*super()._excluded_save_params(), "demonstrations"]  # type: ignore[misc]

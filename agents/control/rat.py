@@ -23,8 +23,8 @@ from .networks import SquashedGaussian
 from .rat_parts import SegmentRewards, Segments, influence, matching_error, perceptron
 from .replay import OWN, Batch, fits
 from .sac import SAC, SACSettings, soft_update
-from .settings import takes
-from .soft import Temperature, check_subset
+from .settings import check_subset, takes
+from .soft import Temperature
 from .updates import Adam
 
 

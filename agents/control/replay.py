@@ -54,6 +54,20 @@ def fits(observation_space: Space[Any], action_space: Space[Any]) -> bool:
     )
 
 
+def misfit(observation_space: Space[Any], action_space: Space[Any]) -> str:
+    """What keeps transitions of these spaces from being rows of numbers, and what to do; "" where :func:`fits`."""
+    if fits(observation_space, action_space):
+        return ""
+    if not isinstance(observation_space, Box) or len(observation_space.shape) != 1:
+        return f"not {observation_space}: flatten them (gymnasium.wrappers.FlattenObservation)"
+    if observation_space.dtype.kind != "f":
+        return (
+            f"not whole numbers such as those of {observation_space}: make them floats "
+            "(gymnasium.wrappers.DtypeObservation(env, numpy.float32))"
+        )
+    return f"and acts in a flat Box, not in {action_space}: flatten it (gymnasium.wrappers.TransformAction)"
+
+
 class Columns:
     """Where the parts of a transition lie in a row."""
 

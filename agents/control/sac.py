@@ -16,8 +16,8 @@ from .actor_critic import ActorCritic, Metrics
 from .explicit import Acted, Step, act, explicit, least, regression, soft_improvement
 from .networks import Critics
 from .replay import Batch
-from .settings import OffPolicySettings, takes
-from .soft import Temperature, check_subset, drawn_members
+from .settings import OffPolicySettings, check_subset, takes
+from .soft import Temperature, drawn_members
 from .updates import Adam
 
 OBJECTIVES = ("min", "mean")

@@ -58,6 +58,12 @@ def sb3_keywords(base: Any, settings: Any, **own: Any) -> dict[str, Any]:
     return {**shared, **own}
 
 
+def check_subset(subset: int | None, n_critics: int) -> None:
+    """Raises ``ValueError`` unless a target can take the least of ``subset`` of the critics."""
+    if subset is not None and not 1 <= subset <= n_critics:
+        raise ValueError(f"critic_subset must be between 1 and the {n_critics} critics, got {subset}")
+
+
 @dataclass(frozen=True)
 class OffPolicySettings:
     """What all agents take that learn actor and critics from transitions.

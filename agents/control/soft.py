@@ -58,12 +58,6 @@ class Temperature:
             self.optimizer.apply([-surplus.view(1)])  # of -log alpha * surplus
 
 
-def check_subset(subset: int | None, n_critics: int) -> None:
-    """Raises ``ValueError`` unless a target can take the least of ``subset`` of the critics."""
-    if subset is not None and not 1 <= subset <= n_critics:
-        raise ValueError(f"critic_subset must be between 1 and the {n_critics} critics, got {subset}")
-
-
 def drawn_members(subset: int | None, critics: Critics) -> Tensor | None:
     """Which critics a target takes the least of, drawn anew; all if None."""
     return None if subset is None else th.randperm(critics.net.n, device=critics.device)[:subset]

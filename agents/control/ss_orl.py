@@ -139,7 +139,7 @@ def _blind(data: Any, space: Any) -> Any:
     """Transitions without their actions, whatever stands there."""
     if not isinstance(data, Transitions):
         return data
-    return replace(data, actions=np.zeros((len(data), *space.shape), np.float32))
+    return replace(data, actions=np.clip(np.zeros((len(data), *space.shape), np.float32), space.low, space.high))
 
 
 @dataclass(frozen=True)

@@ -132,6 +132,7 @@ class STAX(ControlAgent, BaseAlgorithm):
 
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {"MlpPolicy": GenomePolicy, "GenomePolicy": GenomePolicy}
     acts_in = (Box, Discrete)
+    numbered_from_0 = False
     policy: GenomePolicy
     search_class: ClassVar[type[Search]] = Search
 
@@ -245,7 +246,7 @@ class STAX(ControlAgent, BaseAlgorithm):
         Args:
             total_timesteps: steps to take; the last one of all environments may exceed them.
             callback: as in SB3; a generation is a rollout.
-            log_interval: generations between logs; None for no logs.
+            log_interval: generations between logs; 0 or None for no logs.
             tb_log_name: of the run, for tensorboard.
             reset_num_timesteps: False to go on counting.
             progress_bar: show one.
@@ -267,7 +268,7 @@ class STAX(ControlAgent, BaseAlgorithm):
             if batch is None:
                 break
             self._take_in(batch)
-            if log_interval is not None and self._n_updates % log_interval == 0:
+            if log_interval and self._n_updates % log_interval == 0:
                 self.dump_logs()
         callback.on_training_end()
         return self

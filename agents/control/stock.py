@@ -12,6 +12,7 @@ from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 
 from ..policy_files import safe_aliases
+from ..settings import OutOfRange
 from .base import ControlAgent, OffPolicyAgent, check_step, last_of
 from .elements_policy import ElementsPolicy
 
@@ -67,6 +68,11 @@ class CrossQ(OffPolicyAgent, sb3_contrib.CrossQ):
 
     acts_in = (Box,)
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = safe_aliases(sb3_contrib.CrossQ.policy_aliases)
+
+    def _setup_model(self) -> None:
+        if self.batch_size < 2:  # one has no deviation
+            raise OutOfRange(f"CrossQ normalises by each batch: batch_size must be at least 2, got {self.batch_size}")
+        super()._setup_model()
 
 
 class DQN(OffPolicyAgent, sb3.DQN):

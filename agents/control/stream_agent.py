@@ -18,7 +18,7 @@ from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.type_aliases import MaybeCallback, Schedule
 from stable_baselines3.common.utils import safe_mean, update_learning_rate
 
-from .base import ControlAgent
+from .base import ControlAgent, check_spaces
 from .obgd import ObGD
 from .stream_networks import Doubles, Floats, StreamNetwork, StreamPolicy
 
@@ -79,6 +79,7 @@ class StreamAgent(ControlAgent, BaseAlgorithm):
         )
         if self.n_envs != 1:
             raise ValueError(f"{name} learns from one stream: give it one environment (n_envs=1), not {self.n_envs}")
+        check_spaces(type(self), self.observation_space, self.action_space)
         if not isinstance(self.observation_space, Box):
             raise ValueError(f"{name} observes Box spaces, not {self.observation_space}: {_FLATTEN}")
         if not isinstance(self.action_space, self.acts_in):
@@ -149,7 +150,7 @@ class StreamAgent(ControlAgent, BaseAlgorithm):
         Args:
             total_timesteps: steps to take.
             callback: as in SB3; a step is a rollout.
-            log_interval: episodes between logs; None for no logs.
+            log_interval: episodes between logs; 0 or None for no logs.
             tb_log_name: of the run, for tensorboard.
             reset_num_timesteps: False to go on counting.
             progress_bar: show one.
@@ -171,7 +172,7 @@ class StreamAgent(ControlAgent, BaseAlgorithm):
             callback.update_locals(locals())
             going = callback.on_step()
             callback.on_rollout_end()
-            if dones[0] and log_interval is not None and self._episode_num % log_interval == 0:
+            if dones[0] and log_interval and self._episode_num % log_interval == 0:
                 self.dump_logs()
         callback.on_training_end()
         return self

@@ -149,7 +149,7 @@ class TrajectoryAgent(ControlAgent, BaseAlgorithm):
         Args:
             total_timesteps: of all environments together.
             callback: SB3's; it may end the training.
-            log_interval: updates between lines of the log; None for no logs.
+            log_interval: updates between lines of the log; 0 or None for no logs.
             tb_log_name: of the run, for tensorboard.
             reset_num_timesteps: False to go on counting.
             progress_bar: show one.
@@ -172,7 +172,7 @@ class TrajectoryAgent(ControlAgent, BaseAlgorithm):
                 self.keep(found)
                 self._log(self.improve(self.pool(), self.settings.actor_updates, offline=False))
                 rounds += 1
-            if log_interval is not None and rounds % log_interval == 0:
+            if log_interval and rounds % log_interval == 0:
                 self.dump_logs()
         told.on_training_end()
         return self
@@ -197,7 +197,7 @@ class TrajectoryAgent(ControlAgent, BaseAlgorithm):
             FileNotFoundError: no such dataset.
             ValueError: it does not fit this agent, or there is nothing in it; nothing has changed.
         """
-        check_updates(gradient_steps)
+        gradient_steps = check_updates(gradient_steps)
         found = self.read(dataset)
         self._ready(tb_log_name)
         self.keep(found)
@@ -213,7 +213,7 @@ class TrajectoryAgent(ControlAgent, BaseAlgorithm):
         Raises:
             FileNotFoundError, ValueError: as :meth:`learn_offline`.
         """
-        check_updates(gradient_steps)
+        gradient_steps = check_updates(gradient_steps)
         pool = Pool(self.read(dataset))
         self._ready("clone")
         self._log({"clone_loss": self.imitate(pool, np.arange(len(pool)), gradient_steps)})

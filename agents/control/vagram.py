@@ -20,8 +20,8 @@ from .explicit import explicit
 from .networks import Critics
 from .replay import MODEL, Batch, RowReplay, fits, joined
 from .sac import SACSettings, soft_update
-from .settings import takes
-from .soft import Temperature, check_subset
+from .settings import check_subset, takes
+from .soft import Temperature
 from .updates import Adam
 from .wmar import AugmentedReplay
 

@@ -263,6 +263,23 @@ def test_parameters_of_other_networks_are_not_called_damaged_alone(sac: Path) ->
         other.set_parameters(sac)
 
 
+def test_parameters_of_another_agent_are_refused_before_any_is_set(sac: Path) -> None:
+    agent, other = SAC.load(sac), TD3("MlpPolicy", "Pendulum-v1", buffer_size=100)
+    wide = SAC("MlpPolicy", "Pendulum-v1", buffer_size=100, policy_kwargs={"net_arch": [4]})
+    before = {name: tensor.clone() for name, tensor in agent.policy.state_dict().items()}
+    for parameters, says in (
+        (other.get_parameters(), "it is of another network than this ActorCriticPolicy: "),
+        ({"policy": {}}, "it is of another network than this ActorCriticPolicy: it has no "),
+        (wide.get_parameters(), r"it is of another network than this ActorCriticPolicy: its .* is \[.*\], not \["),
+        ({"policy": before | {"more": th.zeros(1)}}, "its more is none of this one's"),
+    ):
+        with pytest.raises(ValueError, match=says) as told:
+            agent.set_parameters(parameters)
+        assert "\n" not in str(told.value)
+    assert all(tensor.equal(before[name]) for name, tensor in agent.policy.state_dict().items())
+    agent.set_parameters({"policy": {}}, exact_match=False)
+
+
 def test_a_missing_replay_buffer_says_so(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="no replay buffer at .*nowhere"):
         trained("sac").load_replay_buffer(tmp_path / "nowhere")

@@ -163,7 +163,7 @@ def test_a_buffer_that_is_too_large_is_the_users_to_make(sac: Path) -> None:
     frames = {"$space": "Box", "low": 0, "high": 255, "shape": [4, 256, 256], "dtype": "uint8"}
     changed(sac, lambda stored: (stored["settings"].pop("buffer_size"), stored["spaces"].__setitem__(0, frames)))
     refused(SAC, sac, r"give load\(\) another buffer_size")  # a million of them, which is the default
-    with pytest.raises(ValueError, match="does not go with what load.. was given .its optimiser"):  # no longer that
+    with pytest.raises(ValueError, match="does not go with what load.. was given .it is of another network"):
         SAC.load(sac, buffer_size=10)
 
 
@@ -297,8 +297,10 @@ def test_a_class_of_ones_own_is_named_and_given_again(tmp_path: Path) -> None:
     agent = SAC("MlpPolicy", "Pendulum-v1", **OFF | {"policy_kwargs": mine})
     path = saved(agent, tmp_path)
     name = f"{Mine.__module__}:Mine"
-    with pytest.raises(ValueError, match=rf"nothing is imported .* custom_objects=\{{'{name}': TheClass\}}"):
+    with pytest.raises(ValueError, match=rf"nothing is imported .* custom_objects=\{{'{name}': TheClass\}}") as told:
         SAC.load(path)
+    assert f"{path} cannot be loaded as it is: it was saved with the class" in str(told.value)
+    assert "another copy" not in str(told.value)
     with pytest.raises(ValueError, match="features_extractor_class"):
         SAC.load(path, custom_objects={name: th.nn.ReLU})
     assert isinstance(SAC.load(path, custom_objects={name: Mine}).actor.features_extractor, Mine)

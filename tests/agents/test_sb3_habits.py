@@ -469,6 +469,23 @@ def test_policies_of_the_baselines_alone_are_saved_without_code(name: str, tmp_p
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.parametrize("name", ["ppo", "dqn", "tqc", "crossq", "sb3-sac", "sac"])
+def test_an_agent_is_pickled_with_its_policy(name: str) -> None:
+    env = gymnasium.make("CartPole-v1" if name == "dqn" else "Pendulum-v1")
+    agent: Any = make(name, env, seed=0, policy_kwargs={"net_arch": [8]})
+    found = pickle.loads(pickle.dumps(agent))
+    assert type(found.policy) is type(agent.policy)
+    assert same(weights(agent), weights(found))
+
+
+class Wider(PPO.policy_aliases["MlpPolicy"]):  # type: ignore[misc]
+    """A user's policy of one of ours."""
+
+
+def test_a_users_policy_is_pickled_by_its_name() -> None:
+    assert pickle.loads(pickle.dumps(Wider)) is Wider
+
+
 class Opens:
     """What runs code when it is unpickled."""
 

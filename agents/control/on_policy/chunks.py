@@ -85,6 +85,7 @@ class ChunkCloning(LearnsFromData):
     """
 
     needs_data: ClassVar[bool] = False
+    mixes_data: ClassVar[bool] = False
     chunk_size: int
     demonstrations: Demonstrations | None
     _chunks: Tensor

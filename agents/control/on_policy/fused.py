@@ -180,13 +180,17 @@ def _of_choice(logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor, Back]:
 
 
 def is_fusable(policy: Any) -> bool:
-    """Whether a policy is one that :class:`FusedPolicy` computes: SB3's MLP, tanh or ReLU, of flat observations."""
+    """Whether a policy is one that :class:`FusedPolicy` computes: SB3's MLP, tanh or ReLU, of floats.
+
+    Whole numbers SB3's extractors turn into floats first, and those of images into shares of 255.
+    """
     return (
         type(policy) is NormalizedPolicy
         and not policy.use_sde
         and type(policy.features_extractor) is FlattenExtractor
         and policy.share_features_extractor
         and isinstance(policy.observation_space, Box)
+        and policy.observation_space.dtype.kind == "f"
         and type(policy.mlp_extractor) is MlpExtractor
         and policy.activation_fn in _FORWARD
         and policy.device.type == "cpu"

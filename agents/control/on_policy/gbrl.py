@@ -41,6 +41,11 @@ class Boosting(th.optim.Adam):
         self.trees, self.rates = trees, th.zeros(len(trees.bias))
         self.asked: tuple[Tensor, Tensor] | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies of a policy, whose trees are then the copied policy's own; torch keeps Adam's part alone."""
+        own = {"trees": self.trees, "rates": self.rates, "asked": self.asked}
+        return super().__getstate__() | own  # type: ignore[no-any-return]
+
     def step(self, closure: None = None) -> None:  # type: ignore[override]
         """See the class."""
         super().step()

@@ -142,6 +142,11 @@ class MemoryPolicy(NormalizedPolicy):
         deterministic: bool = False,
     ) -> tuple[npt.NDArray[Any], Arrays]:
         """As in SB3; give the state that it returned with the next observation."""
+        if isinstance(observation, tuple):
+            raise ValueError(
+                "predict() was given a tuple, such as reset() returns: give it the observation alone "
+                "(observation, info = env.reset())"
+            )
         self.set_training_mode(False)
         seen, is_batch = self.obs_to_tensor(observation)
         n = len(next(iter(seen.values())) if isinstance(seen, Mapping) else seen)
@@ -150,7 +155,9 @@ class MemoryPolicy(NormalizedPolicy):
             memory = th.as_tensor(np.stack(state), dtype=th.float32, device=self.device)
         if memory.shape != (shape := self.empty(n).shape):
             raise ValueError(f"a state for {n} observations is two arrays {list(shape[1:])}, not {list(memory.shape)}")
-        starts = np.zeros(n, np.bool_) if episode_start is None else np.asarray(episode_start, np.bool_)
+        starts = np.zeros(n, np.bool_) if episode_start is None else np.asarray(episode_start, np.bool_).reshape(-1)
+        if len(starts) != n:
+            raise ValueError(f"an episode_start for {n} observations is {n} truth values, not {len(starts)}")
         actions, _, _, memory = self(seen, memory, th.as_tensor(starts, device=self.device), deterministic)
         chosen = actions.cpu().numpy().reshape(-1, *(self.action_space.shape or ()))
         if isinstance(self.action_space, Box):
@@ -188,7 +195,7 @@ class RecurrentPolicy(MemoryPolicy):
         super().__init__(observation_space, action_space, lr_schedule, **kwargs)
 
     def _build_memory(self) -> int:
-        self.lstm = nn.LSTM(self.features_dim, self.lstm_hidden_size, self.n_lstm_layers)
+        self.lstm = nn.LSTM(int(self.features_dim), self.lstm_hidden_size, self.n_lstm_layers)
         return self.lstm_hidden_size
 
     @property

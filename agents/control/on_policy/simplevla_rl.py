@@ -185,7 +185,7 @@ class SimpleVLARL(ChunkCloning, ControlAgent, BaseAlgorithm):
             self._update_current_progress_remaining(self.num_timesteps, total)
             self.improve(episodes)
             iterations += 1
-            if log_interval is not None and iterations % log_interval == 0:
+            if log_interval and iterations % log_interval == 0:
                 self.dump_logs()
         told.on_training_end()
         return self

@@ -27,7 +27,7 @@ from ..c51 import C51
 from ..datasets import Transitions
 from ..networks import Critics
 from ..on_policy.sources import Source, Step, source_of
-from ..replay import Batch, fits
+from ..replay import Batch, misfit
 from ..settings import OffPolicySettings
 from .normalisation import ReturnScale
 from .policy import NormalizedActorCriticPolicy
@@ -120,12 +120,9 @@ class ParallelActorCritic(ActorCritic):
         super().construct(settings)
 
     def _setup_model(self) -> None:
-        if not fits(self.observation_space, self.action_space):
-            raise TypeError(
-                f"{type(self).__name__} reads flat Box observations and acts in a flat Box, not "
-                f"{self.observation_space} and {self.action_space}: flatten them "
-                "(gymnasium.wrappers.FlattenObservation) or take another agent"
-            )
+        if said := misfit(self.observation_space, self.action_space):
+            name = type(self).__name__
+            raise TypeError(f"{name} reads flat Box observations of floats, {said}, or take another agent")
         if self.policy_kwargs.get("critic_head", "c51") != "c51":
             raise ValueError(f'{type(self).__name__} has critics of the head "c51" alone: leave critic_head out')
         own: dict[str, Any] = {"critic_head": "c51", "norm_obs": self.norm_obs, "clip_obs": self.clip_obs}
@@ -251,7 +248,7 @@ class ParallelActorCritic(ActorCritic):
     def _count_episodes(self, ended: int, log_interval: int | None) -> None:
         """Writes the log once where the number of episodes has passed a multiple of ``log_interval``."""
         before, self._episode_num = self._episode_num, self._episode_num + ended
-        if log_interval is not None and before // log_interval != self._episode_num // log_interval:
+        if log_interval and before // log_interval != self._episode_num // log_interval:
             self.dump_logs()
 
     def _excluded_save_params(self) -> list[str]:

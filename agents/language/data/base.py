@@ -48,8 +48,9 @@ class DataSource(Component):
         if batch_size < 1:
             raise ValueError(f"batch_size must be at least 1, got {batch_size}")
         for progress in (0.0, 1.0):
-            if not 0 <= (value := at(weight, progress)) < math.inf:
-                raise ValueError(f"weight must be a number of at least 0 that is finite, got {value}")
+            value = at(weight, progress)
+            if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < math.inf:
+                raise ValueError(f"weight must be a number of at least 0 that is finite, got {value!r:.100}")
         self.weight, self.batch_size = weight, batch_size
         self.objective = _IMITATION if method == SUPERVISED else load(method, **dict(method_kwargs or {}))
         for need in sorted(self.objective.needs & _OF_TRAINING):

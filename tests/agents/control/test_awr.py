@@ -142,3 +142,16 @@ def test_what_has_no_order_of_time_is_refused(match: Any) -> None:
 def test_bad_settings_are_refused(match: Any, bad: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(bad))):
         AWR("MlpPolicy", match.env(), **bad)
+
+
+def test_what_keeps_it_from_learning_is_said(match: Any) -> None:
+    class Bytes(match.env):  # type: ignore[misc]
+        observation_space = Box(0, 255, (6,), np.uint8)
+
+    for env, settings, says in (
+        (match.env(), {"n_steps": 3}, "leave replay_buffer_class and n_steps out"),
+        (VecNormalize(DummyVecEnv([match.env])), {}, "take VecNormalize off the environment"),
+        (Bytes(), {}, "not whole numbers such as those of .*: make them floats"),
+    ):
+        with pytest.raises(TypeError, match=says):
+            AWR("MlpPolicy", env, **settings)

@@ -150,3 +150,51 @@ def test_a_missing_dataset_and_what_is_none_are_refused():
         load("../../etc")
     with pytest.raises(TypeError, match="or the id of one, got ndarray"):
         load(np.zeros(3))
+
+
+def by_hand(**changed):
+    """Two episodes of two steps, in the spaces above."""
+    arrays = {
+        "observations": np.arange(4, dtype=np.float32)[:, None],
+        "actions": np.zeros((4, 2), np.float32),
+        "rewards": np.ones(4, np.float32),
+        "next_observations": np.arange(4, dtype=np.float32)[:, None] + 1,
+        "terminations": np.array([0, 1, 0, 0], np.float32),
+        "ends": np.array([False, True, False, True]),
+        "episodes": np.array([0, 0, 1, 1]),
+        "episode_returns": np.array([2.0, 2.0]),
+    }
+    return Transitions(**arrays | changed)
+
+
+def test_transitions_made_by_hand_fit():
+    by_hand().check(OBSERVATIONS, ACTIONS)
+    by_hand(terminations=[False, True, False, False], rewards=[1, 1, 1, 1]).check(OBSERVATIONS, ACTIONS)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"actions": np.full((4, 2), 9.0)}, "outside the agent's space: entry 0 of step 0 is 9, allowed are -2 to 2"),
+        ({"actions": np.zeros(4)}, r"actions of shape \(4,\), the agent needs \(4, 2\) for 4 steps"),
+        ({"rewards": np.ones((4, 1))}, r"rewards of shape \(4, 1\), the agent needs \(4,\) for 4 steps"),
+        ({"rewards": np.ones(3)}, r"rewards of shape \(3,\), the agent needs \(4,\) for 4 steps"),
+        ({"terminations": np.full(4, 2.0)}, "a termination of 2: it is 1 where the task ended, else 0"),
+        ({"ends": np.zeros(4, bool)}, "break off within an episode: the last of their ends must be True"),
+        ({"ends": np.ones(2, bool)}, r"ends of shape \(2,\), the agent needs \(4,\) for 4 steps"),
+        ({"episodes": np.array([1, 1, 0, 0])}, "do not number their episodes 0, 1, ..., one more after each"),
+        ({"episodes": np.array([1, 1, 2, 2])}, "do not number their episodes 0, 1, ..., one more after each"),
+        ({"episode_returns": np.zeros(3)}, r"episode_returns of shape \(3,\), their ends need \(2,\)"),
+        ({"observations": np.full((4, 1), 1e39)}, "NaN or infinity in their observations"),
+    ],
+)
+def test_what_is_wrong_with_transitions_made_by_hand_is_said(changed, message):
+    with pytest.raises(ValueError, match=message):
+        by_hand(**changed).check(OBSERVATIONS, ACTIONS)
+
+
+def test_arrays_of_other_types_become_those_that_agents_read():
+    made = by_hand(observations=np.arange(4.0)[:, None], rewards=[1, 1, 1, 1], episodes=np.array([0, 0, 1, 1], np.int8))
+    assert made.observations.dtype == made.rewards.dtype == np.float32
+    assert made.episodes.dtype == np.int64
+    assert by_hand(actions=np.zeros(4, np.int64)).actions.dtype == np.int64  # choices stay whole numbers

@@ -253,3 +253,27 @@ def test_training_goes_on_as_if_never_saved(tmp_path: Path) -> None:
         assert th.equal(parameter, loaded.policy.state_dict()[key]), key
     assert isinstance(loaded.ent_coef_optimizer, Adam)
     assert agent.log_ent_coef.item() == loaded.log_ent_coef.item()
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "says"),
+    [
+        ("offline_ratio", 5, "offline_ratio must be a number from 0 to 1 or None, got 5"),
+        ("gamma", 5, "gamma must be a number from 0 to 1, got 5"),
+        ("critic_subset", 50, "critic_subset must be between 1 and the 2 critics, got 50"),
+        ("batch_size", "8", "batch_size must be a whole number of at least 1, got '8'"),
+        ("sampler", "foo", "unknown sampler 'foo'"),
+    ],
+)
+def test_a_setting_changed_later_is_checked(setting: str, value: Any, says: str) -> None:
+    agent = SAC("MlpPolicy", "Pendulum-v1", buffer_size=100, policy_kwargs={"net_arch": [8]})
+    before = getattr(agent, setting)
+    with pytest.raises(ValueError, match=says):
+        setattr(agent, setting, value)
+    assert getattr(agent, setting) == getattr(agent.settings, setting) == before
+
+
+def test_a_setting_changed_later_holds() -> None:
+    agent = SAC("MlpPolicy", "Pendulum-v1", buffer_size=100, policy_kwargs={"net_arch": [8]})
+    agent.gamma, agent.offline_ratio = 0.5, None
+    assert (agent.gamma, agent.settings.gamma, agent.settings.offline_ratio) == (0.5, 0.5, None)

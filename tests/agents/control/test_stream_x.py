@@ -374,8 +374,10 @@ def test_spaces_it_does_not_speak_are_refused() -> None:
         StreamAC("MlpPolicy", Other())
     with pytest.raises(ValueError, match="StreamQ acts in Discrete spaces, not in Box"):
         StreamQ("MlpPolicy", "Pendulum-v1")
-    with pytest.raises(ValueError, match="StreamAC has no 'MultiInputPolicy' but 'MlpPolicy'.*FlattenObservation"):
+    with pytest.raises(TypeError, match="StreamAC reads no dicts such as Dict.*FlattenObservation"):
         make("stream-x", Dicts())
+    with pytest.raises(ValueError, match="StreamAC has no 'MultiInputPolicy' but 'MlpPolicy'.*FlattenObservation"):
+        StreamAC("MultiInputPolicy", Dicts())
     with pytest.raises(ValueError, match="StreamAC observes Box spaces, not Discrete.*FlattenObservation"):
         StreamAC("MlpPolicy", Words())
     with pytest.raises(ValueError, match="on the processor"):

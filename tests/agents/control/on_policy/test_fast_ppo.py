@@ -267,3 +267,29 @@ def test_it_goes_on_in_another_vector_which_is_reset_first() -> None:
     agent.set_env(counting(AutoresetMode.NEXT_STEP, 3, 100))
     assert agent.learn(14, reset_num_timesteps=False).num_timesteps == 16 + 14
     assert agent.rollout_buffer.observations[0].tolist() == [[0.0], [0.0]]
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int64])
+def test_whole_numbers_are_read_as_the_floats_that_they_are(kind: Any) -> None:
+    class Whole(Counting):
+        observation_space = Box(0, 255, (6,), kind)
+
+        def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+            return np.arange(6).astype(kind), super().reset(seed=seed)[1]
+
+        def step(self, action: Any) -> Any:
+            return np.arange(6).astype(kind) + kind(self.count), *super().step(action)[1:]
+
+    class Floats(Whole):
+        observation_space = Box(0, 255, (6,), np.float32)
+
+        def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+            return super().reset(seed=seed)[0].astype(np.float32), {}
+
+        def step(self, action: Any) -> Any:
+            seen, *rest = super().step(action)
+            return seen.astype(np.float32), *rest
+
+    whole, floats = (FastPPO("MlpPolicy", env(), **TINY, norm_obs=False).learn(16) for env in (Whole, Floats))
+    for one, other in zip(whole.policy.parameters(), floats.policy.parameters(), strict=True):
+        th.testing.assert_close(one, other)

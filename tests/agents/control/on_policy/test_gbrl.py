@@ -1,5 +1,6 @@
 """Trees are those that an exhaustive search finds, follow PPO's gradient, and learn."""
 
+import copy
 import itertools
 from typing import Any
 
@@ -183,3 +184,16 @@ def test_what_trees_cannot_do_is_said() -> None:
     image.observation_space, image.action_space = Box(0, 255, (36, 36, 3), np.uint8), Discrete(2)
     with pytest.raises(TypeError, match="has images"):
         GBRL("MlpPolicy", image)
+
+
+def test_a_copy_grows_trees_of_its_own() -> None:
+    agent = GBRL("MlpPolicy", "Pendulum-v1", n_steps=16, batch_size=16, n_epochs=1, seed=0).learn(16)
+    twin, room = copy.deepcopy(agent), agent.policy.trees.room
+    assert twin.policy.optimizer.trees is twin.policy.trees
+    twin.set_random_seed(3)
+    twin.learn(16)
+    assert (agent.policy.trees.room, twin.policy.trees.room) == (room, room - 1)
+    agent.set_random_seed(3)
+    agent.learn(16)
+    for name, tensor in agent.policy.trees.state_dict().items():
+        assert tensor.equal(twin.policy.trees.state_dict()[name])

@@ -8,7 +8,7 @@ import gymnasium
 import numpy as np
 import pytest
 import torch as th
-from gymnasium.spaces import Box, Dict, Discrete
+from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.vec_env import DummyVecEnv
@@ -218,3 +218,27 @@ def test_it_recalls_what_ppo_without_memory_cannot() -> None:
         scores.append(evaluate_policy(agent, test, 200)[0])
     assert scores[0] > 0.95
     assert scores[1] < 0.65  # chance is one half
+
+
+@pytest.mark.parametrize("space", [MultiDiscrete([3, 4]), MultiBinary(3), Discrete(5)], ids=str)
+def test_it_reads_choices(space: Any) -> None:
+    class Choices(Recall):
+        observation_space = space
+
+        def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+            return self.observation_space.sample(), super().reset(seed=seed)[1]
+
+        def step(self, action: Any) -> Any:
+            return self.observation_space.sample(), *super().step(action)[1:]
+
+    assert RecurrentPPO("MlpPolicy", Choices(), **TINY).learn(8).num_timesteps == 8
+
+
+def test_predict_says_what_it_was_given_in_place_of_observations_and_starts() -> None:
+    agent = RecurrentPPO("MlpPolicy", recalls(AutoresetMode.NEXT_STEP, 3, 3), **TINY)
+    seen = np.zeros((2, 2), np.float32)
+    with pytest.raises(ValueError, match="give it the observation alone"):
+        agent.predict((seen, {}))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="an episode_start for 2 observations is 2 truth values, not 3"):
+        agent.predict(seen, None, np.ones(3, bool))
+    assert agent.predict(seen[0], None, True)[0].shape == ()  # type: ignore[arg-type]

@@ -247,6 +247,14 @@ class Picture(Counting):
     observation_space = Box(0, 255, (3, 36, 36), np.uint8)
 
 
+class Bytes(Counting):
+    observation_space = Box(0, 255, (6,), np.uint8)
+
+
+class Matrix(Counting):
+    action_space = Box(-1, 1, (2, 2))
+
+
 @pytest.mark.parametrize(
     ("env", "settings", "error", "message"),
     [
@@ -254,7 +262,9 @@ class Picture(Counting):
         (Counting, {"replay_buffer_class": ReplayBuffer}, ValueError, "replay buffer of its own: leave"),
         (Counting, {"optimize_memory_usage": True}, ValueError, "replay buffer of its own: leave"),
         (Counting, {"policy_kwargs": {"critic_head": "mse"}}, ValueError, 'critics of the head "c51" alone'),
-        (Picture, {}, TypeError, "reads flat Box observations and acts in a flat Box"),
+        (Picture, {}, TypeError, r"FastTD3 reads flat Box observations of floats, not Box\(.*: flatten them"),
+        (Bytes, {}, TypeError, r"not whole numbers such as those of Box\(.*uint8\): make them floats"),
+        (Matrix, {}, TypeError, r"and acts in a flat Box, not in Box\(-1.0, 1.0, \(2, 2\)"),
     ],
 )
 def test_what_it_does_not_take_is_refused(env: Any, settings: Any, error: type[Exception], message: str) -> None:

@@ -161,8 +161,8 @@ def test_rows_that_hold_nothing_to_learn_are_named(rows):
         ({"weight": float("nan")}, ValueError, "weight must be"),
         ({"weight": -1.0}, ValueError, "weight must be a number of at least 0"),
         ({"weight": {"schedule": "linear", "start": 1.0, "end": -1.0}}, ValueError, "weight must be a number of at"),
-        ({"weight": "x"}, TypeError, "data source 'stored': weight must be"),
-        ({"weight": True}, TypeError, "data source 'stored': weight must be"),
+        ({"weight": "x"}, ValueError, "weight must be a number of at least 0 that is finite, got 'x'"),
+        ({"weight": True}, ValueError, "weight must be a number"),
         ({"batch_size": 2.5}, TypeError, "data source 'stored': batch_size must be a whole number, got 2.5"),
     ],
 )
