@@ -249,7 +249,8 @@ class Claim:
     handle: tyro.conf.Positional[str]
     """of the paper, such as rliable (see docs/papers.md)"""
     seeds: str | None = None
-    """fresh seeds to replicate the stored verdict with, such as 100-119; by default the claim's own, from 0 on"""
+    """fresh seeds to replicate the verdict with that docs/results/claims of the folder you work in (a checkout) stores,
+    such as 100-119; by default the claim's own, from 0 on"""
     rejudge: bool = False
     """judge the stored runs by today's rule instead of running any; a verdict that changes keeps the old one"""
 
@@ -316,10 +317,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _answer(arguments: list[str]) -> int:
     try:
-        if arguments in (["--version"], ["-V"]):
-            print(f"tiltyard {__version__}")
-            return 0
-        return int(_parsed(arguments).run())
+        with commands.cut_off():
+            if arguments in (["--version"], ["-V"]):
+                print(f"tiltyard {__version__}")
+                return 0
+            return int(_parsed(arguments).run())
     except SystemExit as stop:  # --help, or a mistake that tyro found
         return int(stop.code or 0)
     except KeyboardInterrupt:
@@ -381,6 +383,8 @@ def _sentence(error: BaseException) -> str:
     text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
     if isinstance(error, OSError) and error.strerror:
         text = f"{error.strerror}: {error.filename}" if error.filename else error.strerror
+    if isinstance(error, FileExistsError) and error.filename:
+        text = f"{error.filename} is a file, and a folder of this name is needed: give --out another one"
     return re.sub(r"\s+", " ", text) or type(error).__name__
 
 

@@ -1,6 +1,9 @@
 """What the commands share: reading their arguments' small languages, finding agents, tables and progress bars."""
 
+import os
 import re
+import select
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -239,6 +242,21 @@ def interval_of(values: Sequence[float]) -> str:
         return f"needs {MIN_RUNS} episodes"
     found = bootstrap_interval(np.array(values)[:, None], mean, rng=np.random.default_rng(0))
     return none(len(values), "episodes") if np.isnan(found.low) else f"{found.low:.3f} to {found.high:.3f}"
+
+
+@contextmanager
+def cut_off() -> Iterator[None]:
+    """Ends the program with the status of a broken pipe where whoever reads its output, such as head, has enough."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        output = select.poll()
+        output.register(1, 0)
+        if not any(event & select.POLLERR for _, event in output.poll(0)):  # it is another pipe
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for the interpreter flushes it once more
+        raise SystemExit(141) from None
 
 
 @contextmanager

@@ -306,14 +306,13 @@ def searched(choices: Sequence[Choice]) -> Iterator[list[str]]:
     """Rows of the page's table: what was chosen, on how much, and what of its score held on test seeds."""
     for one in choices:
         edge = ", near an end of the space" if one.at_edge else ""
-        gap = one.gap
         yield [
             one.task,
             one.agent,
-            f"{one.best}{edge}",
+            f"{one.best}{edge}{one.ties}",
             f"{np.mean(one.tried[one.best]):.3f}",
             f"{np.mean(one.tests):.3f}" if one.tests else "not tested",
-            "" if gap is None else f"{gap:.3f}",
+            one.gap_told,
             f"{len(one.tried)} + {len(one.stopped)}" if one.stopped else str(len(one.tried)),
             str(one.runs),
             f"{one.steps:,}",

@@ -8,19 +8,27 @@ TensorBoard's event files       a scalar of returns: the first of :data:`TAGS` t
 RL-zoo's ``benchmark.md``       one mean return a task and agent, of one run each
 ==============================  ===================================================================================
 
-What is no evaluation (all but the first and the last) is averaged over :data:`POINTS` spans of steps; the score is that
-of the last. Returns stay raw: the tasks are other people's, named ``imported:TASK``, whatever they are called.
+What is no evaluation (all but the first and the last, and scalars or columns called ``eval...``) is averaged over
+:data:`POINTS` spans of steps; the score is that of the last. Returns stay raw: the tasks are other people's, named
+``imported:TASK``, and ``imported.training:TASK`` where they are returns of training, which are never averaged or ranked
+with those of evaluations.
+
+Training ends with an episode, so that its last step differs from seed to seed: runs of one agent and task whose last
+steps lie within :data:`ALIKE` of the smallest are one condition, and the smallest is their budget.
 """
 
 import csv
 import json
 import math
 import re
-from collections.abc import Iterable, Sequence
+import warnings
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -31,6 +39,10 @@ from .runs import FinishedRun, Run
 POINTS = 50
 TAGS = ("charts/episodic_return", "eval/mean_reward", "rollout/ep_rew_mean", "eval/episodic_return", "train/return")
 STEPS = ("global_step", "Step", "step", "_step", "timesteps", "total_timesteps", "time/total_timesteps")
+EVALUATIONS, TRAINING = "imported:", "imported.training:"
+"""What the names of imported tasks begin with."""
+ALIKE = 0.05
+"""By how much the last steps of one condition's training curves may exceed the smallest, as a share of it."""
 _CLEANRL = re.compile(r"(?P<task>.+?)__(?P<agent>.+?)__(?P<seed>\d+)__\d+")
 _ZOO = re.compile(r"(?P<task>.+-v\d+)_(?P<seed>\d+)")
 _LARGEST_STEP = 1 << 62
@@ -58,6 +70,7 @@ class Curve:
         final: returns of the last evaluation's episodes; the last value where there are none.
         agent, task: names, "" where the file does not say.
         seed: ``None`` where the file does not say.
+        training: whether these are returns of training, and not of evaluations.
     """
 
     steps: tuple[int, ...]
@@ -66,6 +79,12 @@ class Curve:
     agent: str = ""
     task: str = ""
     seed: int | None = None
+    training: bool = False
+
+    @property
+    def whose(self) -> tuple[str, str, bool]:
+        """Agent and task, and whether these are returns of training."""
+        return self.agent, self.task, self.training
 
 
 @dataclass
@@ -94,16 +113,29 @@ def read_runs(sources: Iterable[Source]) -> list[FinishedRun]:
         FileNotFoundError: no such file.
         ValueError: a file of none of the formats, or that does not say whose and on what it is.
     """
-    taken: dict[tuple[str, str], set[int]] = {}
+    found = [(_named(curve, source), source) for source in sources for curve in _read(source)]
+    budgets = _budgets([curve for curve, _ in found])
+    taken: dict[tuple[str, str, bool], set[int]] = {}
     runs = []
-    for source in sources:
-        for curve in _read(source):
-            given = _named(curve, source)
-            seeds = taken.setdefault((given.agent, given.task), set())
-            seed = given.seed if given.seed is not None else min(set(range(len(seeds) + 1)) - seeds)
-            seeds.add(seed)
-            runs.append(_finished(replace(given, seed=seed), source))
+    for (curve, source), budget in zip(found, budgets, strict=True):
+        seeds = taken.setdefault(curve.whose, set())
+        seed = curve.seed if curve.seed is not None else min(set(range(len(seeds) + 1)) - seeds)
+        seeds.add(seed)
+        runs.append(_finished(replace(curve, seed=seed), source, budget))
     return runs
+
+
+def _budgets(curves: Sequence[Curve]) -> list[int]:
+    """The steps of each run: its last one, or for a training curve the smallest last one of its condition."""
+    budgets = [max(1, curve.steps[-1]) for curve in curves]
+    first: dict[tuple[str, str, bool], int] = {}
+    for i in sorted(range(len(curves)), key=lambda i: budgets[i]):
+        if curves[i].training:
+            start = first.setdefault(curves[i].whose, budgets[i])
+            if budgets[i] > start * (1 + ALIKE):
+                start = first[curves[i].whose] = budgets[i]
+            budgets[i] = start
+    return budgets
 
 
 def _read(source: Source) -> list[Curve]:
@@ -144,11 +176,11 @@ def _named(curve: Curve, source: Source) -> Curve:
     return replace(curve, agent=agent, task=task, seed=None if seed is None else int(seed))
 
 
-def _finished(curve: Curve, source: Source) -> FinishedRun:
-    task = re.sub(r"[^\w./-]+", "-", curve.task)
+def _finished(curve: Curve, source: Source, budget: int) -> FinishedRun:
+    task = (TRAINING if curve.training else EVALUATIONS) + re.sub(r"[^\w./-]+", "-", curve.task)
     assert curve.seed is not None
     run = ImportedRun(
-        *(f"imported:{task}", curve.agent, curve.seed, max(1, curve.steps[-1])),
+        *(task, curve.agent, curve.seed, budget),
         eval_episodes=len(curve.final),
         eval_points=len(curve.steps),
         source=str(source.path),
@@ -198,11 +230,19 @@ def _over(path: Path, steps: Sequence[float], values: Sequence[float], **names: 
 def _sb3(path: Path) -> Curve:
     try:
         with np.load(path, allow_pickle=False) as found:
-            steps, results = found["timesteps"], np.asarray(found["results"], dtype=np.float64)
-    except (ValueError, KeyError, OSError) as error:
-        raise ValueError(f"{path} is no evaluations.npz: {error}") from error
-    if results.ndim != 2 or len(results) != len(steps) or not results.size or not np.isfinite(results).all():
+            steps, results = np.asarray(found["timesteps"]), np.asarray(found["results"], dtype=np.float64)
+    except (ValueError, KeyError, OSError, EOFError, TypeError, AttributeError, BadZipFile, zlib.error) as error:
+        why = error.args[0] if error.args else "it is cut off"
+        raise ValueError(f"{path} is no evaluations.npz: {why}") from error
+    if results.ndim != 2 or not results.size or not np.isfinite(results).all():
         raise ValueError(f"{path} holds no finite returns [points, episodes]")
+    if steps.shape != (len(results),) or not np.issubdtype(steps.dtype, np.integer):
+        raise ValueError(
+            f"{path} holds timesteps of shape {steps.shape} and kind {steps.dtype}: there must be one whole number for "
+            f"each of its {len(results)} evaluations"
+        )
+    if steps.min() < 0 or (np.diff(steps) < 0).any() or steps.max() > _LARGEST_STEP:
+        raise ValueError(f"{path} holds timesteps that do not ascend from 0: write its evaluations in their order")
     means = results.mean(axis=1).tolist()
     return Curve(tuple(int(step) for step in steps), tuple(means), tuple(results[-1].tolist()))
 
@@ -213,44 +253,77 @@ def _tensorboard(path: Path, tag: str | None) -> Curve:
     if chosen is None:
         raise ValueError(f"{path} has no {tag or 'returns'}; give --tag, one of {', '.join(sorted(scalars)) or 'none'}")
     steps, values = zip(*scalars[chosen], strict=True)
-    return _over(path, steps, values)
+    return _over(path, steps, values, training=_is_training(chosen))
+
+
+def _is_training(name: str) -> bool:
+    """Whether a scalar or a column of this name holds returns of training."""
+    return not name.rpartition(" - ")[2].startswith("eval")
+
+
+def _rows(path: Path, text: str) -> list[dict[str, str | None]]:
+    """The rows of a CSV file by the names of its columns; None where a row is shorter than the header.
+
+    Raises:
+        ValueError: no CSV, or a row that is longer than the header.
+    """
+    reader = csv.DictReader(StringIO(text))
+    try:
+        rows: list[dict[Any, Any]] = list(reader)
+    except csv.Error as error:
+        raise ValueError(f"{path} is no CSV file: {error}") from error
+    for number, row in enumerate(rows, 1):
+        if None in row:
+            width = len(reader.fieldnames or ())
+            raise ValueError(
+                f"{path}: row {number} has {width + len(row[None])} cells and the header {width}: give each as many"
+            )
+    return rows
 
 
 def _csv(path: Path, tag: str | None) -> list[Curve]:
     text = read_bytes(path, LARGEST_FILE).decode("utf-8-sig")
     if text.startswith("#{"):
         return [_monitor(path, text)]
-    rows = list(csv.DictReader(StringIO(text)))
+    rows = _rows(path, text)
     columns = list(rows[0]) if rows else []
     step = next((name for name in STEPS if name in columns), None)
     wanted = (tag,) if tag else TAGS
     exported = [name for name in columns if name.endswith(tuple(f" - {one}" for one in wanted))]
     chosen = exported or [name for name in wanted if name in columns][:1]
     if step is None or not chosen:
-        raise ValueError(
-            f"{path} has no column of steps and returns; give --tag, one of {', '.join(map(str, columns))}"
-        )
-    curves = []
+        raise ValueError(f"{path} has no column of steps and returns; give --tag, one of {', '.join(columns)}")
+    curves, empty = [], 0
     for name in chosen:
-        points = [(float(row[step]), float(row[name])) for row in rows if row[name] and row[step]]
+        points = [(float(at), float(value)) for row in rows if (at := row[step]) and (value := row[name])]
+        empty += len(rows) - len(points)
         match = _CLEANRL.fullmatch(name.partition(" - ")[0])
         names: dict[str, Any] = match.groupdict() if match else {}
         names |= {"seed": int(names["seed"])} if match else {}
         names = names or ({"agent": name.partition(" - ")[0]} if exported else {})
+        names["training"] = _is_training(name)
         curves.append(_over(path, [x for x, _ in points], [y for _, y in points], **names))
+    if empty:
+        told = f"{empty} of {len(chosen) * len(rows)} returns in it have no value or no step and were left out"
+        warnings.warn(f"{path}: {told}", UserWarning, 2)
     return curves
 
 
 def _monitor(path: Path, text: str) -> Curve:
     first, _, rest = text.partition("\n")
-    rows = list(csv.DictReader(StringIO(rest)))
+    rows = _rows(path, rest)
+    if rows and None in rows[-1].values():
+        rows.pop()
+        warnings.warn(f"{path}: its last row is cut off and was left out", UserWarning, 2)
     try:
         env_id = str(json.loads(first[1:]).get("env_id", "") or "")
-        values = [float(row["r"]) for row in rows]
-        steps = np.cumsum([float(row["l"]) for row in rows]).tolist()
+        values, lengths = ([float(row[name] or "") for row in rows] for name in ("r", "l"))
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path} is no Monitor CSV of Stable-Baselines3: {error!r}") from error
-    return _over(path, steps, values, task="" if env_id == "None" else env_id)
+    if any(None in row.values() for row in rows) or not all(length >= 1 for length in lengths):
+        raise ValueError(f"{path} has a row that is cut off, or an episode of fewer than 1 step: take such rows out")
+    steps = np.cumsum(lengths).tolist()
+    return _over(path, steps, values, task="" if env_id == "None" else env_id, training=True)
 
 
 def _zoo(path: Path) -> list[Curve]:
@@ -260,12 +333,25 @@ def _zoo(path: Path) -> list[Curve]:
     heads = [head.strip() for head in lines[0]] if lines else []
     if not {"algo", "env_id", "mean_reward", "n_timesteps"} <= set(heads):
         raise ValueError(f"{path} has no table with algo, env_id, mean_reward and n_timesteps")
-    curves = []
-    for cells in lines[2:]:
-        row = dict(zip(heads, (cell.strip() for cell in cells), strict=True))
+    if len(lines) < 3:
+        raise ValueError(f"{path} has a table without rows: there is nothing to import")
+    return [_of_zoo(path, heads, number, cells) for number, cells in enumerate(lines[2:], 1)]
+
+
+def _of_zoo(path: Path, heads: Sequence[str], number: int, cells: Sequence[str]) -> Curve:
+    if len(cells) != len(heads):
+        raise ValueError(
+            f"{path}: row {number} of the table has {len(cells)} cells and its head {len(heads)}: give each as many"
+        )
+    row: Mapping[str, str] = dict(zip(heads, (cell.strip() for cell in cells), strict=True))
+    try:
         mean, steps = float(row["mean_reward"]), _whole(row["n_timesteps"])
-        curves.append(Curve((steps,), (mean,), (mean,), row["algo"], row["env_id"], 0))
-    return curves
+    except (ValueError, OverflowError):
+        mean, steps = math.nan, 0
+    if not math.isfinite(mean) or not 1 <= steps <= _LARGEST_STEP:
+        told = f"mean_reward {row['mean_reward']!r} and n_timesteps {row['n_timesteps']!r}"
+        raise ValueError(f"{path}: row {number} of the table has {told}, which must be a finite number and a count")
+    return Curve((steps,), (mean,), (mean,), row["algo"], row["env_id"], 0)
 
 
 def _whole(text: str) -> int:

@@ -8,7 +8,7 @@ from typing import Literal
 
 import tyro
 
-from .runs import FinishedRun
+from .runs import RUN, FinishedRun
 from .suites import Suite
 
 
@@ -75,7 +75,7 @@ class Report:
         kept = reported(self.runs, suite)
         for task, count in missing(suite, kept).items():
             print(f"not finished: {count} runs of {task}", file=sys.stderr)
-        files = rebuilt(suite, kept, self.out, self.tuning, axis=self.axis, scale=self.scale)
+        files = rebuilt(suite, kept, self.out, self.tuning, axis=self.axis, scale=self.scale, name=self.suite)
         if self.check:
             stale = differing(files, self.out)
             for name in stale:
@@ -111,10 +111,23 @@ def reported(folder: Path, suite: Suite | None = None) -> list[FinishedRun]:
         print(f"left out, of other versions: {run.folder} ({told})", file=sys.stderr)
     if len(raced) < len(runs):
         print(f"left out: {len(runs) - len(raced)} tuning runs (seeds from 10000 on)", file=sys.stderr)
+    comparable = kept
     if suite is not None:
         kept, notes = of_suite(kept, suite)
         for note in notes:
             print(note, file=sys.stderr)
     if not kept:
-        raise ValueError(f"{folder} holds no finished run to show: run tiltyard race smoke --out {folder}")
+        raise ValueError(f"{folder} holds no finished run to show{_instead(folder, len(runs), len(comparable), suite)}")
     return kept
+
+
+def _instead(folder: Path, found: int, comparable: int, suite: Suite | None) -> str:
+    """Why nothing of a folder can be shown, and what to do."""
+    if comparable and suite is not None:
+        return f": none of its {comparable} runs is of suite {suite.name}"
+    if found:
+        return f": its {found} runs are of tuning (seeds from 10000 on), which no board shows"
+    if (folder / RUN).is_file():
+        return f": it is a run itself, so give the folder that it lies in, {folder.absolute().parent}"
+    name = "smoke" if suite is None else suite.name
+    return f": give the folder of a race, or make one with tiltyard race {name} --out {folder}"

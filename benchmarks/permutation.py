@@ -35,12 +35,13 @@ def exact_p(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
         b: of the other agent's runs, ``[m]``.
 
     Raises:
-        ValueError: fewer than four runs a side, a score that is no number, or more than two million ways.
+        ValueError: not one score a run, fewer than four runs a side, a score that is no number, or more than two
+            million ways.
 
     >>> round(exact_p([5, 6, 7, 8], [1, 2, 3, 4]), 4)  # 2 of 70 ways are as extreme
     0.0286
     """
-    first, second = np.asarray(a, float), np.asarray(b, float)
+    first, second = _one_each(a, "scores", "run"), _one_each(b, "scores", "run")
     if min(len(first), len(second)) < LEAST:
         raise ValueError(f"a verdict needs at least {LEAST} runs a side, got {len(first)} and {len(second)}")
     every = np.concatenate([first, second])
@@ -60,9 +61,9 @@ def permutation_p(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     """:func:`exact_p`; where there are too many ways, of 100,000 random ones (Phipson and Smyth 2010), always the same.
 
     Raises:
-        ValueError: fewer than four runs a side, or a score that is no number.
+        ValueError: not one score a run, fewer than four runs a side, or a score that is no number.
     """
-    first, second = np.asarray(a, float), np.asarray(b, float)
+    first, second = _one_each(a, "scores", "run"), _one_each(b, "scores", "run")
     if comb(len(first) + len(second), len(first)) <= MOST_WAYS or not np.isfinite([*first, *second]).all():
         return exact_p(first, second)
     from scipy.stats import permutation_test
@@ -76,6 +77,17 @@ def permutation_p(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     return float(found.pvalue)
 
 
+def _one_each(values: npt.ArrayLike, what: str, each: str) -> npt.NDArray[np.float64]:
+    """An array of one axis; any other is refused, for its means would be over something else."""
+    found = np.asarray(values, float)
+    if found.ndim != 1:
+        raise ValueError(
+            f"{what} must be one number a {each}, got an array of shape {found.shape}: of [{each}s, tasks] give the "
+            "mean over tasks"
+        )
+    return found
+
+
 def sign_flip_p(differences: npt.ArrayLike) -> float:
     """Two-sided p-value of the mean difference of pairs under all ways to turn the signs of differences.
 
@@ -87,14 +99,14 @@ def sign_flip_p(differences: npt.ArrayLike) -> float:
         differences: one a pair, ``[n]``.
 
     Raises:
-        ValueError: fewer than six pairs, or a difference that is no number.
+        ValueError: not one difference a pair, fewer than six pairs, or a difference that is no number.
 
     >>> sign_flip_p([1, 2, 3, 4, 5, 6])  # 2 of 64 ways are as extreme
     0.03125
     """
-    values = np.asarray(differences, float)
-    if values.ndim != 1 or len(values) < LEAST_PAIRS:
-        raise ValueError(f"a verdict needs at least {LEAST_PAIRS} pairs of runs, got {values.size}")
+    values = _one_each(differences, "differences", "pair")
+    if len(values) < LEAST_PAIRS:
+        raise ValueError(f"a verdict needs at least {LEAST_PAIRS} pairs of runs, got {len(values)}")
     if not np.isfinite(values).all():
         raise ValueError("differences must be finite numbers")
     observed = abs(values.sum()) - 1e-12 * np.abs(values).sum()
@@ -165,8 +177,13 @@ def holm(p_values: Mapping[Any, float] | Sequence[float]) -> list[float]:
     """Adjusted p-values of a family, in its order; one of them is falsely below alpha at most that often (Holm 1979).
 
     The p-values 0.01, 0.04 and 0.03 become 0.03, 0.06 and 0.06.
+
+    Raises:
+        ValueError: a p-value outside [0, 1], or NaN.
     """
     values = np.array(list(p_values.values()) if isinstance(p_values, Mapping) else list(p_values), float)
+    if wrong := [float(p) for p in values.ravel() if not 0.0 <= p <= 1.0]:
+        raise ValueError(f"p-values must lie between 0 and 1, got {wrong[0]:g}")
     order = np.argsort(values, kind="stable")
     stepped = np.minimum(np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1)), 1.0)
     adjusted = np.empty_like(values)

@@ -60,13 +60,16 @@ def play(
         **env_kwargs: the environment's own.
 
     Raises:
-        KeyError, ValueError: no such environment, file format or policy, or fewer than 1 step or episode.
+        KeyError, ValueError: no such environment, file format or policy, fewer than 1 step or episode, or a seed
+            below 0.
     """
     video = Path(video)
     if video.suffix.lower() not in FORMATS:
         raise ValueError(unknown("video format", video.suffix, FORMATS))
     if min(steps, episodes) < 1:
         raise ValueError(f"a video needs at least 1 step and 1 episode, got steps={steps}, episodes={episodes}")
+    if seed is not None and seed < 0:
+        raise ValueError(f"a seed is 0 or more, got seed={seed}")
     first = evaluation_seeds(0, 1)[0] if seed is None else seed
     player = _Player(env_id, agent, split, deterministic, env_kwargs)
     try:

@@ -12,6 +12,7 @@ from math import comb
 
 import numpy as np
 
+from ..envs.catalogue import find
 from .permutation import LEAST, LEAST_PAIRS, permutation_ps, sign_flip_ps
 from .runs import FinishedRun, Run
 from .scores import Score, normalised_score
@@ -145,6 +146,8 @@ def _condition(run: Run, *, across: bool) -> str:
 def spread_of(runs: Sequence[FinishedRun], score: Score = "final", *, paired: bool = False) -> Spread:
     """From earlier runs: what several seeds of the same agent on the same task scattered by.
 
+    Tasks of raw returns are left out, which the source says.
+
     Args:
         runs: earlier ones.
         score: what of a run counts.
@@ -152,10 +155,11 @@ def spread_of(runs: Sequence[FinishedRun], score: Score = "final", *, paired: bo
             the score of agent a on seed c, the deviation is that of s_ac - s_a. - s_.c + s_.. over (A - 1)(C - 1).
 
     Raises:
-        ValueError: no agent has two runs on one task.
+        ValueError: no agent has two runs on one task whose returns are normalised.
     """
     tasks: dict[str, dict[str, dict[int, float]]] = {}
-    for run in runs:
+    scored = [run for run in runs if find(run.run.env_id).scored]
+    for run in scored:
         conditions = tasks.setdefault(run.run.task, {})
         conditions.setdefault(replace(run.run, seed=0).name, {})[run.run.seed] = normalised_score(run, score)
     several = [[seeds for seeds in found.values() if len(seeds) > 1] for found in tasks.values()]
@@ -163,9 +167,13 @@ def spread_of(runs: Sequence[FinishedRun], score: Score = "final", *, paired: bo
     parts = [_scatter(found, in_pairs) for found in several]
     total, freedom = sum(squares for squares, _ in parts), sum(free for _, free in parts)
     if not freedom:
-        raise ValueError("these runs say nothing of the spread: no agent has two of them on one task; give --sd")
+        raise ValueError(
+            "these runs say nothing of the spread: no agent has two of them on one task whose returns are normalised; "
+            "give --sd"
+        )
     counted = f"{sum(len(seeds) for found in several for seeds in found)} earlier runs"
     told = f"{counted} of {sum(map(len, several))} conditions" + ", paired by seed" * in_pairs
+    told += f", without {len(runs) - len(scored)} of raw returns" * (len(scored) < len(runs))
     return Spread(float(np.sqrt(total / freedom)), told)
 
 

@@ -1,6 +1,7 @@
 """``tiltyard power``: a dataclass as in :mod:`.cli`."""
 
 from dataclasses import dataclass, replace
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,8 +39,9 @@ class Power:
         suite = find(self.suite)
         seeds = len(commands.parse_seeds(self.seeds) or suite.seeds)
         tests = page_tests(suite, commands.parse_names(self.agents))
+        wanted = self._effect()
         spread = self._spread(suite)
-        effect = self._effect() / spread.deviation
+        effect = wanted / spread.deviation
         print(f"{suite.name}: {seeds} seeds, {tests} tests on its page, sd {spread.deviation:.3g} ({spread.source})")
         print(f"effect {self.effect:g} is {effect:.2f} standard deviations")
         if (paired := suite.paired) and "paired" not in spread.source:
@@ -57,8 +59,8 @@ class Power:
         return 0
 
     def _effect(self) -> float:
-        if not self.effect > 0:
-            raise ValueError(f"--effect must be above 0, got {self.effect:g}")
+        if not 0 < self.effect < inf:
+            raise ValueError(f"--effect must be above 0 and finite, got {self.effect:g}")
         return self.effect
 
     def _spread(self, suite: "Suite") -> "Spread":
@@ -69,8 +71,8 @@ class Power:
             folder = self._folder(suite)
             spread = spread_of(load_runs(folder), suite.score, paired=suite.paired)
             return replace(spread, source=f"{spread.source} in {folder}")
-        if not self.sd > 0:
-            raise ValueError(f"--sd must be above 0, got {self.sd:g}")
+        if not 0 < self.sd < inf:
+            raise ValueError(f"--sd must be above 0 and finite, got {self.sd:g}")
         return Spread(self.sd, "as stated")
 
     def _folder(self, suite: "Suite") -> Path:

@@ -17,6 +17,7 @@ from .leaderboard.board import Axis
 from .leaderboard.report import write_report
 from .leaderboard.scales import ScaleName
 from .leaderboard_commands import reported
+from .race import command_of
 from .runs import FinishedRun
 from .suites import Suite, find
 from .tuning import TRIALS, Tuning, merged, read_tuning
@@ -35,6 +36,7 @@ def rebuilt(
     *,
     axis: Axis = "samples",
     scale: ScaleName = "expert",
+    name: str | None = None,
 ) -> dict[str, bytes]:
     """Content of the page and its pictures by file name.
 
@@ -46,13 +48,14 @@ def rebuilt(
             ``<suite>-tuning-...`` beside ``folder``, if there are any.
         axis: that learning curves are drawn along, in a suite with comparisons.
         scale: that scores are normalised by.
+        name: what the command on the page races: the suite's name, or the path of its file.
 
     Raises:
         ValueError: a suite without comparisons whose page has no marks, or no run.
     """
     if suite.comparisons:
         with TemporaryDirectory() as made:
-            command = f"tiltyard race {suite.name} --out runs/{suite.name}"
+            command = command_of("race", name or suite.name, out=f"runs/{suite.name}")
             trials, beside = trials_of(suite, folder, tuning), beside_of(suite, folder)
             write_report(suite, runs, made, command=command, tuning=trials, axis=axis, scale=scale, beside=beside)
             return {path.name: path.read_bytes() for path in sorted(Path(made).iterdir())}

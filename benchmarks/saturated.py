@@ -93,17 +93,29 @@ def of_scores(
     Raises:
         ValueError: a score outside the bounds.
     """
+    check_bounds(scores, bounds)
     if bounds is None:
         return nan, nan
     least, most = bounds
-    if not (isfinite(least) and isfinite(most) and least <= scores.min() <= scores.max() <= most and least < most):
-        raise ValueError(f"scores from {scores.min():g} to {scores.max():g} do not lie within the bounds {bounds}")
     share = _moved(scores, level)
     place = (np.arange(_GRID) + 0.5) / _GRID  # quantiles that stay, when a share of the runs is moved to a bound
     lowered = np.where((place < 1 - share)[:, None], _quantiles(scores, place), least)
     raised = np.where((place > share)[:, None], _quantiles(scores, place), most)
     ends = sorted((float(statistic(lowered)), float(statistic(raised))))
     return (nan, nan) if no_width(ends[0], ends[1]) else (ends[0], ends[1])
+
+
+def check_bounds(scores: Floats, bounds: Bounds | None) -> None:
+    """Refuses bounds that scores do not lie within; None are no bounds.
+
+    Raises:
+        ValueError: a score outside the bounds, or bounds that are none.
+    """
+    if bounds is None:
+        return
+    least, most = bounds
+    if not (isfinite(least) and isfinite(most) and least <= scores.min() <= scores.max() <= most and least < most):
+        raise ValueError(f"scores from {scores.min():g} to {scores.max():g} do not lie within the bounds {bounds}")
 
 
 def _moved(scores: Floats, level: float) -> float:

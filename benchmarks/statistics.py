@@ -136,6 +136,8 @@ def iqm(scores: ScoresLike) -> float:
 
 def optimality_gap(scores: ScoresLike, *, target: float = 1.0) -> float:
     """By how much the scores miss ``target`` on average, exceeding it earning nothing: mean of max(target - x, 0)."""
+    if not isfinite(target):
+        raise ValueError(f"target must be a finite number, got {target}")
     return float(np.maximum(target - _checked(scores), 0.0).mean())
 
 
@@ -163,10 +165,12 @@ def bootstrap_interval(
         bounds: the least and the largest score that there can be, such as (0, 1) of success rates.
 
     Raises:
-        ValueError: wrong shape, fewer than three runs, a cell that is NaN or infinite, or a statistic that returns one.
+        ValueError: wrong shape, fewer than three runs, a cell that is NaN or infinite, a statistic that returns one, or
+            a score outside the bounds.
     """
     values = _enough(scores)
     _check_settings(rng, resamples, level)
+    saturated.check_bounds(values, bounds)
     draws = _distribution(values, statistic, resamples, _key(rng))
     if not np.isfinite(draws).all():
         raise ValueError("the statistic is NaN or infinite on some resamples: it has no interval")
@@ -264,9 +268,13 @@ def pass_at_k(n: npt.ArrayLike, c: npt.ArrayLike, k: int) -> float | Floats:
     Returns:
         A float, or one per problem (whose mean is the benchmark's pass@k).
 
+    Raises:
+        ValueError: counts that are no whole numbers, c above n, or k above n.
+
     Paper: Evaluating Large Language Models Trained on Code (2021), eq. 1.
     """
-    drawn, right = np.broadcast_arrays(np.asarray(n, np.int64), np.asarray(c, np.int64))
+    drawn, right = np.broadcast_arrays(_counts(n, "n"), _counts(c, "c"))
+    k = int(_counts(k, "k"))
     if (right < 0).any() or (right > drawn).any():
         raise ValueError("the number of correct answers c must lie between 0 and the number of answers n")
     if k < 1 or (drawn < k).any():
@@ -277,7 +285,16 @@ def pass_at_k(n: npt.ArrayLike, c: npt.ArrayLike, k: int) -> float | Floats:
     return 1.0 - failing if failing.ndim else float(1.0 - failing)
 
 
+def _counts(values: npt.ArrayLike, name: str) -> npt.NDArray[np.int64]:
+    found = np.asarray(values)
+    if np.ma.isMaskedArray(values) or (found.size and not np.issubdtype(found.dtype, np.integer)):
+        raise ValueError(f"{name} must hold whole numbers, got {values!r:.60}")
+    return found.astype(np.int64)
+
+
 def _matrix(scores: npt.ArrayLike) -> Floats:
+    if np.ma.isMaskedArray(scores):
+        raise ValueError("scores must not be a masked array, whose mask would be ignored: repeat or drop these runs")
     try:
         values = np.asarray(scores, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -318,8 +335,8 @@ def _enough(scores: ScoresLike) -> Floats:
 def _check_settings(rng: object, resamples: int, level: float) -> None:
     if not isinstance(rng, np.random.Generator):
         raise TypeError(f"rng must be a numpy Generator such as np.random.default_rng(0), got {rng!r}")
-    if resamples < 1:
-        raise ValueError(f"resamples must be at least 1, got {resamples}")
+    if not isinstance(resamples, int | np.integer) or resamples < 1:
+        raise ValueError(f"resamples must be a whole number of at least 1, got {resamples!r}")
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must lie between 0 and 1, got {level}")
 

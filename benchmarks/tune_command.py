@@ -10,6 +10,7 @@ import tyro
 
 from . import commands
 from .options import Whole
+from .records import read_record
 
 if TYPE_CHECKING:
     from .tuning import Choice
@@ -47,7 +48,11 @@ class Tune:
     """folder of run folders, of tuning.json with every score, and of a page"""
 
     def run(self) -> int:
-        """Tunes, prints a table and writes it down."""
+        """Tunes, prints a table and writes it down.
+
+        Raises:
+            ValueError: options that do not belong together, or a folder that holds another tuning.
+        """
         if (self.grid is None) == (self.method is None):
             raise ValueError("give --grid or --method, and not both: a grid of one setting, or a search over several")
         if self.grid is not None:
@@ -62,6 +67,7 @@ class Tune:
         if of_search := [f"--{name}" for name, given in asked.items() if given is not None]:
             raise ValueError(f"{' and '.join(of_search)} belong to --method: a grid has its own values")
         setting, values = parse_grid(grid)
+        self._check_out({"grid": grid})
         choices = tune(self.suite, setting, values, **self._shared())
         command = command_of("tune", self.suite, grid=grid, agents=self.agents, envs=self.envs, seeds=self.seeds)
         about = {"setting": setting, "values": values, "seeds": self.seeds, "command": command}
@@ -76,6 +82,8 @@ class Tune:
         if self.trials is None:
             raise ValueError("--method needs --trials, how many settings every agent is tried with, such as 16")
         space = commands.parse_names(self.space)
+        of_search = {"method": method, "trials": self.trials, "search-seed": self.search_seed or None}
+        self._check_out({**of_search, "test_seeds": self.test_seeds})
         choices = search(
             self.suite,
             method,
@@ -85,7 +93,6 @@ class Tune:
             search_seed=self.search_seed,
             **self._shared(),
         )
-        of_search = {"method": method, "trials": self.trials, "search-seed": self.search_seed or None}
         given = {"space": self.space, "agents": self.agents, "envs": self.envs}
         seeds = {"seeds": self.seeds, "test-seeds": self.test_seeds}
         ends = {name: one for choice in choices for name, one in choice.space.items()}
@@ -106,6 +113,30 @@ class Tune:
             "workers": self.workers,
         }
 
+    def _asked(self, how: dict[str, Any]) -> dict[str, Any]:
+        """What ``tuning.json`` says was asked for."""
+        chosen = {name: given for name in ("agents", "envs", "space") if (given := getattr(self, name)) is not None}
+        return {"suite": self.suite, **how, "seeds": self.seeds, **chosen}
+
+    def _check_out(self, how: dict[str, Any]) -> None:
+        """Refuses a folder whose ``tuning.json`` another tuning wrote, before anything is run.
+
+        Raises:
+            ValueError: it holds one.
+        """
+        from .tuning import MOST_BYTES, TRIALS
+
+        if not (self.out / TRIALS).is_file():
+            return
+        there = read_record(self.out / TRIALS, MOST_BYTES)
+        asked = {"agents": None, "envs": None, "space": None, **self._asked(how)}
+        if differing := [name for name, value in asked.items() if there.get(name) != value]:
+            name = differing[0]
+            raise ValueError(
+                f"{self.out} holds the results of another tuning, of {name} {there.get(name) or 'by default'}, not "
+                f"{asked[name] or 'by default'}: give --out another folder, or move {self.out / TRIALS} away"
+            )
+
     def _keep(self, choices: "Sequence[Choice]", how: dict[str, Any], template: str, about: dict[str, Any]) -> int:
         """Writes ``tuning.json`` and the page."""
         from .pages import render
@@ -113,9 +144,17 @@ class Tune:
         from .tuning import TRIALS, recorded
 
         made = {"versions": versions(), "commit": commit(), "hardware": hardware()}
-        found = {"suite": self.suite, **how, "seeds": self.seeds, "choices": list(map(recorded, choices)), **made}
+        found = {**self._asked(how), "choices": list(map(recorded, choices)), **made}
         (self.out / TRIALS).write_text(json.dumps(found, indent=1) + "\n")
-        page = render(template, suite=self.suite, **about, **made)
+        page = render(template, suite=self.suite, score=_scored(choices), **about, **made)
         (self.out / "README.md").write_text(page)
         print(page)
         return 0
+
+
+def _scored(choices: "Sequence[Choice]") -> str:
+    """What the scores of all choices are, in words."""
+    raw = sorted({one.task for one in choices if one.raw})
+    if not raw:
+        return "normalised score"
+    return "raw return" if all(one.raw for one in choices) else f"normalised score (raw return of {', '.join(raw)})"

@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import unknown
 from ..agents.spaces import Dimension
+from ..envs.catalogue import find as find_env
 from .evaluation import TUNING_FROM, is_tuning
 from .race import command_of, finish
 from .records import number, part, read_record, seconds_of, words
@@ -99,19 +100,45 @@ class Choice:
         return Sample.of(tuned).minus(Sample.of(self.tests)).interval()
 
     @property
+    def gap_told(self) -> str:
+        """:attr:`gap` in words; "" where the best value was not tested."""
+        gap = self.gap
+        if gap is not None and min(len(self.tried[self.best]), len(self.tests)) < MIN_RUNS:
+            return f"{gap.estimate:.3f} [no interval below {MIN_RUNS} seeds a side]"
+        return "" if gap is None else f"{gap:.3f}"
+
+    @property
     def best(self) -> Any:
         """The value with the highest mean score; of equals the first."""
         return max(self.tried, key=lambda value: float(np.mean(self.tried[value])))
 
     @property
     def at_edge(self) -> bool:
-        """Whether the best value is the first or the last of the grid, or near an end of the searched space."""
+        """Whether the best value is an end of the grid, or near one of the searched space.
+
+        A grid's ends are its smallest and its largest number; of values that are no numbers, the first and the last.
+        """
         return self.is_at_edge(self.best)
+
+    @property
+    def ties(self) -> str:
+        """Which other values have the mean score of the best one, in a phrase; "" where none has."""
+        most = float(np.mean(self.tried[self.best]))
+        same = [value for value, scores in self.tried.items() if float(np.mean(scores)) == most and value != self.best]
+        if not same:
+            return ""
+        return ", equal to " + ("all others" if len(same) == len(self.tried) - 1 else " and ".join(map(str, same)))
+
+    @property
+    def raw(self) -> bool:
+        """Whether its scores are raw returns, for there is nothing to normalise them by."""
+        return not find_env(self.task.partition(" ")[0]).scored
 
     def is_at_edge(self, value: Any) -> bool:
         """:attr:`at_edge` of any of the values."""
         if not self.space:
-            return value in (next(iter(self.tried)), list(self.tried)[-1])
+            ordered = sorted(self.tried) if all(map(_is_number, self.tried)) else list(self.tried)
+            return value in (ordered[0], ordered[-1])
         named = value.values if isinstance(value, Point) else ((self.setting, value),)
         return any(Dimension(*self.space[name]).is_end(one) for name, one in named)
 
@@ -129,6 +156,10 @@ class Tuning:
     folders: tuple[str, ...]
     seeds: str
     choices: tuple[Choice, ...]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float)
 
 
 def tune(

@@ -1,8 +1,9 @@
 """A race that stops by itself: AdaStop adds seeds in groups, and stops the agents whose comparisons are all decided.
 
 After group k, every agent that is still needed has runs with seeds 0 to k n - 1. Its score with a seed is the mean of
-its normalised scores over the suite's tasks. :class:`.adastop.AdaStop` keeps the chance of calling any equal pair
-different at its level, over all looks together. A pair that the last group leaves undecided is not therefore equal.
+its normalised scores over the suite's tasks; a task of raw returns is raced alone. :class:`.adastop.AdaStop` keeps the
+chance of calling any equal pair different at its level, over all looks together. A pair that the last group leaves
+undecided is not therefore equal.
 """
 
 from collections import Counter
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..envs.catalogue import find as find_env
 from .adastop import AdaStop
 from .permutation import LEAST
 from .race import race
@@ -76,8 +78,8 @@ def race_until_decided(
 
     Raises:
         KeyError: no such suite, agent or engine.
-        ValueError: a group of fewer than four seeds, fewer than two agents, or agents that do not all run every task
-            once.
+        ValueError: a group of fewer than four seeds, fewer than two agents, agents that do not all run every task
+            once, or several tasks of which one has raw returns alone.
         RaceIncomplete: as :func:`.race.race`.
     """
     if group < LEAST:
@@ -134,6 +136,12 @@ def _names(suite: Suite, agents: Sequence[str] | None) -> list[str]:
     tasks = {run.task for run in runs}
     entries = Counter((_name(run), run.task) for run in runs)
     names = sorted({name for name, _ in entries})
+    raw = sorted({run.task for run in runs if not find_env(run.env_id).scored})
+    if raw and len(tasks) > 1:
+        raise ValueError(
+            f"the returns of {raw[0]} are not normalised, so that no mean over the {len(tasks)} tasks of suite "
+            f"{suite.name} can be decided on: race a suite of this task alone, or one without it"
+        )
     for name in names:
         if odd := [task for task in sorted(tasks) if entries[name, task] != 1]:
             raise ValueError(

@@ -35,9 +35,13 @@ def verified_names(path: Path, runs: Iterable[FinishedRun]) -> frozenset[str]:
         FileNotFoundError: no such record.
         ValueError: it is none.
     """
-    record = read_record(path, 1 << 26)
+    no_record = f"{path} is no record of verified runs, which is what tiltyard verify --record writes"
+    try:
+        record = read_record(path, 1 << 26)
+    except ValueError as error:
+        raise ValueError(no_record) from error
     if not all(NAME.fullmatch(name) and isinstance(one, dict) for name, one in record.items()):
-        raise ValueError(f"{path} is no record of verified runs, which is what tiltyard verify --record writes")
+        raise ValueError(no_record)
     return frozenset(
         run.run.name for run in runs if run.run.name in record and record[run.run.name] == hashes(run.folder)
     )

@@ -28,12 +28,20 @@ class Verify:
     """write what was verified to this file, by which tiltyard leaderboard --verified marks rows"""
 
     def run(self) -> int:
-        """Prints each check of a run, or a line a run; exit status 1 on any fault."""
+        """Prints each check of a run, or a line a run; exit status 1 on any fault.
+
+        Raises:
+            FileNotFoundError: no folder for the record.
+        """
         from .suites import find
         from .verified import record_of
         from .verify import verify
         from .verify_submission import SUBMISSION, check_submission, run_folders
 
+        if self.record is not None and not self.record.absolute().parent.is_dir():
+            raise FileNotFoundError(f"there is no folder {self.record.parent} for --record to write to: make it first")
+        if self.record is not None and self.record.is_dir():
+            raise ValueError(f"--record writes a file, and {self.record} is a folder: give the file's name")
         suite = None if self.suite is None else find(self.suite)
         faults: list[str] = []
         trust = self.trust

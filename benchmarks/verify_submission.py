@@ -50,6 +50,8 @@ def run_folders(root: Path) -> list[Path]:
     """
     if (root / RUN).is_file() or NAME.fullmatch(root.name):
         return [root]
+    if not root.exists():
+        raise FileNotFoundError(f"there is no folder {root}")
     inside = sorted(root.iterdir()) if root.is_dir() else []
     found = [one for one in inside if one.suffix != ".partial" and (NAME.fullmatch(one.name) or (one / RUN).is_file())]
     if not found:

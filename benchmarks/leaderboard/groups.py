@@ -2,9 +2,11 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from ...envs.catalogue import Row, find
+from ..imports import EVALUATIONS, TRAINING
 from ..provenance import differences
 from ..records import printable
 from ..runs import DATA, FinishedRun, Run
@@ -74,6 +76,13 @@ def group(runs: Iterable[FinishedRun], *, across: bool = False) -> tuple[Groups,
     return {key: mine for key, mine in groups.items() if mine}, notes
 
 
+def names_of(runs: Iterable[Run], *, across: bool = False) -> dict[str, str]:
+    """What :func:`group` would call the agents of ``runs`` if all of these finished, by the name of the run."""
+    done = [FinishedRun(run, (), (), 0.0, (), {}, 0.0, "", "", Path()) for run in runs]
+    names = _names(done, _shared_settings(done))
+    return {one.run.name: name + place(one.run, across=across)[1] for one, name in zip(done, names, strict=True)}
+
+
 def short(task: str) -> str:
     """``Hopper-v5 with a=b/c`` of ``tiltyard/Hopper-v5 with a=b/c``."""
     env_id, space, rest = task.partition(" ")
@@ -83,6 +92,12 @@ def short(task: str) -> str:
 def env_of(task: str) -> Row:
     """The environment of a task."""
     return find(task.partition(" ")[0])
+
+
+def summary_of(task: str) -> str:
+    """What a task is, in a line: of imported ones, what was imported."""
+    told = {EVALUATIONS: "imported returns of evaluations", TRAINING: "imported returns of training"}
+    return next((said for start, said in told.items() if task.startswith(start)), env_of(task).summary)
 
 
 def _once(name: str, runs: Sequence[FinishedRun]) -> tuple[tuple[FinishedRun, ...], list[str]]:
@@ -184,7 +199,7 @@ def _version_notes(runs: list[FinishedRun]) -> list[str]:
 
 
 def _commit_notes(runs: list[FinishedRun]) -> list[str]:
-    commits = sorted({run.commit for run in runs})
+    commits = sorted({run.commit for run in runs if not run.run.env_id.startswith((EVALUATIONS, TRAINING))})
     if len(commits) < 2:
         return []
     parts = [commit.partition("+") for commit in commits]

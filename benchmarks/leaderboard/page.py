@@ -21,7 +21,7 @@ from ..saturated import finer
 from .board import OVERALL, Board, Metric, Result, Section, leaderboard
 from .explore import write_site
 from .figures import Colours, curves_svg, profile_svg
-from .groups import env_of, identity, short
+from .groups import env_of, identity, short, summary_of
 from .scales import Scale, ScaleName, on_published
 from .videos import collected, recorded
 
@@ -80,13 +80,13 @@ def render(board: Board, *, site: bool = False) -> str:
         figures_of=lambda section, results: _figures(section, results, colours, board.scale),
         anchor=_anchor,
         duration=_duration,
-        env_of=env_of,
         figures=_shown,
         forest_scale=_Scale,
         number=number,
         proofs=_proofs,
         seeds=_seeds,
         short=short,
+        summary_of=summary_of,
     )
 
 

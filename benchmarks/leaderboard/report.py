@@ -27,6 +27,7 @@ from .contrasts import Contrast, Paired, contrast, seed_means
 from .figures import draw_curves, draw_ranking, episodes_at
 from .groups import place, short
 from .scales import ScaleName, scaled
+from .spelling import check_comparison
 from .tuned import Section as Tunings
 from .tuned import conditions
 from .tuned import section as tuned_section
@@ -62,7 +63,8 @@ def write_report(
         beside: the race of the same conditions from another base, if the suite repeats one.
 
     Raises:
-        ValueError: a suite without comparisons, or no run of any.
+        ValueError: a suite without comparisons, or no run of any; or a comparison that cannot be
+            (:func:`.spelling.check_comparison`).
     """
     folder = Path(out)
     mine = _shown(suite, runs, tuning, scale)
@@ -86,6 +88,8 @@ def _shown(suite: Suite, runs: Iterable[FinishedRun], tuning: Tuning | None, sca
         raise ValueError(f"suite {suite.name} has nothing to report: it has no comparison with a finished run")
     runs, by, left = scaled(runs, scale, suite.score)
     board = leaderboard(runs, rng=np.random.default_rng(0), scale=by)
+    for comparison in suite.comparisons:
+        check_comparison(comparison, suite, board)
     every = [_found(comparison, runs, board, suite) for comparison in suite.comparisons]
     found = [one for one in every if one is not None]
     boards = [(one.comparison, one.board) for one in found]

@@ -183,6 +183,11 @@ class Board:
     scale: Scale = Scale()
 
     @property
+    def raw(self) -> bool:
+        """Whether all its scores are raw returns."""
+        return all(section.raw for section in self.sections)
+
+    @property
     def runs(self) -> tuple[FinishedRun, ...]:
         """Every run that counts."""
         return tuple(run for result in self.results for run in result.runs)

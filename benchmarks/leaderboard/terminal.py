@@ -60,9 +60,9 @@ def print_leaderboard(
         console.print(Text(f"Note: {note}."))
     if verified:
         console.print(f"{VERIFIED.strip()}: each run's checkpoint was played again and scored what is stored.")
+    scores = "Scores are raw returns" if board.raw else f"Normalised scores: {board.scale.words}"
     console.print(
-        f"Normalised scores: {board.scale.words}. Brackets: "
-        f"{board.level:.0%} stratified bootstrap intervals over runs.",
+        f"{scores}. Brackets: {board.level:.0%} stratified bootstrap intervals over runs.",
         style="dim",
     )
     return board

@@ -25,7 +25,9 @@ def read_suite(path: str | Path) -> Suite:
         raise FileNotFoundError(f"there is no suite file {path}")
     try:
         return _suite({"name": path.stem, "summary": "", **tomllib.loads(path.read_text(encoding="utf-8"))})
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} holds no suite: it is no text in UTF-8") from error
+    except (tomllib.TOMLDecodeError, KeyError, TypeError) as error:
         raise ValueError(f"{path} holds no suite: {error.args[0] if error.args else error}") from error
 
 

@@ -128,13 +128,14 @@ class Suite:
     report sets the differences from both bases side by side."""
 
     def __post_init__(self) -> None:
-        """Refuses a score that there is not.
+        """Refuses a score that there is not, and takes each seed once.
 
         Raises:
             ValueError: it is none of them.
         """
         if self.score not in get_args(Score):
             raise ValueError(unknown("score of a suite", self.score, get_args(Score)))
+        object.__setattr__(self, "seeds", tuple(dict.fromkeys(self.seeds)))
 
     @property
     def agents(self) -> tuple[str, ...]:
@@ -142,7 +143,7 @@ class Suite:
         return tuple(dict.fromkeys(entry.agent for task in self.tasks for entry in task.entries))
 
     def runs(self, *, agents: Sequence[str] | None = None, seeds: Sequence[int] | None = None) -> list[Run]:
-        """The runs of a race over this suite, the longest first.
+        """The runs of a race over this suite, the longest first; entries that are there twice are one.
 
         Args:
             agents: race these alone, agents or methods of theirs (all agents of the suite by default).
@@ -163,7 +164,8 @@ class Suite:
             raise ValueError("a race needs at least one agent and one seed")
         pairs = [(task, entry) for task in self.tasks for entry in task.entries if entry.names & set(wanted)]
         pairs.sort(key=lambda pair: -pair[1].seconds)
-        return [self._run(task, entry, seed) for task, entry in pairs for seed in chosen]
+        runs = [self._run(task, entry, seed) for task, entry in pairs for seed in chosen]
+        return list({run.name: run for run in runs}.values())
 
     def label(self, run: Run) -> str:
         """What the report calls the condition of ``run``; "" where the suite does not say."""

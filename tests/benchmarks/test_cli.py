@@ -288,7 +288,12 @@ def test_the_version_is_told_and_listed(capsys):
         ("evaluate expert --env tiltyard/Hopper-v5 --episodes 0", "at least 1 episode"),
         ("play --env tiltyard/Hopper-v5 --video a.avi", "unknown video format '.avi'"),
         ("leaderboard nowhere", "there is no folder nowhere"),
-        ("leaderboard .", "holds no finished run to show"),
+        ("leaderboard .", "holds no finished run to show: give the folder of a race, or make one with tiltyard race"),
+        ("report gui-v1 --runs .", "or make one with tiltyard race gui-v1 --out ."),
+        ("verify nowhere", "there is no folder nowhere"),
+        ("verify . --record nodir/x.json", "there is no folder nodir for --record to write to: make it first"),
+        ("verify . --record .", "--record writes a file, and . is a folder"),
+        ("play --env CartPole-v1 --agent random --seed -1", "a seed is 0 or more, got seed=-1"),
         ("claim rlible", "did you mean 'rliable'"),
         ("claim rliable --rejudge --seeds 100-102", "--rejudge runs no seeds: leave --seeds out"),
     ],
@@ -299,6 +304,23 @@ def test_a_mistake_is_one_sentence_and_exit_code_2(tmp_path, monkeypatch, capsys
     (said,) = [line for line in capsys.readouterr().err.splitlines() if not line.startswith(" ")]
     assert said.startswith("tiltyard: ")
     assert message in said
+
+
+@pytest.mark.parametrize("command", ["--version", "show ppo"])  # one that fits a buffer, and one that does not
+def test_who_reads_the_output_may_have_enough_of_it(command):
+    python = f"env -u PYTHONUNBUFFERED {shlex.quote(sys.executable)}"
+    line = f"{python} -m tiltyard.benchmarks.cli {command} | true; echo ${{PIPESTATUS[0]}}"
+    found = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True)
+    assert (found.stdout, found.stderr) == ("141\n", "")
+
+
+def test_another_broken_pipe_is_no_readers(monkeypatch, capsys):
+    def broken(self):
+        raise BrokenPipeError(32, "Broken pipe")
+
+    monkeypatch.setattr(List, "run", broken)
+    assert main(["list"]) == 2
+    assert "Broken pipe" in capsys.readouterr().err
 
 
 def test_a_fault_of_ours_is_shown_whole(monkeypatch):

@@ -104,7 +104,7 @@ def test_a_monitor_is_averaged_over_spans_of_its_steps(tmp_path: Path) -> None:
     path = tmp_path / "monitor.csv"
     path.write_text('#{"t_start": 1.0, "env_id": "Pendulum-v1"}\nr,l,t\n' + rows)
     (run,) = read_runs([Source.parse(f"mine={path}")])
-    assert run.run.env_id == "imported:Pendulum-v1"
+    assert run.run.env_id == "imported.training:Pendulum-v1"
     assert len(run.curve) == POINTS
     assert run.curve[0][:2] == (40, 1.5)  # episodes that ended after 10, 20, 30 and 40 steps
     assert run.scores == (197.5,)
@@ -117,12 +117,13 @@ def test_columns_of_wandb_are_runs_of_cleanrl(tmp_path: Path) -> None:
     heads = [name for run in (one, two) for name in (f"{run} - {tag}", f"{run} - {tag}__MIN", f"{run} - {tag}__MAX")]
     lines = [["global_step", *heads], [100, 1, 0, 2, "", "", ""], [200, 3, 0, 4, 5, 5, 5]]
     path.write_text("\n".join(",".join(f'"{cell}"' for cell in line) for line in lines))
-    runs = read_runs([Source(path)])
+    with pytest.warns(UserWarning, match="wandb.csv: 1 of 4 returns in it have no value or no step and were left out"):
+        runs = read_runs([Source(path)])
     assert [(run.run.agent, run.run.seed, run.scores) for run in runs] == [
         ("sac_continuous_action", 1, (3.0,)),
         ("sac_continuous_action", 2, (5.0,)),
     ]
-    assert {run.run.env_id for run in runs} == {"imported:Hopper-v4"}
+    assert {run.run.env_id for run in runs} == {"imported.training:Hopper-v4"}
 
 
 def field(number: int, kind: int, body: bytes) -> bytes:
@@ -147,7 +148,7 @@ def test_scalars_of_event_files_are_read(tmp_path: Path) -> None:
     path.write_bytes(data + record(900, "losses/value", 9.0) + record(900, "rollout/ep_rew_mean", 9.0)[:-5])
     assert read_scalars(path) == {"rollout/ep_rew_mean": [(300, 1.5), (600, 2.5)], "losses/value": [(900, 9.0)]}
     (run,) = read_runs([Source(path)])
-    assert (run.run.agent, run.run.env_id, run.run.seed, run.scores) == ("ppo", "imported:Ant-v4", 7, (2.5,))
+    assert (run.run.agent, run.run.env_id, run.run.seed, run.scores) == ("ppo", "imported.training:Ant-v4", 7, (2.5,))
     assert read_runs([Source(path, tag="losses/value")])[0].scores == (9.0,)
     path.write_bytes(b"\xff" * 64)
     with pytest.raises(ValueError, match="is no event file"):
@@ -173,7 +174,19 @@ def test_the_benchmark_of_rl_zoo_is_a_run_a_row(tmp_path: Path) -> None:
         ("log.csv", b"a,b\n1,2\n", "has no column of steps and returns"),
         ("log.csv", b"global_step,charts/episodic_return\n1,nan\n", "not finite"),
         ("log.csv", b"global_step,charts/episodic_return\n1,many\n", "log.csv: could not convert"),
-        ("benchmark.md", b"|algo|env_id|mean_reward|n_timesteps|\n|-|-|-|-|\n|a|b|1|\n", "benchmark.md: zip()"),
+        (
+            "benchmark.md",
+            b"|algo|env_id|mean_reward|n_timesteps|\n|-|-|-|-|\n|a|b|1|\n",
+            "row 1 of the table has 3 cells and its head 4",
+        ),
+        ("benchmark.md", b"|algo|env_id|mean_reward|n_timesteps|\n|-|-|-|-|\n|a|b|nan|5k|\n", "has mean_reward 'nan'"),
+        ("benchmark.md", b"|algo|env_id|mean_reward|n_timesteps|\n|-|-|-|-|\n|a|b|1|inf|\n", "n_timesteps 'inf'"),
+        ("benchmark.md", b"|algo|env_id|mean_reward|n_timesteps|\n|-|-|-|-|\n", "has a table without rows"),
+        ("log.csv", b"global_step,charts/episodic_return\n1,2,3\n", "log.csv: row 1 has 3 cells and the header 2"),
+        ("monitor.csv", b'#{"t": 1}\nr,l,t\n1,2\n3,4,5\n', "monitor.csv has a row that is cut off"),
+        ("monitor.csv", b'#{"t": 1}\nr,l,t\n1,2,3\n3,-1,5\n', "an episode of fewer than 1 step"),
+        ("evaluations.npz", b"", "is no evaluations.npz: No data left in file"),
+        ("evaluations.npz", b"PK\x03\x04 cut off", "is no evaluations.npz: File is not a zip file"),
         ("monitor.csv", b'#{"t_start": 1}\nx,y\n1,2\n', "is no Monitor CSV"),
         ("benchmark.md", b"# nothing\n", "has no table"),
         ("log.txt", b"", "is no evaluations.npz, CSV"),
@@ -186,6 +199,93 @@ def test_what_cannot_be_read_is_said(
     (tmp_path / name).write_bytes(content)
     assert main(["import", str(tmp_path / name), "--out", str(tmp_path / "site")]) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("steps", "said"),
+    [
+        ([500, 100], "do not ascend from 0"),
+        ([-500, -100], "do not ascend from 0"),
+        ([[500, 500], [1000, 1000]], "timesteps of shape (2, 2)"),
+        (5, "timesteps of shape ()"),
+        ([0.5, 1.0], "kind float64"),
+    ],
+)
+def test_steps_that_are_no_count_are_refused(
+    tmp_path: Path, steps: Any, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "evaluations.npz"
+    np.savez(path, timesteps=steps, results=np.ones((2, 3)))
+    assert main(["import", f"a@T-v1={path}", "--out", str(tmp_path / "site")]) == 2
+    assert said in capsys.readouterr().err
+
+
+def cleanrl(folder: Path, seed: int, last: int, level: float) -> Path:
+    path = folder / f"CartPole-v1__ppo__{seed}__17000000{seed}" / "log.csv"
+    path.parent.mkdir(parents=True)
+    path.write_text(f"global_step,charts/episodic_return\n100,1\n{last},{level}\n")
+    return path
+
+
+def test_seeds_whose_last_episodes_end_at_different_steps_are_one_row(tmp_path: Path) -> None:
+    lasts = (50_000, 49_888, 49_939, 60_000)
+    paths = [cleanrl(tmp_path, seed, last, 10.0 + seed) for seed, last in enumerate(lasts, 1)]
+    for order in (paths, paths[::-1]):
+        board = leaderboard(read_runs(map(Source, order)), rng=np.random.default_rng(0))
+        longer, result = sorted(board.results, key=lambda one: len(one.runs))
+        assert (len(result.runs), result.runs[0].run.budget, result.score.value) == (3, 49_888, 12.0)
+        assert result.score.interval is not None
+        assert (len(longer.runs), longer.runs[0].run.budget) == (1, 60_000)
+
+
+def test_steps_of_evaluations_are_exact_and_set_runs_apart(tmp_path: Path) -> None:
+    for steps in (1000, 1001):
+        np.savez(tmp_path / f"{steps}.npz", timesteps=[500, steps], results=np.ones((2, 3)))
+    runs = read_runs(Source(tmp_path / f"{steps}.npz", "a", "T-v1") for steps in (1000, 1001))
+    assert [run.run.budget for run in runs] == [1000, 1001]
+
+
+def test_returns_of_training_share_nothing_with_evaluations(tmp_path: Path) -> None:
+    table = tmp_path / "benchmark.md"
+    table.write_text("|algo|env_id|mean_reward|n_timesteps|\n|-|-|-|-|\n|ppo|CartPole-v1|500|50k|\n")
+    others = sb3(tmp_path / "dqn" / "CartPole-v1_1" / "evaluations.npz", 10.0)
+    runs = read_runs(map(Source, (table, cleanrl(tmp_path, 0, 50_000, 99.0), others)))
+    board = leaderboard(runs, rng=np.random.default_rng(0))
+    found = {(result.task, result.agent): result.score.value for result in board.results}
+    assert found[("imported.training:CartPole-v1", "ppo")] == 99.0
+    assert found[("imported:CartPole-v1", "dqn")] == 14.0
+    assert 299.5 not in found.values()
+    assert any("seed 0 of ppo" in note and "evaluated on 1 episodes" in note for note in board.notes)
+
+
+def test_a_logged_scalar_of_evaluations_is_no_training(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("global_step,eval/mean_reward\n1,2\n")
+    assert read_runs([Source(path, "a", "T-v1")])[0].run.env_id == "imported:T-v1"
+
+
+def test_a_monitor_whose_last_row_is_cut_off_is_read_up_to_it(tmp_path: Path) -> None:
+    path = tmp_path / "monitor.csv"
+    path.write_text('#{"env_id": "Hopper-v4"}\nr,l,t\n1.0,10,1\n2.0,1')
+    with pytest.warns(UserWarning, match="its last row is cut off and was left out"):
+        (run,) = read_runs([Source(path, "a")])
+    assert (run.run.budget, run.scores) == (10, (1.0,))
+
+
+def test_a_page_of_imported_runs_says_what_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = [str(cleanrl(tmp_path, seed, 50_000, 10.0 + seed)) for seed in range(3)]
+    others = [f"ppo@Hopper-v4={sb3(tmp_path / str(i) / 'evaluations.npz', 1.0 * i)}" for i in range(2)]
+    assert main(["import", *paths, *others, "--out", str(tmp_path / "site")]) == 0
+    shown = capsys.readouterr().out
+    page = (tmp_path / "site" / "index.html").read_text()
+    assert "Scores are raw returns." in shown
+    assert "Scores are raw returns." in page
+    assert "Scores are normalised" not in page
+    assert "imported.training:CartPole-v1 (imported returns of training)" in page
+    assert "imported:Hopper-v4 (imported returns of evaluations)" in page
+    for told in (shown, page):
+        assert "commits of Tiltyard" not in told
+        assert "another package" not in told
 
 
 def test_import_shows_a_board_and_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,5 +1,7 @@
 """Exact permutation tests: hand-counted cases, scipy's, and how often they are wrong where there is no difference."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from scipy.stats import permutation_test, ttest_ind, ttest_rel
@@ -137,3 +139,24 @@ def test_holm_by_hand():
 def test_what_can_be_no_verdict_is_refused(a, b, said):
     with pytest.raises(ValueError, match=said):
         exact_p(list(a), list(b))
+
+
+@pytest.mark.parametrize("test", [exact_p, permutation_p])
+def test_scores_of_several_tasks_are_refused(test: Callable[..., float]) -> None:
+    with pytest.raises(ValueError, match=r"scores must be one number a run, got an array of shape \(5, 2\)"):
+        test(np.zeros((5, 2)) + np.arange(5)[:, None], np.full((5, 2), 9.0))
+    with pytest.raises(ValueError, match=r"one number a run, got an array of shape \(\)"):
+        test([1.0, 2.0, 3.0, 4.0], 5.0)
+
+
+def test_differences_of_several_tasks_are_refused_for_their_shape() -> None:
+    with pytest.raises(ValueError, match=r"differences must be one number a pair, got an array of shape \(8, 2\)"):
+        sign_flip_p(np.ones((8, 2)))
+
+
+@pytest.mark.parametrize("wrong", [1.5, -0.03, float("nan")])
+def test_what_is_no_p_value_is_not_corrected(wrong: float) -> None:
+    with pytest.raises(ValueError, match="p-values must lie between 0 and 1, got"):
+        holm([0.01, wrong])
+    assert holm({"a": 0.0, "b": 1.0}) == [0.0, 1.0]
+    assert holm([]) == []

@@ -85,3 +85,9 @@ def test_a_broken_off_recording_leaves_no_file(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         play("tiltyard/Countdown-v0", video=tmp_path / "a.mp4", progress=stop)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_seed_below_0_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="a seed is 0 or more, got seed=-1"):
+        play("CartPole-v1", "random", video=tmp_path / "one.gif", seed=-1)
+    assert not list(tmp_path.iterdir())

@@ -1,5 +1,6 @@
 """Power of races: against closed forms and hand-made suites."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -90,6 +91,16 @@ def test_the_spread_is_pooled_over_conditions() -> None:
         spread_of(runs[1:3])
 
 
+def test_raw_returns_are_no_part_of_the_spread() -> None:
+    runs = [finished("sac", seed, score) for seed, score in enumerate((0.0, 0.2))]
+    raw = [replace(run, run=replace(run.run, env_id="CartPole-v1"), normalised=100.0 * run.run.seed) for run in runs]
+    found = spread_of([*runs, *raw])
+    assert found.deviation == spread_of(runs).deviation
+    assert found.source == "2 earlier runs of 1 conditions, without 2 of raw returns"
+    with pytest.raises(ValueError, match="no agent has two of them on one task whose returns are normalised"):
+        spread_of(raw)
+
+
 def test_what_pairs_have_in_common_is_left_out_of_the_spread() -> None:
     """Row means 0.5 and 1.6, column means 0.5 and 1.6, mean 1.05: every cell is off by 0.05, with one degree."""
     runs = [finished("sac", 0, 0.0), finished("sac", 1, 1.0), finished("td3", 0, 1.0), finished("td3", 1, 2.2)]
@@ -122,6 +133,10 @@ def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
     assert "paired by seed" in told
     assert "with 6 seeds no effect, however large, can come first among 5 tests" in told
     assert main(["power", "smoke", "--effect=-1", "--sd", "0.1"]) != 0
+    assert "--effect must be above 0" in capsys.readouterr().err
+    assert main(["power", "smoke", "--effect", "inf", "--sd", "0.1"]) != 0
+    assert "--effect must be above 0 and finite, got inf" in capsys.readouterr().err
+    assert main(["power", "control-v2", "--effect", "0"]) != 0  # the spread of which is not known
     assert "--effect must be above 0" in capsys.readouterr().err
 
 

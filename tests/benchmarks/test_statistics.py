@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -301,3 +302,27 @@ def test_statistics_are_an_attribute_of_benchmarks_before_they_are_imported() ->
     assert float(told.stdout) == 2.0
     with pytest.raises(AttributeError, match="unknown attribute of tiltyard.benchmarks 'statistic'; did you mean"):
         benchmarks.statistic  # noqa: B018
+
+
+@pytest.mark.parametrize("counts", [(10.7, 3.9, 1), ("10", 3, 1), (10, 3, 2.5), ([10.0], [3], 1), (10, True, 1)])
+def test_counts_that_are_no_whole_numbers_are_refused(counts: tuple[Any, Any, Any]) -> None:
+    with pytest.raises(ValueError, match="must hold whole numbers"):
+        S.pass_at_k(*counts)
+
+
+def test_a_mask_is_not_ignored() -> None:
+    with pytest.raises(ValueError, match="masked array, whose mask would be ignored"):
+        S.iqm(np.ma.masked_array([[1.0, 100.0]], mask=[[0, 1]]))
+    with pytest.raises(ValueError, match="must hold whole numbers"):
+        S.pass_at_k(np.ma.masked_array([4, 4], mask=[0, 1]), 1, 1)
+
+
+def test_bounds_targets_and_counts_that_cannot_be_are_refused() -> None:
+    scores = np.random.default_rng(1).normal(1.0, 0.2, (5, 4))
+    with pytest.raises(ValueError, match="do not lie within the bounds"):
+        S.bootstrap_interval(scores, S.iqm, rng=np.random.default_rng(0), bounds=(0.0, 0.1))
+    with pytest.raises(ValueError, match="target must be a finite number, got nan"):
+        S.optimality_gap(scores, target=np.nan)
+    for resamples in (1e3, "100", 100.5, 0):
+        with pytest.raises(ValueError, match="resamples must be a whole number of at least 1"):
+            S.bootstrap_interval(scores, S.iqm, rng=np.random.default_rng(0), resamples=resamples)  # type: ignore[arg-type]

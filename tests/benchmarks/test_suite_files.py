@@ -83,6 +83,12 @@ def test_what_is_wrong_is_said_with_file_and_place(old: str, new: str, says: str
     assert says in str(error.value)
 
 
+def test_a_file_that_is_no_text_is_said_to_be_none(tmp_path: Path) -> None:
+    (tmp_path / "bin.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(ValueError, match=r"bin.toml holds no suite: it is no text in UTF-8$"):
+        read_suite(tmp_path / "bin.toml")
+
+
 def test_neither_a_name_nor_a_file() -> None:
     with pytest.raises(FileNotFoundError, match="there is no suite file nowhere.toml"):
         find("nowhere.toml")

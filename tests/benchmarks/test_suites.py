@@ -295,3 +295,10 @@ def test_what_takes_nearly_the_step_of_a_condition_of_text_v2_is_named_as_equal_
 def test_what_a_regime_of_text_v2_is_about_occurs_there(name, what, low, high):
     """As the gate measured it with the reference's own completions; on-policy suites of v1 had none of it."""
     assert low <= gated(name)["mechanism"][what] <= high
+
+
+def test_seeds_and_entries_that_are_there_twice_run_once() -> None:
+    entry = Entry("sac", 100, 1.0)
+    suite = Suite("twice", "", (Task("Pendulum-v1", (entry, entry)),) * 2, (0, 1, 0))
+    assert suite.seeds == (0, 1)
+    assert [run.seed for run in suite.runs()] == [0, 1]

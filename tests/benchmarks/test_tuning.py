@@ -138,3 +138,37 @@ def test_conditions_of_one_agent_keep_apart_and_score_as_their_suite_says(tmp_pa
 def _trials(suite: str) -> list[Run]:
     runs = find(suite).runs(seeds=[10_000])
     return [replace(run, params={**run.params, "learning_rate": rate}) for run in runs for rate in (1e-4, 1e-3, 1e-2)]
+
+
+@pytest.mark.parametrize(("best", "edge"), [(1e-2, True), (1e-3, False), (1e-4, True)])
+def test_the_ends_of_a_grid_are_its_smallest_and_largest_value(best: float, edge: bool) -> None:
+    grid: dict[float, tuple[float, ...]] = {1e-3: (0.1,), 1e-2: (0.1,), 1e-4: (0.1,)}
+    assert Choice("task", "agent", "x", grid | {best: (0.3,)}, None, 0, 0.0).at_edge is edge
+
+
+def test_equal_means_are_said_to_be_equal() -> None:
+    assert choice(a=(0.5,), b=(0.7,), c=(0.7,)).ties == ", equal to c"
+    assert choice(a=(0.5,), b=(0.5,), c=(0.5,)).ties == ", equal to all others"
+    assert choice(a=(0.5,), b=(0.7,), c=(0.6,)).ties == ""
+
+
+def test_a_gap_of_one_run_is_not_one_of_identical_runs() -> None:
+    one = Choice("task", "agent", "x", {1: (0.7,), 2: (0.1,)}, None, 0, 0.0, tests=(0.2,))
+    assert one.gap_told == "0.500 [no interval below 3 seeds a side]"
+    three = replace(one, tried={1: (0.7,) * 3, 2: (0.1,) * 3}, tests=(0.2,) * 3)
+    assert three.gap_told == "0.500 [no interval: identical runs]"
+    assert replace(one, tests=()).gap_told == ""
+
+
+def test_another_tuning_takes_no_ones_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    suite, out = tmp_path / "pendulum.toml", tmp_path / "tuning"
+    suite.write_text(TOML)
+    line = ["tune", str(suite), "--seeds", "10000", "--out", str(out), "--grid"]
+    assert main([*line, "learning_rate=0.001,0.0001,0.01"]) == 0
+    assert "Mean raw return over seeds 10000" in capsys.readouterr().out
+    before = (out / "tuning.json").read_bytes()
+    for other in (["gamma=0.9,0.99,0.999"], ["learning_rate=0.001,0.0001,0.01", "--agents", "sac"]):
+        assert main([*line, *other]) == 2
+        assert "holds the results of another tuning" in capsys.readouterr().err
+    assert (out / "tuning.json").read_bytes() == before
+    assert main([*line, "learning_rate=0.001,0.0001,0.01"]) == 0, "the same one is read again"

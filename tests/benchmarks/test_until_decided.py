@@ -64,6 +64,15 @@ def test_agents_must_run_every_task_once(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("other", ["Acrobot-v1", TASKS[0]])
+def test_raw_returns_are_averaged_with_nothing(other: str, tmp_path: Path) -> None:
+    entries = (Entry("ppo", 100, 1.0), Entry("dqn", 100, 1.0))
+    suite = Suite("mixed", "", (Task("CartPole-v1", entries), Task(other, entries)), (0,))
+    with pytest.raises(ValueError, match=r"the returns of \S+ are not normalised, so that no mean over the 2 tasks"):
+        race_until_decided(suite, root=tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
 def test_the_race_chooses_the_seeds(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["race", "smoke", "--until-decided", "--seeds", "0-3"]) != 0
     assert "chooses the seeds" in capsys.readouterr().err

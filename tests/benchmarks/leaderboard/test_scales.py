@@ -77,7 +77,8 @@ def test_a_report_says_its_scale_and_leaves_verdicts_as_they_are(make_run: MakeR
     runs = [make_run(HOPPER, agent, seed, level) for agent, level in (("sac", 0.8), ("td3", 0.3)) for seed in range(5)]
     runs += [make_run(HIGHWAY, "sac", 0, 0.5)]
     both = Comparison("Hopper", (HOPPER,), "td3"), Comparison("Road", (HIGHWAY,), "sac")
-    suite = Suite("mine", "", (Task(HOPPER, (Entry("sac", 20_000, 1),)),), (0,), comparisons=both)
+    tasks = tuple(Task(task, (Entry("sac", 20_000, 1),)) for task in (HOPPER, HIGHWAY))
+    suite = Suite("mine", "", tasks, (0,), comparisons=both)
     here, there = (
         write_report(suite, runs, tmp_path / scale, command="", scale=scale, axis="wall-clock").read_text()
         for scale in ("expert", "published")
