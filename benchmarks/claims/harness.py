@@ -172,8 +172,8 @@ def _check_fresh(handle: str, seeds: Sequence[int], before: Verdict | None) -> N
     """Refuses to replicate nothing, or on seeds that a verdict has had."""
     if before is None:
         raise ValueError(
-            f"there is no verdict on {handle} in docs/results/claims of this folder: work in a checkout of Tiltyard, or "
-            f"run tiltyard claim {handle} first"
+            f"there is no verdict on {handle} in docs/results/claims of this folder: work in a checkout of Tiltyard, "
+            f"or run tiltyard claim {handle} first"
         )
     had = {seed for one in (kept(before), *before.replications) for seed in _listed(one["seeds"])}
     if again := sorted(had & set(seeds)):
