@@ -100,7 +100,7 @@ def test_common_words_become_tokens(tmp_path):
         ("--out tree.zip", "--out is a file that ends in .safetensors, got tree.zip"),
         ("--out there.safetensors", "there.safetensors is there already: give another --out, or --force"),
         ("--out folder.safetensors --force", "folder.safetensors is there already"),
-        ("--learning-rate 1e30", "training went astray, use a lower learning rate"),
+        ("--learning-rate 1e30", "lower the learning rate"),
     ],
 )
 def test_a_mistake_is_one_sentence_and_nothing_is_written(tmp_path, monkeypatch, capsys, options, message):
