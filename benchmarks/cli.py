@@ -227,7 +227,9 @@ class Race:
 
     def run(self) -> int:
         """Races, then says where the results are."""
+        from .power import too_few
         from .race import race
+        from .suites import find
         from .until_decided import race_until_decided
 
         how: dict[str, Any] = {"root": self.out, "engine": self.engine, "workers": self.workers}
@@ -237,6 +239,8 @@ class Race:
                 raise ValueError("--until-decided chooses the seeds: leave --seeds out")
             print(race_until_decided(self.suite, agents=agents, **how))
             return 0
+        if self.seeds is None and (told := too_few(find(self.suite), agents)):
+            print(f"tiltyard: {told}", file=sys.stderr)
         runs = race(self.suite, agents=agents, seeds=commands.parse_seeds(self.seeds), **how)
         print(f"{len(runs)} runs finished in {self.out}; now: tiltyard leaderboard {self.out}")
         return 0
@@ -325,8 +329,7 @@ def _answer(arguments: list[str]) -> int:
     except SystemExit as stop:  # --help, or a mistake that tyro found
         return int(stop.code or 0)
     except KeyboardInterrupt:
-        training = arguments[:1] == ["train"]
-        which = "at its last evaluation with --resume" if training else "from there"
+        which = "at its last evaluation with --resume" if arguments[:1] == ["train"] else "from there"
         print(f"stopped; finished runs are kept, and the same command goes on {which}", file=sys.stderr)
         return 130
     except RaceIncomplete as incomplete:

@@ -13,6 +13,7 @@ from math import comb
 import numpy as np
 
 from ..envs.catalogue import find
+from .leaderboard.groups import place
 from .permutation import LEAST, LEAST_PAIRS, permutation_ps, sign_flip_ps
 from .runs import FinishedRun, Run
 from .scores import Score, normalised_score
@@ -82,6 +83,21 @@ def smallest_p(runs: int, *, paired: bool = False) -> float:
     return 2 / (2**runs if paired else comb(2 * runs, runs))
 
 
+def too_few(suite: Suite, agents: Sequence[str] | None = None) -> str:
+    """A sentence where a suite's seeds are too few for any verdict of its page, whatever the scores; "" elsewhere."""
+    if not suite.comparisons:
+        return ""
+    tests = page_tests(suite, agents)
+    least = LEAST_PAIRS if suite.paired else LEAST
+    fewest = next(n for n in range(least, MOST_RUNS) if smallest_p(n, paired=suite.paired) <= ALPHA / tests)
+    if len(suite.seeds) >= fewest:
+        return ""
+    return (
+        f"with its {len(suite.seeds)} seeds no verdict on the page of {suite.name} can fall, whatever the scores: "
+        f"{tests} tests at {ALPHA:.0%} take {fewest} seeds at least"
+    )
+
+
 def needed(effect: float, tests: int, *, paired: bool = False, wanted: float = POWER, seed: int = 0) -> int | None:
     """The fewest runs a side whose test, first among all of a page, finds an effect in ``wanted`` of races; None: many.
 
@@ -119,28 +135,44 @@ def detectable(runs: int, tests: int, *, paired: bool = False, wanted: float = P
 def page_tests(suite: Suite, agents: Sequence[str] | None = None) -> int:
     """Tests on the page of a suite's race: each condition against the reference, on every task and over several.
 
+    What stands on the page twice is one test, as there. Conditions of one agent that comparisons choose among by their
+    settings cannot be told before the race, and count all.
+
     A suite without comparisons counts as one in which all conditions of a task are compared with one of them.
     """
     runs = suite.runs(agents=agents, seeds=(0,))
     if not suite.comparisons:
         return max(1, len(runs) - len({run.task for run in runs}))
-    tests = 0
+    tests: set[tuple[str, str, tuple[str, ...]]] = set()
     for one in suite.comparisons:
-        tasks: dict[str, set[str]] = {}
+        found: dict[str, set[str]] = {}
         for run in runs:
-            place = run.where if one.across else run.task
-            if place in one.tasks:
-                tasks.setdefault(_condition(run, across=one.across), set()).add(place)
-        conditions = sum(len(found) == len(one.tasks) for found in tasks.values())
-        compared = len(one.agents) or conditions
-        tests += max(0, min(compared, conditions) - 1 - len(one.inert)) * (len(one.tasks) + (len(one.tasks) > 1))
-    return max(1, tests)
+            task, data = place(run, across=one.across)
+            if task in one.tasks and (not one.agents or _called(run) in map(_first_word, one.agents)):
+                found.setdefault(_condition(run) + data, set()).add(task)
+        everywhere = [condition for condition, tasks in found.items() if len(tasks) == len(one.tasks)]
+        reference = next((name for name in everywhere if _first_word(name) == _first_word(one.reference)), None)
+        inert = {_first_word(name) for name in one.inert}
+        for condition in everywhere:
+            if condition != reference and _first_word(condition) not in inert:
+                alone = [(task,) for task in one.tasks]
+                tests |= {(one.reference, condition, tasks) for tasks in (tuple(sorted(one.tasks)), *alone)}
+    return max(1, len(tests))
 
 
-def _condition(run: Run, *, across: bool) -> str:
-    """What tells a run's condition from others on its task."""
-    params = {key: value for key, value in run.params.items() if across or key not in ("dataset", "env_kwargs")}
-    return f"{run.agent} {sorted(params.items(), key=str)}"
+def _called(run: Run) -> str:
+    """What a page calls its agent, but for what sets it apart from others of that name."""
+    return str(run.params.get("method", run.agent))
+
+
+def _first_word(name: str) -> str:
+    return name.split(" ")[0].rstrip(",")
+
+
+def _condition(run: Run) -> str:
+    """What tells a run's condition from others on its task, but for what it was given to learn from."""
+    params = {key: value for key, value in run.params.items() if key not in ("dataset", "env_kwargs")}
+    return f"{_called(run)} {run.agent} {sorted(params.items(), key=str)}"
 
 
 def spread_of(runs: Sequence[FinishedRun], score: Score = "final", *, paired: bool = False) -> Spread:

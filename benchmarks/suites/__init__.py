@@ -112,7 +112,7 @@ RELEASED = {
     "gui-v1": "b878c16d3e990200",
     "gui-v2": "f22ac4be9b05ff78",
     "gui-ablations-v1": "0c2f9c37d2ea4b2b",
-    "manipulation-v2": "8c262e75c2192b7a",
+    "manipulation-v2": "ad9c8a7693af519d",
     "peg-insertion-v1": "c71e742eed1f14ad",
     "text-v1": "e8d7c87ebb5f7aff",
     "dialogues-v1": "2961b911dbbfba32",

@@ -81,14 +81,16 @@ _ARM = {  # half the actions' dimensions, steps, seconds of SERL, of SAC, of clo
 _ARM_REMARK = (
     "All learn from the same 20 demonstrations of a script. Learning rates are those that tuning chose on the peg "
     "(peg-insertion-v1), five rates by two seeds for each condition; nothing was tuned on these four tasks. SERL and "
-    "SAC take equally many steps, which were chosen before any of these runs. "
+    "SAC take equally many steps, which were chosen before any of these runs. Seeds 0 to 4 were run first: with five a "
+    "side nothing could be decided, since 13 comparisons make the least p of 0.008 one of 0.103 whatever the scores; "
+    "for this reason alone seeds 5 and 6 were added, which costs no error of the first kind. "
 )
 
 MANIPULATION = Suite(
     "manipulation-v2",
     "Four tasks of an arm from 20 demonstrations: RLPD (SERL), SAC with the same data, cloning",
     tasks=tuple(task for name, row in _ARM.items() for task in _arm_tasks(name, *row)),
-    seeds=(0, 1, 2, 3, 4),
+    seeds=tuple(range(7)),
     datasets=_recipes(*_ARM),
     comparisons=(
         Comparison(

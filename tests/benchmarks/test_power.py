@@ -8,10 +8,12 @@ import pytest
 from scipy.stats import nct, t
 
 from tiltyard.benchmarks.cli import main
+from tiltyard.benchmarks.docs import LOST, RESULTS
 from tiltyard.benchmarks.permutation import exact_p, permutation_ps
-from tiltyard.benchmarks.power import detectable, needed, page_tests, power, smallest_p, spread_of
+from tiltyard.benchmarks.power import detectable, needed, page_tests, power, smallest_p, spread_of, too_few
 from tiltyard.benchmarks.runs import FinishedRun, Run
-from tiltyard.benchmarks.suites import Comparison, Entry, Suite, Task
+from tiltyard.benchmarks.suites import RELEASED, Comparison, Entry, Suite, Task
+from tiltyard.benchmarks.suites import find as find_suite
 from tiltyard.envs.catalogue import find
 
 HOPPER, WALKER = "tiltyard/Hopper-v5", "tiltyard/Walker2d-v5"
@@ -75,6 +77,24 @@ def test_tests_on_a_page_are_counted() -> None:
     assert page_tests(suite(Comparison("a", (HOPPER, WALKER), "sac"))) == 3  # td3 on each task and over both
     assert page_tests(suite(Comparison("a", (HOPPER,), "sac", inert={"tqc": "cannot act"}))) == 1
     assert page_tests(suite(), ["sac", "td3"]) == 2
+
+
+RACED = [name for name, one in ((name, find_suite(name)) for name in RELEASED) if one.comparisons]
+
+
+@pytest.mark.parametrize("name", RACED)
+def test_as_many_as_stand_on_a_published_page(name: str) -> None:
+    page = (RESULTS / name / "README.md").read_text(encoding="utf-8")
+    if LOST not in page:  # else it is of an older rule
+        assert f"over the {page_tests(find_suite(name))} comparisons of this page" in page
+
+
+def test_a_suite_of_too_few_seeds_for_any_verdict_is_told() -> None:
+    both = suite(Comparison("a", (HOPPER, WALKER), "sac"))  # three tests: 2 / C(2n, n) is below 5% / 3 from five on
+    assert too_few(replace(both, seeds=(0, 1, 2, 3, 4))) == ""
+    assert too_few(replace(both, seeds=(0, 1, 2, 3))).endswith("3 tests at 5% take 5 seeds at least")
+    assert too_few(replace(both, seeds=(0,), comparisons=())) == ""
+    assert {name for name in RACED if too_few(find_suite(name))} == {"text-v1", "dialogues-v1"}  # of the older rule
 
 
 def finished(agent: str, seed: int, score: float, *returns: float) -> FinishedRun:

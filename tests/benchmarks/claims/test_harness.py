@@ -114,9 +114,7 @@ def test_the_definition_changes_with_the_claim_and_its_testbed(tmp_path: Path) -
 
 
 def test_fresh_seeds_replicate_beside_the_verdict(a_claim: type, tmp_path: Path) -> None:
-    with pytest.raises(
-        ValueError, match="no verdict on made-up in .* or run tiltyard claim made-up first"
-    ):
+    with pytest.raises(ValueError, match="no verdict on made-up in .* or run tiltyard claim made-up first"):
         run_claim("made-up", seeds=(100, 101, 102), folder=tmp_path)
     stands = replace(run_claim("made-up", folder=tmp_path), seeds="0-9")
     record.store(stands, tmp_path)
