@@ -101,7 +101,7 @@ def test_the_keeper_ends_who_writes_a_log_and_nobody_else(tmp_path):
         (logs / name).touch()
     sleep = ["sleep", "600"]
     with (logs / "worker.out").open("a") as log, (logs / "notes.txt").open("a") as notes:
-        writer = subprocess.Popen(["sh", "-c", "sleep 600 & wait"], stdout=log, **start)
+        writer = subprocess.Popen(["sh", "-c", "sleep 600 & exec sleep 600"], stdout=log, **start)
         other = subprocess.Popen(sleep, stdout=notes, **start)
     with (logs / "worker.out").open() as log:
         reader = subprocess.Popen(sleep, stdin=log, **start)
