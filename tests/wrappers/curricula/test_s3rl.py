@@ -272,7 +272,7 @@ def test_bad_settings_are_refused(snapshots: Snapshots) -> None:
 
 
 class Drifting(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Somebody's own, which keeps the first observation."""
+    """A user's own wrapper, which keeps the first observation."""
 
     def reset(self, **kwargs: Any) -> Any:
         self.first, info = self.env.reset(**kwargs)
