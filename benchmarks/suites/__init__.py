@@ -6,7 +6,13 @@ What they are made of is in :mod:`.suite`, :mod:`.files` reads them from TOML; e
 from ... import unknown
 from ...plugins import rows as plugin_rows
 from .control import CONTROL
-from .control_v2 import CONTROL_V2, CONTROL_V2_CHEETAH, CONTROL_V2_HOPPER, CONTROL_V2_OFFLINE
+from .control_v2 import (
+    CONTROL_V2,
+    CONTROL_V2_CHEETAH,
+    CONTROL_V2_HOPPER,
+    CONTROL_V2_OFFLINE,
+    CONTROL_V2_OFFLINE_WEIGHTED,
+)
 from .dialogues import DIALOGUES
 from .driving import DRIVING
 from .driving_v2 import DRIVING_V2
@@ -38,6 +44,7 @@ __all__ = [
     "CONTROL_V2_CHEETAH",
     "CONTROL_V2_HOPPER",
     "CONTROL_V2_OFFLINE",
+    "CONTROL_V2_OFFLINE_WEIGHTED",
     "DIALOGUES",
     "DRIVING",
     "DRIVING_V2",
@@ -80,6 +87,7 @@ SUITES: tuple[Suite, ...] = (
     CONTROL_V2_CHEETAH,
     CONTROL_V2_HOPPER,
     CONTROL_V2_OFFLINE,
+    CONTROL_V2_OFFLINE_WEIGHTED,
     MANIPULATION,
     PEG,
     GUI,

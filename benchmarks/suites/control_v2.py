@@ -4,7 +4,7 @@
 and ``control-v2-hopper`` what fits in two: one runner, and the agents with the least computing time. They were cut
 before any run, by time alone. Agents of ours that can be compiled are, which needs a C++ compiler and changes the time
 that they take alone. ``control-v2-offline`` has what SAC met on its way in place of steps, and 100,000 updates: critics
-after 5,000 are untrained.
+after 5,000 are untrained; ``control-v2-offline-weighted`` has other agents on the same.
 
 All that replay have the same networks (two layers of 256), batches, learning starts and updates a step, and their
 papers' other values; what differs is the method. PPO steps 128 environments and has thirty times the steps, which take
@@ -114,33 +114,52 @@ _LEARNT: dict[str, Any] = {
     "offline_steps": 100_000,
 }
 _REPLAY = "tiltyard/halfcheetah/replay-v0"
-_OFFLINE_REMARK = (
+_OFFLINE_DATA = (
     "The data are the 30,000 steps that SAC took on its way to a third of the scripted expert's score: 32 episodes "
-    "with returns from -304 to 932, 142 on average. Cloning them all is the reference. One learning rate for all; "
-    "everything else is the agents' own, and nothing was tuned. Agents were chosen before any run, by time alone."
+    "with returns from -304 to 932, 142 on average."
+)
+_UNTUNED = (
+    "One learning rate for all; everything else is the agents' own, and nothing was tuned. Agents were chosen before "
+    "any run, by time alone."
 )
 
-CONTROL_V2_OFFLINE = Suite(
+
+def _offline(name: str, summary: str, agents: Sequence[tuple[str, float, bool]], reference: str, remark: str) -> Suite:
+    """Agents ``(name, seconds a run, compiled)`` that learn from the replay buffer alone."""
+    entries = tuple(
+        Entry(agent, 0, seconds, {**_LEARNT, **({"compiled": True} if compiled else {})}, agent)
+        for agent, seconds, compiled in agents
+    )
+    return Suite(
+        name,
+        summary,
+        tasks=(Task(_CHEETAH, entries, dataset=_REPLAY, eval_episodes=10, eval_points=20),),
+        seeds=(0, 1, 2, 3, 4),
+        datasets={_REPLAY: Recipe(_CHEETAH, "replay")},
+        comparisons=(Comparison("HalfCheetah", (f"{_CHEETAH} from replay-v0",), reference, remark=remark),),
+        score="last-five",
+    )
+
+
+CONTROL_V2_OFFLINE = _offline(
     "control-v2-offline",
     "HalfCheetah from another agent's replay buffer: 100,000 updates and no step, two layers of 256",
-    tasks=(
-        Task(
-            _CHEETAH,
-            tuple(
-                Entry(agent, 0, seconds, {**_LEARNT, **how}, agent)
-                for agent, seconds, how in (
-                    ("bc", 300, {}),
-                    ("td3-bc", 800, {"compiled": True}),
-                    ("iql", 1_150, {"compiled": True}),
-                )
-            ),
-            dataset=_REPLAY,
-            eval_episodes=10,
-            eval_points=20,
-        ),
+    (("bc", 300, False), ("td3-bc", 800, True), ("iql", 1_150, True)),
+    "bc",
+    f"{_OFFLINE_DATA} Cloning them all is the reference. {_UNTUNED}",
+)
+CONTROL_V2_OFFLINE_WEIGHTED = _offline(
+    "control-v2-offline-weighted",
+    "HalfCheetah from the same replay buffer by agents that weight its actions: IQL, AWAC, f-DVL, trajectory weighting",
+    (
+        ("bc", 300, False),
+        ("iql", 1_150, True),
+        ("awac", 1_150, True),
+        ("trajectory-weighting", 1_150, True),
+        ("f-dvl-recoil", 1_250, True),
     ),
-    seeds=(0, 1, 2, 3, 4),
-    datasets={_REPLAY: Recipe(_CHEETAH, "replay")},
-    comparisons=(Comparison("HalfCheetah", (f"{_CHEETAH} from replay-v0",), "bc", remark=_OFFLINE_REMARK),),
-    score="last-five",
+    "iql",
+    f"{_OFFLINE_DATA} All five imitate actions of the data, four of them the better ones more: IQL, the reference, "
+    "f-DVL and AWAC by an advantage of each action, trajectory weighting, which is IQL besides, by returns of whole "
+    f"episodes. The runs of bc and iql are those of `control-v2-offline`. {_UNTUNED}",
 )

@@ -46,15 +46,24 @@ def test_one_runner_alone_is_the_same_race_with_fewer_agents(name: str, agents: 
     assert [comparison.reference for comparison in small.comparisons] == ["sac"]
 
 
-def test_offline_agents_differ_in_their_method_alone_and_in_what_is_compiled() -> None:
-    suite = find("control-v2-offline")
+@pytest.mark.parametrize(
+    ("name", "agents", "reference"),
+    [
+        ("control-v2-offline", {"bc", "td3-bc", "iql"}, "bc"),
+        ("control-v2-offline-weighted", {"bc", "iql", "awac", "trajectory-weighting", "f-dvl-recoil"}, "iql"),
+    ],
+)
+def test_offline_agents_differ_in_their_method_alone_and_in_what_is_compiled(
+    name: str, agents: set[str], reference: str
+) -> None:
+    suite = find(name)
     (task,) = suite.tasks
-    assert {entry.agent for entry in task.entries} == {"bc", "td3-bc", "iql"}
+    assert {entry.agent for entry in task.entries} == agents
     assert {entry.budget for entry in task.entries} == {0}
     same = [{name: value for name, value in e.params.items() if name != "compiled"} for e in task.entries]
-    assert same == [same[0]] * 3
+    assert same == [same[0]] * len(agents)
     assert same[0]["offline_steps"] == 100_000
-    assert (suite.score, suite.comparisons[0].reference) == ("last-five", "bc")
+    assert (suite.score, suite.comparisons[0].reference) == ("last-five", reference)
     assert suite.datasets[task.dataset].policy == "replay"
 
 
