@@ -135,6 +135,11 @@ class Policy:
     seed: int = 0
     group: int = 1
 
+    @property
+    def actions(self) -> str:
+        """``"best actions"`` or ``"sampled actions"`` of an agent; nothing for those that are known by name."""
+        return "" if isinstance(self.agent, str) else _ACTIONS[self.deterministic]
+
     def evaluate(self, episodes: int | None = None) -> "Evaluation":
         """Plays the held-out episodes, as many as the run's own evaluation if not said otherwise."""
         from .evaluation import MAX_ENVS, evaluate, evaluation_seeds
@@ -187,6 +192,14 @@ def find_policy(name: str, env_id: str | None, *, trust: bool = False) -> Policy
     return Policy(agent, run.env_id, run.task, env_kwargs, **kept)
 
 
+_ACTIONS = {True: "best actions", False: "sampled actions"}
+
+
+def actions_of(params: Mapping[str, Any]) -> str:
+    """Which actions evaluations of a run with these settings take, in words."""
+    return _ACTIONS[not params.get(SAMPLED, False)]
+
+
 def table(title: str, *columns: str) -> "Table":
     """A plain table; columns whose name ends in ``#`` are numbers, on the right."""
     from rich import box
@@ -200,7 +213,9 @@ def table(title: str, *columns: str) -> "Table":
     return made
 
 
-def print_evaluation(scores: Sequence[float], successes: Sequence[bool], env_id: str, task: str = "") -> None:
+def print_evaluation(
+    scores: Sequence[float], successes: Sequence[bool], env_id: str, task: str = "", actions: str = ""
+) -> None:
     """Prints mean return, normalised return (95% bootstrap intervals) and success rate (95% Wilson interval).
 
     What an environment of another package does not tell is left out (no scores to normalise by) or "-" (no success).
@@ -210,13 +225,16 @@ def print_evaluation(scores: Sequence[float], successes: Sequence[bool], env_id:
         successes: of each episode.
         env_id: whose scale the normalised return is on.
         task: what the table is headed, if not by the environment's id.
+        actions: which the agent took, in words.
     """
     from rich.console import Console
 
     from .evaluation import wilson
 
     row, n = find_env(env_id), len(scores)
-    shown = table(f"{task or env_id}, {n} held-out episodes", "", "mean#", "95% interval#")
+    shown = table(
+        ", ".join(filter(None, (task or env_id, f"{n} held-out episodes", actions))), "", "mean#", "95% interval#"
+    )
     kinds = [("return", list(scores))]
     if row.scored:
         kinds.append(("normalised (0 random, 1 expert)", [row.normalise(score) for score in scores]))

@@ -40,7 +40,7 @@ def test_evaluating_a_run_gives_its_final_score_bit_for_bit(
     assert main(["evaluate", str(finished.folder)]) == 0
     said = capsys.readouterr().out
     assert f"{sum(finished.scores) / 6:.3f}" in said
-    assert f"{finished.run.task}, 6 held-out episodes" in " ".join(said.split())
+    assert f"{finished.run.task}, 6 held-out episodes, best actions" in " ".join(said.split())
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +68,15 @@ def test_a_run_of_sampled_actions_is_evaluated_and_played_by_sampled_actions(
     line = ["play", "--agent", str(sampled.folder), "--video", str(tmp_path / "a.gif"), "--steps", "3"]
     assert main(line) == 0
     assert asked == [False] * 3
+
+
+def test_evaluation_says_which_actions_were_taken_where_an_agent_chooses(
+    sampled: FinishedRun, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["evaluate", str(sampled.folder)]) == 0
+    assert "6 held-out episodes, sampled actions" in " ".join(capsys.readouterr().out.split())
+    assert main(["evaluate", "random", "--env", "tiltyard/Hopper-v5", "--episodes", "2"]) == 0
+    assert "actions" not in capsys.readouterr().out
 
 
 def test_a_run_is_played_in_its_own_task_on_its_own_problems(
