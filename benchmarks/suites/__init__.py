@@ -13,7 +13,6 @@ from .control_v2 import (
     CONTROL_V2_OFFLINE,
     CONTROL_V2_OFFLINE_WEIGHTED,
 )
-from .dialogues import DIALOGUES
 from .driving import DRIVING
 from .driving_v2 import DRIVING_V2
 from .files import read_suite
@@ -45,7 +44,6 @@ __all__ = [
     "CONTROL_V2_HOPPER",
     "CONTROL_V2_OFFLINE",
     "CONTROL_V2_OFFLINE_WEIGHTED",
-    "DIALOGUES",
     "DRIVING",
     "DRIVING_V2",
     "GUI",
@@ -108,7 +106,6 @@ SUITES: tuple[Suite, ...] = (
     TEXT_LENGTH_SECOND,
     TEXT_TURNS,
     TEXT_TURNS_SECOND,
-    DIALOGUES,
     TRAINED,
 )
 
@@ -123,7 +120,6 @@ RELEASED = {
     "manipulation-v2": "ad9c8a7693af519d",
     "peg-insertion-v1": "c71e742eed1f14ad",
     "text-v1": "e8d7c87ebb5f7aff",
-    "dialogues-v1": "2961b911dbbfba32",
     "driving-v1": "64292acbed128946",
     "driving-v2": "c260e97228b89179",
     "text-v2-pool": "1f87365cde317ab5",

@@ -252,7 +252,7 @@ TEXT_TURNS = _regime(
     ),
     "A turn costs 0.1 in training (`turn-cost`) and a game that is won pays 1; evaluations are by the game alone. A "
     "state is the set of names that can still be meant. PURE is left out: the worst step of a game is a turn's cost, "
-    "whether the game is won or lost. So is ArCHer, which takes no rewards but the environment's (`dialogues-v1`).",
+    "whether the game is won or lost. So is ArCHer, which takes no rewards but the environment's.",
     {"gigpo": "dr-grpo, rloo", "reinforce": "reinforce-plus-plus"},
     eval_episodes=512,
     eval_points=4,

@@ -94,7 +94,7 @@ def test_a_suite_of_too_few_seeds_for_any_verdict_is_told() -> None:
     assert too_few(replace(both, seeds=(0, 1, 2, 3, 4))) == ""
     assert too_few(replace(both, seeds=(0, 1, 2, 3))).endswith("3 tests at 5% take 5 seeds at least")
     assert too_few(replace(both, seeds=(0,), comparisons=())) == ""
-    assert {name for name in RACED if too_few(find_suite(name))} == {"text-v1", "dialogues-v1"}  # of the older rule
+    assert {name for name in RACED if too_few(find_suite(name))} == {"text-v1"}  # of the older rule
 
 
 def finished(agent: str, seed: int, score: float, *returns: float) -> FinishedRun:

@@ -38,7 +38,7 @@ def test_a_race_has_its_raw_data_or_says_that_they_are_lost(name: str) -> None:
 
 def test_no_other_page_is_without_its_raw_data() -> None:
     lost = {page.parent.name for page in RESULTS.glob("*/README.md") if LOST in page.read_text(encoding="utf-8")}
-    assert lost == {"dialogues-v1", "text-v1"}  # which are still the only ones on what they measure
+    assert lost == {"text-v1"}  # which is still the only one of so many methods
 
 
 def test_raw_data_of_pages_come_from_clean_trees() -> None:
