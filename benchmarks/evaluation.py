@@ -19,7 +19,7 @@ from math import nan
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from gymnasium.spaces import Text
+from gymnasium.spaces import Box, Dict, Text
 
 from .. import unknown
 from ..agents.catalogue import find as find_agent
@@ -327,6 +327,15 @@ def is_function(agent: Any) -> bool:
     return callable(agent) and not hasattr(agent, "predict")
 
 
+def _alike(seen: Any, space: Any) -> bool:
+    """Whether who sees ``seen`` can see ``space``: images may have their channels first or last, texts any length."""
+    if isinstance(seen, Dict) and isinstance(space, Dict):
+        return seen.keys() == space.keys() and all(_alike(seen[key], space[key]) for key in seen)
+    if isinstance(seen, Box) and isinstance(space, Box):
+        return sorted(seen.shape) == sorted(space.shape)
+    return bool(type(seen) is type(space) is Text or seen == space)
+
+
 def policy_for(agent: Any, env: "VecEnv") -> Any:
     """``agent`` itself, or what ``"expert"``, ``"random"`` and a function mean in ``env``.
 
@@ -334,7 +343,7 @@ def policy_for(agent: Any, env: "VecEnv") -> Any:
     a language agent's context is its own error.
 
     Raises:
-        TypeError: an agent whose actions are not those of ``env``.
+        TypeError: an agent whose actions or observations are not those of ``env``.
         ValueError: an expert where there is none.
     """
     if agent == "random":
@@ -354,4 +363,8 @@ def policy_for(agent: Any, env: "VecEnv") -> Any:
             raise TypeError(f"this agent writes other characters: those of the environment are also {other!r:.40}")
     elif own != space:
         raise TypeError(f"this agent's actions are {named(own)}; those of the environment are {named(space)}")
+    sees = getattr(agent, "observation_space", env.observation_space)
+    if not _alike(sees, env.observation_space):
+        shown = named(env.observation_space)
+        raise TypeError(f"this agent's observations are {named(sees)}; those of the environment are {shown}")
     return agent

@@ -168,4 +168,7 @@ def frames_of(env: Any) -> Array:
 
 def _check(space: Any) -> None:
     if getattr(space, "shape", None) != (SIZE,):
-        raise ValueError(f"this reward reads a driving scene's {SIZE} numbers: make it with observation='vector'")
+        raise ValueError(
+            f"this reward reads the {SIZE} numbers of a driving scene: make one, such as tiltyard/Town-v0, with "
+            "observation='vector'"
+        )

@@ -60,7 +60,8 @@ class LapPractice(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         RecordConstructorArgs.__init__(self, back=back, pause=pause, penalty=penalty)
         super().__init__(env)
         space = env.observation_space
-        if not isinstance(space, Box) or len(space.shape) != 1 or not hasattr(env.unwrapped, "batched"):
+        scene = getattr(getattr(env.unwrapped, "batched", None), "scene", None)
+        if not isinstance(space, Box) or len(space.shape) != 1 or scene != "racetrack":
             raise ValueError("laps are practised in tiltyard/RaceTrack-v0 with observation='vector'")
         if min(back, pause, penalty) < 0:
             raise ValueError(f"back, pause and penalty are at least 0, got {back}, {pause} and {penalty}")

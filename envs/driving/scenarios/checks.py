@@ -12,6 +12,13 @@ def check_choices(**given: tuple[str, tuple[str, ...]]) -> None:
             raise ValueError(unknown(name, value, known))
 
 
+def check_flags(**given: bool) -> None:
+    """Raises ``ValueError`` for the first argument that is neither True nor False."""
+    for name, value in given.items():
+        if not isinstance(value, bool | np.bool_):
+            raise ValueError(f"{name} must be True or False, got {value!r:.200}")
+
+
 def check_ranges(low: float, high: float, **given: float | None) -> None:
     """Raises ``ValueError`` for the first argument that is no number of a range, whole where its ends are ``int``.
 

@@ -14,13 +14,13 @@ from ...core import BatchedEnv, BatchedVectorEnv, Bools, Floats, Info, Ints, Sin
 from ...seeding import check_split, problem_keys
 from ..metrics.log import EpisodeLog
 from ..town import account, observe, raster, session
-from ..town.episode import EPISODE, FACTORS, INFRACTIONS, OFFENCES, TERMS, WEIGHTS
+from ..town.episode import ADVICE, EPISODE, FACTORS, INFRACTIONS, OFFENCES, TERMS, WEIGHTS
 from ..town.frame import Dashboard, draw
 from ..town.recording import Recorder, tape
 from ..town.results import results
 from ..town.staging import fired, staged
-from ..town.state import NONE, allocate
-from .checks import check_choices, check_ranges
+from ..town.state import allocate
+from .checks import check_choices, check_flags, check_ranges
 from .commands import CONTROLLERS, Action, action_space, commands_of
 from .library import Library, library
 from .scenes import SCENES
@@ -85,7 +85,7 @@ class Driving(BatchedEnv):
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 5}
     env_state = (
-        *("worlds", "agents", "episodes", "weights"),
+        *("worlds", "agents", "episodes", "advice", "weights"),
         *("_routes", "_events", "_keys", "_order", "_crossings", "_scripts", "_vehicles"),
     )
     fresh_infos = True
@@ -131,6 +131,7 @@ class Driving(BatchedEnv):
         check_ranges(0.0, 1.0, careless=careless, noise=noise, courtesy=courtesy)
         check_ranges(1, 1000, maps=maps)
         check_ranges(1, 1024, threads=threads)
+        check_flags(occlusion=occlusion, record=record)
         self.invalid_action = check_mode(invalid_action)
         if action == "discrete" and invalid_action == "clip":
             raise ValueError('invalid_action="clip" needs action="box" or "waypoints": there is no nearest manoeuvre')
@@ -185,9 +186,8 @@ class Driving(BatchedEnv):
         self._results = results(self.num_envs, self._nothing)
         for array in self._results:
             array.fill(0)
-        self._stale = np.ones(self.num_envs, np.bool_)
-        self._names = np.array(self.library.names)
-        self.episodes = np.zeros(self.num_envs, EPISODE)
+        self._stale, self._names = np.ones(self.num_envs, np.bool_), np.array(self.library.names)
+        self.episodes, self.advice = np.zeros(self.num_envs, EPISODE), np.zeros(self.num_envs, ADVICE)
         self.weights = np.ones((self.num_envs, WEIGHTS))
         self.weights[:, FACTORS.index("courtesy")] = self._courtesy
         if self.observation == "bev":
@@ -221,7 +221,7 @@ class Driving(BatchedEnv):
         """Steps the active environments, in threads if asked to."""
         arguments = (self.library.atlas, self.batch, self.episodes, self.weights, actions, active, self._options)
         alone = self.policies == 1 and self.observation == "vector"  # what others do later in the step, it does not see
-        self._results = found = results(self.num_envs, self._room() if alone else self._nothing)
+        self._results = found = results(self.num_envs, self._room(self.num_envs) if alone else self._nothing)
         self._stale[:] = not alone
         self._parts.run(session.step_worlds, *arguments, self._tape, found)
         if self._recorder is not None:
@@ -234,10 +234,9 @@ class Driving(BatchedEnv):
         """The named terms of the last rewards, each ``[n]``."""
         return dict(zip(TERMS, self._results.outcomes, strict=False))
 
-    def _room(self, slots: int | None = None) -> npt.NDArray[Any]:
-        """An array for the observations of all slots, or of so many."""
-        space = self.observation_space
-        return self._buffers.empty((self.num_envs if slots is None else slots, *space.shape), space.dtype)
+    def _room(self, slots: int) -> npt.NDArray[Any]:
+        """An array for the observations of so many slots."""
+        return self._buffers.empty((slots, *self.observation_space.shape), self.observation_space.dtype)
 
     def observe(self) -> npt.NDArray[Any]:
         """Observations ``[n, 233]``, or ``[n, 64, 64, 8]``; those that the last step has made are handed out once."""
@@ -287,9 +286,27 @@ class Driving(BatchedEnv):
             **{key: self.episodes[field].copy() for key, field in names.items()},
         }
 
+    @property
+    def _task(self) -> list[Any]:
+        """What tells whether a state is of the same maps and commands, as plain data."""
+        scene, split, maps, triggers = self.library.made_by
+        return [scene, split, maps, list(triggers), self.action]
+
+    def snapshot(self, index: int) -> dict[str, Any]:
+        """All of ``index`` that decides its coming steps, and which maps it is on."""
+        return {**super().snapshot(index), "task": self._task}
+
     def restore(self, index: int, state: Mapping[str, Any]) -> None:
-        """Puts an environment where :meth:`snapshot` saw one."""
-        super().restore(index, state)
+        """Puts an environment where :meth:`snapshot` saw one.
+
+        Raises:
+            ValueError: a state of another task, such as one on other maps; nothing has changed.
+        """
+        if state.get("task") != self._task:
+            raise ValueError(
+                f"this is no state of {self._task}: restore it in an environment of these maps and actions"
+            )
+        super().restore(index, {name: column for name, column in state.items() if name != "task"})
         self._stale[index] = True
 
     def _need_env_state(self) -> None:
@@ -340,7 +357,8 @@ class Driving(BatchedEnv):
     def expert_actions(self) -> Any:
         """The rule-following driver, through the same actions: :mod:`..town.expert`."""
         out = np.zeros((self.num_envs, 3), np.float32)
-        self._parts.run(session.expert_worlds, self.library.atlas, self.batch, self.episodes, self._options, out)
+        arguments = (self.library.atlas, self.batch, self.episodes, self.advice, self._options)
+        self._parts.run(session.expert_worlds, *arguments, out)
         return out[:, 0].astype(np.int64) if self.action == "discrete" else out[:, : self.action_space.shape[0]]
 
     def render(self, index: int = 0) -> npt.NDArray[np.uint8]:
@@ -348,24 +366,14 @@ class Driving(BatchedEnv):
         episode = self.episodes[index]
         world, me = int(episode["world"]), int(episode["agent"])
         agents = self.agents[world, : int(self.worlds[world]["agents"])]
-        lane = int(agents[me]["lane"])
         number = int(self.worlds[world]["map"])
-        shown = Dashboard(
-            speed=float(agents[me]["v"]),
-            limit=float(self.library.atlas.lanes[lane]["limit"] if lane != NONE else episode["limit"]),
-            route=1.0 - float(episode["left"] / max(episode["length"], 1e-9)),
-            time=float(episode["clock"] / max(episode["budget"], 1e-9)),
-            left=float(episode["left"]),
-            infraction=int(episode["infraction"]),
-            success=bool(episode["success"]),
-        )
         return draw(
             self.library.paints[number],
             agents,
             me,
             route=session.way(self.library.atlas, self._routes[world, me], agents[me]),
             colours=session.colours(self.library.atlas, self.worlds[world]),
-            dashboard=shown,
+            dashboard=Dashboard.of(episode, agents[me], self.library.atlas.lanes),
             policies=np.flatnonzero(np.isin(agents["controller"], tuple(CONTROLLERS.values()))).tolist(),
         )
 

@@ -32,6 +32,7 @@ from ..vehicle import (
     speed_pedal,
     steer_limit,
 )
+from .checks import check_ranges
 
 Action = Literal["box", "discrete"]
 ACTIONS: tuple[str, ...] = ("keep", "left", "right", "faster", "slower")
@@ -186,11 +187,6 @@ def expert_worlds(worlds: Any, cars: Any, order: Any, discrete: bool, out: Any) 
             expert_box(worlds[i], cars[i], order[i], out[i])
 
 
-def _between(name: str, value: float | None, low: float, high: float) -> None:
-    if value is not None and not low <= value <= high:
-        raise ValueError(f"{name} must be between {low:g} and {high:g}, got {value!r}")
-
-
 class Highway(BatchedEnv):
     """Drive 600 to 900 m of winding multi-lane highway among IDM and MOBIL traffic, within a time budget.
 
@@ -240,10 +236,10 @@ class Highway(BatchedEnv):
         self.split = check_split(split)
         if action not in ("box", "discrete"):
             raise ValueError(unknown("action", action, ("box", "discrete")))
-        _between("lanes", lanes, 1, MAX_LANES)
-        _between("density", density, 0.0, MAX_DENSITY)
-        _between("route_length", route_length, MIN_ROUTE, 1e5)
-        _between("threads", threads, 1, 1024)
+        check_ranges(1, MAX_LANES, lanes=lanes)
+        check_ranges(0.0, MAX_DENSITY, density=density)
+        check_ranges(MIN_ROUTE, 1e5, route_length=route_length)
+        check_ranges(1, 1024, threads=threads)
         self.discrete = action == "discrete"
         self.invalid_action = check_mode(invalid_action)
         if self.discrete and invalid_action == "clip":

@@ -50,7 +50,7 @@ class Library:
     """
 
     def __init__(self, scene: str, split: Split, maps: int, triggers: tuple[str, ...] = ()) -> None:
-        self._made_by = (scene, split, maps, triggers)
+        self.made_by = (scene, split, maps, triggers)
         self.triggers = triggers
         self.scene: Scene = SCENES[scene]
         count = maps if split == "train" else TEST_MAPS
@@ -96,7 +96,8 @@ class Library:
         needed = policies + vehicles + (self.scene.people[1] if people < 0 else people) + self.actors
         if needed > MOST_AGENTS:
             raise ValueError(
-                f"a world holds {MOST_AGENTS} road users, not {needed}: lower density, pedestrians or agents"
+                f"a world holds {MOST_AGENTS} road users, and the largest map of the scene {self.made_by[0]!r} would "
+                f"have {needed}: lower density, pedestrians, parked, jaywalkers or agents"
             )
         return needed
 
@@ -117,7 +118,7 @@ class Library:
 
     def __reduce__(self) -> Any:
         """Copies, also those in other processes, are made from the same seeds, or are the same."""
-        return library, self._made_by
+        return library, self.made_by
 
 
 def library(scene: str, split: Split, maps: int, triggers: tuple[str, ...] = ()) -> Library:

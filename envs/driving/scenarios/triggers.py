@@ -275,10 +275,13 @@ def chosen(trigger: str | Sequence[str] | None, held_out: HeldOut, split: Split)
     """
     if trigger is None and held_out == "maps":
         return ()
-    wanted = tuple(TRIGGERS) if trigger in (None, "any") else (trigger,) if isinstance(trigger, str) else tuple(trigger)
-    for name in wanted:
-        if name not in TRIGGERS:
-            raise ValueError(unknown("trigger", name, tuple(TRIGGERS)))
+    if trigger is not None and not isinstance(trigger, str | Sequence):
+        raise ValueError(f'trigger must be a name, several, "any" or None, got {trigger!r:.200}')
+    named = (trigger,) if isinstance(trigger, str) else tuple(trigger or ())
+    for name in named:
+        if name != "any" and name not in TRIGGERS:
+            raise ValueError(unknown("trigger", name, ("any", *TRIGGERS)))
+    wanted = tuple(TRIGGERS) if trigger is None or "any" in named else named
     found = tuple(name for name in TRIGGERS if name in wanted)
     if held_out == "triggers":
         found = tuple(name for name in found if TRIGGERS[name].split == split)

@@ -74,7 +74,6 @@ class Episode(Protocol):
     ticks: Whole  # since then
     noted: Whole  # events of this policy step that are in the totals
     hard: Whole  # ticks in which imposed braking was over 4
-    plan: Whole  # the lane that the scripted expert changes into, or NONE; no other code reads it
     agent: Short  # in its world
     struck: Short  # collisions, faults, lights and signs counted so far
     faults: Short
@@ -88,7 +87,21 @@ class Episode(Protocol):
     offence: Byte  # the first of the episode
     success: Byte
     counted: Byte  # 1: a collision that CARLA counts
+
+
+class Advice(Protocol):
+    """What the scripted expert remembers of one agent's episode, from one question to the next."""
+
+    said_x: float  # its last action
+    said_y: float
+    said_z: float
+    waited: float  # s at the line ahead
+    noise: int  # of the episode that this is about, which tells it from others
+    asked: Whole  # tick of its last action
+    plan: Whole  # the lane that it changes into, or NONE
     tight: Byte  # 1: that change of lane began near the end of its lane
+    ready: Byte  # 1: it stood first before a junction
+    jammed: Byte  # what kept it from going in, as Agent.jammed
 
 
-EPISODE = record_dtype(Episode)
+EPISODE, ADVICE = record_dtype(Episode), record_dtype(Advice)

@@ -43,6 +43,20 @@ class Dashboard:
     infraction: int
     success: bool
 
+    @classmethod
+    def of(cls, episode: Any, agent: Any, lanes: Any) -> "Dashboard":
+        """What it says of the records of an episode and its agent; off all lanes the route's highest limit counts."""
+        lane = int(agent["lane"])
+        return cls(
+            speed=float(agent["v"]),
+            limit=float(lanes[lane]["limit"] if lane != NONE else episode["limit"]),
+            route=1.0 - float(episode["left"] / max(episode["length"], 1e-9)),
+            time=float(episode["clock"] / max(episode["budget"], 1e-9)),
+            left=float(episode["left"]),
+            infraction=int(episode["infraction"]),
+            success=bool(episode["success"]),
+        )
+
 
 class _View:
     """The plane to pixels: north is up, the camera above the ego."""

@@ -220,10 +220,16 @@ def to_arc(lanes: Any, route: Any, end: int, zone: int) -> bool:
 
 @compiled
 def in_time(car: Agent, other: Agent, through: float) -> bool:
-    """Whether ``other`` arrives before the agent, who starts now, is ``through`` m into the zone."""
+    """Whether ``other``, who holds nothing yet, arrives before the agent, who starts now, is ``through`` m in."""
+    return arrives(car, other, other.line, through)
+
+
+@compiled
+def arrives(car: Agent, other: Agent, away: float, through: float) -> bool:
+    """:func:`in_time` of one whose line is ``away`` m ahead."""
     way = max(car.line, 0.0) + through + car.length
     mine = (math.sqrt(car.v * car.v + 2.0 * LAUNCH * way) - car.v) / LAUNCH
-    return max(other.line, 0.0) < max(other.v, 3.0) * (mine + MARGIN)
+    return max(away, 0.0) < max(other.v, 3.0) * (mine + MARGIN)
 
 
 @compiled

@@ -167,7 +167,6 @@ def begin_episode(
     episode.last_v, episode.last_lon, episode.last_lat, episode.last_yaw = car.v, 0.0, 0.0, 0.0
     episode.struck = episode.faults = episode.reds = episode.stops = 0
     episode.infraction = episode.offence = episode.success = 0
-    episode.plan = NONE
     episode.noise = int(batch.worlds[w].stream >> np.uint64(2)) + k
     open_account(atlas, batch, episode, speeds)
 
@@ -353,10 +352,12 @@ def rasterise_slots(
 
 
 @compiled
-def expert_worlds(atlas: Atlas, batch: Batch, episodes: Any, options: Options, out: Any, a: int, b: int) -> None:
+def expert_worlds(
+    atlas: Atlas, batch: Batch, episodes: Any, advice: Any, options: Options, out: Any, a: int, b: int
+) -> None:
     """The expert's commands of the slots of the worlds ``a <= w < b`` into ``out`` ``[slots, 3]``."""
     for i in range(a * options.policies, b * options.policies):
-        command(atlas, batch, episodes[i], options.controller, out[i])
+        command(atlas, batch, episodes[i], advice[i], options.controller, out[i])
 
 
 def count_vehicles(agents: Any, worlds: Any) -> npt.NDArray[np.int64]:

@@ -19,6 +19,7 @@ LEVEL, LEVELS = 0.1, 11  # wanted speeds of the manoeuvres: 0, 10, ..., 110 % of
 LOOK, LOOK_TIME = 4.0, 0.6  # m and s: how far ahead the trackers aim
 BRISK = 4.0  # m/s2: hardest braking of the trackers
 KEEN = 2.2  # m/s2: their throttle
+PULL = 0.9  # 1/s: their acceleration for each m/s that is lacking
 WIDE = 0.7  # whose arc tangent is above MAX_STEER
 
 
@@ -84,7 +85,7 @@ def pursue(car: Agent, x: float, y: float) -> float:
 @inlined
 def hold_speed(car: Agent, v: float) -> float:
     """The pedal that brings the vehicle to speed ``v``."""
-    return clip(0.9 * (v - car.v), -BRISK, KEEN) + drag(car.v)
+    return clip(PULL * (v - car.v), -BRISK, KEEN) + drag(car.v)
 
 
 @inlined

@@ -176,9 +176,26 @@ def test_a_raster_shows_the_agent_its_road_and_its_route():
     assert np.array_equal(seen, batched.observe())
 
 
+def test_a_state_of_other_maps_is_refused():
+    few, many, discrete = (
+        begun(2, scene="town", **kwargs) for kwargs in ({"maps": 2}, {"maps": 4}, {"maps": 2, "action": "discrete"})
+    )
+    before = few.agents.tobytes(), few.worlds.tobytes()
+    for other in (many, discrete):
+        with pytest.raises(ValueError, match="restore it in an environment of these maps and actions"):
+            few.restore(0, other.snapshot(1))
+    assert before == (few.agents.tobytes(), few.worlds.tobytes())
+    few.restore(0, few.snapshot(1))
+
+
 @pytest.mark.parametrize(
     ("kwargs", "message"),
     [
+        ({"occlusion": "no"}, "occlusion must be True or False, got 'no'"),
+        ({"record": 1}, "record must be True or False, got 1"),
+        ({"trigger": 3}, 'trigger must be a name, several, "any" or None, got 3'),
+        ({"trigger": ["cut-in", "cutin"]}, "did you mean 'cut-in'"),
+        ({"scene": "highway", "parked": 40.0}, "would have .*: lower density, pedestrians, parked"),
         ({"scene": "twn"}, "did you mean 'town'"),
         ({"action": "boxes"}, "did you mean 'box'"),
         ({"observation": "bve"}, "did you mean 'bev'"),
