@@ -14,7 +14,7 @@ from .control_v2 import (
     CONTROL_V2_OFFLINE_WEIGHTED,
 )
 from .driving import DRIVING
-from .driving_v2 import DRIVING_V2
+from .driving_v2 import DRIVING_V2, DRIVING_V3
 from .files import read_suite
 from .gui import GUI, GUI_ABLATIONS, GUI_TUNED
 from .manipulation import MANIPULATION, PEG
@@ -46,6 +46,7 @@ __all__ = [
     "CONTROL_V2_OFFLINE_WEIGHTED",
     "DRIVING",
     "DRIVING_V2",
+    "DRIVING_V3",
     "GUI",
     "GUI_ABLATIONS",
     "GUI_TUNED",
@@ -93,6 +94,7 @@ SUITES: tuple[Suite, ...] = (
     GUI_TUNED,
     DRIVING,
     DRIVING_V2,
+    DRIVING_V3,
     TEXT,
     TEXT_STALE,
     TEXT_STALE_SECOND,
