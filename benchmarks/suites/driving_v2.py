@@ -54,9 +54,10 @@ DRIVING_V2 = Suite(
 
 _RATE = 3e-4
 _REMARK_V3 = (
-    "Both drive by pedal and steering (`action=box`). The runs of soft actor-critic are those of `driving-v2`, where PPO "
-    "drives by manoeuvres. Each agent had five learning rates on two tuning seeds in Intersection-v0 and RaceTrack-v0 "
-    "(docs/results/driving-v2-tuning-sac and driving-v3-tuning). Curves still rise at the end of these short runs."
+    "Both drive by pedal and steering (`action=box`). The runs of soft actor-critic are those of `driving-v2`, where "
+    "PPO drives by manoeuvres. Each agent had five learning rates on two tuning seeds in Intersection-v0 and "
+    "RaceTrack-v0 (docs/results/driving-v2-tuning-sac and driving-v3-tuning). Curves still rise at the end of these "
+    "short runs."
 )
 
 
