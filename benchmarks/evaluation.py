@@ -364,7 +364,8 @@ def policy_for(agent: Any, env: "VecEnv") -> Any:
     elif own != space:
         raise TypeError(f"this agent's actions are {named(own)}; those of the environment are {named(space)}")
     sees = getattr(agent, "observation_space", env.observation_space)
-    if not _alike(sees, env.observation_space):
+    normalised = hasattr(agent, "get_vec_normalize_env") and agent.get_vec_normalize_env() is not None
+    if not normalised and not _alike(sees, env.observation_space):  # otherwise :func:`as_seen_by` checks
         shown = named(env.observation_space)
         raise TypeError(f"this agent's observations are {named(sees)}; those of the environment are {shown}")
     return agent

@@ -61,6 +61,13 @@ def test_an_agent_without_vecnormalize_sees_the_environments_own(monkeypatch: py
     assert np.linalg.norm(seen[:, :2], axis=1) == pytest.approx([1.0, 1.0], abs=1e-5)
 
 
+def test_an_agent_of_other_observations_is_refused() -> None:
+    agent = make("sac", "tiltyard/Hopper-v5", seed=0, device="cpu", buffer_size=100, policy_kwargs={"net_arch": [8]})
+    agent.action_space = Box(-1.0, 1.0, (2,), np.float32)  # that of Reacher
+    with pytest.raises(TypeError, match="this agent's observations are Box.*11.*those of the environment are Box.*10"):
+        benchmarks.evaluate(agent, "tiltyard/Reacher-v5", episodes=1)
+
+
 def test_a_vecnormalize_of_other_observations_is_refused() -> None:
     class Wide(gymnasium.ObservationWrapper[Any, Any, Any]):
         def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
