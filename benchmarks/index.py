@@ -189,7 +189,9 @@ def _lines_of(part: Part) -> Iterator[str]:
     yield from field("what", summary)
     yield from field("formula", formula)
     yield from field("params", ", ".join(f"{name}={value}" for name, value in part.params))
-    yield from field("settings", settings(find_agent(part.handle)) if part.kind == "agent" else "")
+    if part.kind == "agent":
+        yield from field("settings", settings(find_agent(part.handle)))
+        yield from field("makes", environment_keywords(find_agent(part.handle)))
     yield from field("source", ", ".join(part.sources))
     yield from field("test", ", ".join(part.tests) or "in a checkout of the repository alone")
     yield from field("use", part.use)
@@ -199,6 +201,16 @@ def settings(row: Agent) -> str:
     """The keywords of an agent's constructor, which ``--set`` takes, with what they are everywhere without one."""
     everywhere = row.settings.get("*", {})
     return keywords(row.load(), everywhere, leave={"env", "_init_setup_model"})
+
+
+def environment_keywords(row: Agent) -> str:
+    """The keywords with which an agent makes environments, unless others are given: of a domain, or of one id."""
+    kept = {scope: _written(given) for scope, given in row.env_kwargs.items()}
+    return "; ".join(f"{'environments' if scope == '*' else scope} with {given}" for scope, given in kept.items())
+
+
+def _written(given: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in given.items())
 
 
 def keywords(owner: type[Any], given: Mapping[str, Any], leave: Set[str]) -> str:

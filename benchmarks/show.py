@@ -66,6 +66,7 @@ def _of_agent(row: Agent) -> Iterator[str]:
     yield f"{row.name}: {row.summary}"
     yield from index.field("domains", ", ".join(row.domains))
     yield from index.field("settings", index.settings(row))
+    yield from index.field("makes", index.environment_keywords(row))
     yield from index.field("source", row.entry_point)
     yield from index.field("use", f"tiltyard train --agent {row.name} --env ID")
 

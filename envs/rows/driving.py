@@ -129,7 +129,7 @@ ROWS: tuple[Row, ...] = (
         domain="driving",
         summary="A town for self-play: with agents=N, N slots of a vector share it; drawn reward weights are observed",
         max_episode_steps=2000,
-        random_score=0.014,
+        random_score=0.001,
         expert_score=0.987,
         expert_success=0.975,
         blind_score=0.046,

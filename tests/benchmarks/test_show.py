@@ -56,6 +56,11 @@ def test_the_keywords_shown_are_those_that_make_takes() -> None:
     assert sorted(part.partition("=")[0] for part in line.removeprefix("  keywords ").strip().split(", ")) == taken
 
 
+def test_an_agent_shows_the_keywords_with_which_it_makes_environments() -> None:
+    assert "makes     driving with action='discrete'" in describe("fast-ppo")
+    assert "  makes " not in describe("fast-sac")
+
+
 @pytest.mark.parametrize("row", AGENTS, ids=lambda row: f"{row.kind}:{row.name}")
 def test_an_agent_shows_its_settings_with_their_defaults(row) -> None:
     shown = describe(row.name)
