@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import provenance
+from .packages import changes
 from .runs import SAMPLED, FinishedRun
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def _noise(stored: FinishedRun) -> str:
     """Why an evaluation here need not be equal bit for bit; "" where it must be."""
     if stored.run.params.get(SAMPLED):
         return "the run's actions are sampled"
-    if changed := provenance.differences(stored.versions):
+    if changed := changes(stored):
         return f"run with {', '.join(changed)}"
     if stored.hardware != provenance.hardware():
         return f"run on {stored.hardware}"

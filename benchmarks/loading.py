@@ -5,7 +5,8 @@ import warnings
 from collections.abc import Iterable
 from pathlib import Path
 
-from . import provenance
+from .packages import RECORDED, expected, others_of
+from .provenance import differences
 from .runs import NAME, RUN, FinishedRun, read_run
 
 
@@ -40,10 +41,15 @@ def load_runs(root: str | Path) -> list[FinishedRun]:
 def one_version(runs: Iterable[FinishedRun]) -> tuple[list[FinishedRun], list[FinishedRun]]:
     """Splits ``runs`` into those that may be pooled (of one set of versions) and those to leave out.
 
-    The set kept is that of the versions installed now; where no run has those, that of the most runs.
+    The set kept is that of the versions installed now; where no run has those, that of the most runs. Runs of other
+    agents or environments may have other packages behind them, each of one version (:func:`.packages.expected`).
     """
+    runs = list(runs)
     groups: dict[tuple[str, ...], list[FinishedRun]] = {}
     for run in runs:
-        groups.setdefault(tuple(provenance.differences(run.versions)), []).append(run)
-    kept = groups.get(()) or max(groups.values(), key=len, default=[])
-    return kept, [run for group in groups.values() if group is not kept for run in group]
+        own = {name: version for name, version in run.versions.items() if name in RECORDED}
+        groups.setdefault(tuple(differences(own)), []).append(run)
+    alike = groups.get(()) or max(groups.values(), key=len, default=[])
+    kept = [run for run, others in zip(alike, expected(alike), strict=True) if others_of(run) == others]
+    pooled = set(map(id, kept))
+    return kept, [run for run in runs if id(run) not in pooled]

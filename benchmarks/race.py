@@ -9,11 +9,11 @@ from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any
 
-from . import provenance
 from .engines import BUSY, Backend
 from .engines import find as find_engine
 from .evaluation import TUNING_FROM, is_tuning
 from .folders import Busy, claimed, is_claimed
+from .packages import changes
 from .runs import STEPS, FinishedRun, Run, VersionWarning, is_finished, read_run
 from .suites import Suite
 from .suites import find as find_suite
@@ -196,7 +196,7 @@ def _found(folder: Path) -> FinishedRun | None:
 
 def _of_other_versions(run: FinishedRun) -> str | None:
     """Why a finished run that was found cannot stand beside today's; None where it can."""
-    changed = provenance.differences(run.versions)
+    changed = changes(run)
     if not changed:
         return None
     return f"was run with {', '.join(changed)}; move {run.folder} away to run it again, or race into another folder"

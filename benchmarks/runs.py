@@ -35,6 +35,7 @@ from ..envs.catalogue import resolve
 from . import provenance
 from .evaluation import SEED_LIMIT, check_group
 from .folders import claimed, publish
+from .packages import behind, changes
 from .records import Points, clock_of, episodes_of, part, printable, read_points, read_record, seconds_of, words
 from .training_log import Logged, training_of
 
@@ -307,7 +308,7 @@ def read_run(folder: str | Path) -> FinishedRun:
         ValueError: what lies there is damaged, or of an environment or agent this version does not have.
     """
     finished = read_finished(Path(folder))
-    if changed := provenance.differences(finished.versions):
+    if changed := changes(finished):
         warnings.warn(f"{folder} was run with {', '.join(changed)}: its numbers may differ", VersionWarning, 2)
     return finished
 
@@ -387,7 +388,7 @@ def _record(run: Run) -> dict[str, Any]:
         "run": asdict(run),
         "command": run.command,
         "settings": run.settings_from,
-        "versions": provenance.versions(),
+        "versions": provenance.versions() | behind(run, loaded=True),
         "commit": provenance.commit(),
         "hardware": provenance.hardware(),
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -130,6 +131,17 @@ def test_a_plugins_rows_are_listed_and_shown_beside_ours(work: Path, installed: 
         assert line in done.stdout
     assert "n_steps=16" in done.stdout
     assert "tiltyard/Hopper-v5\trobotics" in done.stdout  # ours are still there
+
+
+def test_a_plugins_version_is_recorded_and_another_one_is_named(work: Path, installed: Path, trained: Path) -> None:
+    assert json.loads((trained / "run.json").read_text())["versions"]["corridor"] == "1.0"
+    newer = shutil.copytree(installed, work.parent / "newer")
+    metadata = newer / "corridor-1.0.dist-info" / "METADATA"
+    metadata.write_text(metadata.read_text().replace("Version: 1.0", "Version: 2.0"))
+    code = f"from tiltyard.benchmarks.runs import read_run; print(len(read_run({str(trained)!r}).scores))"
+    done = run("-c", code, cwd=work, path=newer)
+    assert "was run with corridor 1.0 (now 2.0): its numbers may differ" in done.stderr
+    assert "VersionWarning" not in run("-c", code, cwd=work, path=installed).stderr
 
 
 @pytest.mark.parametrize(

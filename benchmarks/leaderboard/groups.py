@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from ...envs.catalogue import Row, find
 from ..imports import EVALUATIONS, TRAINING
+from ..packages import RECORDED, expected
 from ..provenance import differences
 from ..records import printable
 from ..runs import DATA, FinishedRun, Run
@@ -133,9 +134,8 @@ def _names(runs: list[FinishedRun], shared: Mapping[str, frozenset[str]]) -> lis
     ]
     for run, name in zip(runs, plain, strict=True):
         lengths[run.run.task, name].add(run.run.length)
-    usual = _usual_versions(runs)
     names = []
-    for run, name in zip(runs, plain, strict=True):
+    for run, name, usual in zip(runs, plain, _usual_versions(runs), strict=True):
         if len(lengths[run.run.task, name]) > 1:
             name += f", {run.run.length}"
         odd = differences(run.versions, usual)
@@ -181,15 +181,17 @@ def _settings_notes(runs: list[FinishedRun], shared: Mapping[str, frozenset[str]
     ]
 
 
-def _usual_versions(runs: list[FinishedRun]) -> dict[str, str]:
-    """The versions most runs have; runs with others carry theirs in their name."""
-    counts = Counter(tuple(sorted(run.versions.items())) for run in runs)
-    return dict(counts.most_common(1)[0][0]) if counts else {}
+def _usual_versions(runs: list[FinishedRun]) -> list[dict[str, str]]:
+    """For each run the versions that most have; runs with others carry theirs in their name."""
+    own = [{name: run.versions[name] for name in run.versions if name in RECORDED} for run in runs]
+    counts = Counter(tuple(sorted(versions.items())) for versions in own)
+    return [dict(counts.most_common(1)[0][0]) | others for others in expected(runs)]
 
 
 def _version_notes(runs: list[FinishedRun]) -> list[str]:
-    usual = _usual_versions(runs)
-    odd = Counter(tuple(differences(run.versions, usual)) for run in runs)
+    odd = Counter(
+        tuple(differences(run.versions, usual)) for run, usual in zip(runs, _usual_versions(runs), strict=True)
+    )
     return [
         f"{count} run{'s' if count > 1 else ''} with {', '.join(changes).replace('(now', '(the others')} "
         f"{'are' if count > 1 else 'is'} kept apart, for other versions may give other numbers"
