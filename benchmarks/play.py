@@ -142,7 +142,8 @@ def _render_modes(env_id: str) -> list[str]:
     """The render modes that an environment's class names, as ``gymnasium.make`` reads them."""
     import gymnasium
 
-    entry_point: Any = gymnasium.spec(env_id).entry_point
+    resolve(env_id)  # gymnasium.spec() does not import the module of module:id, as gymnasium.make() does
+    entry_point: Any = gymnasium.spec(env_id.rpartition(":")[2]).entry_point
     made = gymnasium.envs.registration.load_env_creator(entry_point) if isinstance(entry_point, str) else entry_point
     return list(getattr(made, "metadata", {}).get("render_modes", ()))
 

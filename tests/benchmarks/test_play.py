@@ -1,7 +1,11 @@
+import sys
+
+import gymnasium
 import imageio.v2 as imageio
 import numpy as np
 import pytest
 
+from tiltyard.benchmarks.cli import main
 from tiltyard.benchmarks.play import LINE, PAD, captioned, play
 
 
@@ -60,6 +64,38 @@ def test_an_agent_plays_through_its_adapter(tmp_path):
     (episode,) = play("tiltyard/Phone-v0", agent, video=tmp_path / "a.gif", episodes=1, steps=3)
     assert episode.steps == 3
     assert len({frame.shape for frame in frames_of(tmp_path / "a.gif")}) == 1
+
+
+OWN = """
+import gymnasium, numpy as np
+
+class Env(gymnasium.Env):
+    observation_space = gymnasium.spaces.Dict({"a": gymnasium.spaces.Box(0.0, 1.0, (1,), np.float32)})
+    action_space = gymnasium.spaces.Discrete(2)
+    metadata = {"render_modes": ["rgb_array"]}
+    def __init__(self, render_mode=None):
+        self.render_mode = render_mode
+    def render(self):
+        return np.zeros((8, 8, 3), np.uint8)
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return {"a": np.zeros(1, np.float32)}, {}
+    def step(self, action):
+        return {"a": np.zeros(1, np.float32)}, 1.0, True, False, {}
+
+gymnasium.register("own/Play-v0", Env)
+"""
+
+
+def test_an_environment_named_by_its_module_is_played(tmp_path, monkeypatch, capsys):
+    (tmp_path / "own_played.py").write_text(OWN)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", [*sys.path])  # the folder one works in is added to it
+    line = "play --env own_played:own/Play-v0 --agent random --video a.gif --episodes 1"
+    assert main(line.split()) == 0, capsys.readouterr().err
+    assert "episode 0: return 1.00, 1 steps\nwrote a.gif" in capsys.readouterr().out
+    assert frames_of(tmp_path / "a.gif")
+    gymnasium.registry.pop("own/Play-v0")
 
 
 @pytest.mark.parametrize(
