@@ -29,6 +29,8 @@ class Leaderboard:
     site has all that there are numbers of"""
     videos: bool = False
     """play an episode of each agent on each task into the site, from its checkpoint"""
+    trust: bool = False
+    """for --videos, import what runs name as module:Class or module:id, which runs its code"""
 
     def run(self) -> int:
         """Shows the finished runs that may be pooled."""
@@ -40,7 +42,15 @@ class Leaderboard:
         kept = reported(self.runs, None if self.suite is None else find(self.suite))
         verified = frozenset() if self.verified is None else verified_names(self.verified, kept)
         print_leaderboard(kept, verified=verified, scale=self.scale)
-        page = write_page(kept, self.out, verified=verified, scale=self.scale, scales=NAMES, record=self.videos)
+        page = write_page(
+            kept,
+            self.out,
+            verified=verified,
+            scale=self.scale,
+            scales=NAMES,
+            record=self.videos,
+            trust=self.trust,
+        )
         print(f"wrote {page}")
         return 0
 

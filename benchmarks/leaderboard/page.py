@@ -35,6 +35,7 @@ def write_page(
     scale: ScaleName = "expert",
     scales: Sequence[ScaleName] = (),
     record: bool = False,
+    trust: bool = False,
 ) -> Path:
     """Writes the page and returns its path.
 
@@ -48,6 +49,7 @@ def write_page(
         scales: on which others the site shows them; those that no run has a place on are left out.
         record: play an episode of each agent on each task into the site, if a checkpoint is there (:mod:`.videos`);
             videos that lie in run folders are shown in any case.
+        trust: for ``record``, import what runs name as module:Class or module:id, which runs its code.
 
     Raises:
         ValueError: no finished run.
@@ -61,8 +63,11 @@ def write_page(
     if site:
         others = [one for one in scales if one != scale and (one != "published" or on_published(runs))]
         boards = [board, *(leaderboard(runs, rng=rng, verified=verified, scale=one) for one in others)]
-        videos = collected(board.runs, path.parent) | (recorded(board, path.parent) if record else {})
+        videos = collected(board.runs, path.parent)
         write_site(boards, path.parent, _colours(board), videos)
+        if record:  # the site is whole before the first episode, whatever becomes of that
+            videos |= recorded(board, path.parent, trust=trust)
+            write_site(boards, path.parent, _colours(board), videos)
     return path
 
 

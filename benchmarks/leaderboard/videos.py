@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import gymnasium
 import numpy as np
 
 from ..play import FORMATS, play
@@ -14,6 +15,8 @@ from .rows import Board
 
 FOLDER = "videos"
 MOST_BYTES = 64 << 20
+FAILURES = (ValueError, KeyError, TypeError, RuntimeError, ImportError, gymnasium.error.Error)
+"""What loading a run's agent, or playing in its environment, may raise without a fault of the site's."""
 
 
 def collected(runs: Iterable[FinishedRun], out: Path) -> dict[str, str]:
@@ -29,7 +32,8 @@ def collected(runs: Iterable[FinishedRun], out: Path) -> dict[str, str]:
 def recorded(board: Board, out: Path, *, steps: int = 400, trust: bool = False) -> dict[str, str]:
     """Plays an episode of each agent on each task into the site: of its median run of those that have a checkpoint.
 
-    An environment that cannot be shown is named in a warning.
+    A run that cannot be shown is named in a warning, with the reason: its environment draws no pictures, a package is
+    missing, or it names a module that may not be imported.
 
     Args:
         board: whose agents play.
@@ -44,13 +48,14 @@ def recorded(board: Board, out: Path, *, steps: int = 400, trust: bool = False) 
         run = _median(result.runs)
         if run is None:
             continue
-        policy = find_policy(str(run.folder), None, trust=trust)
         place = _place(out, run, ".mp4")
-        kept = {"deterministic": policy.deterministic, **policy.env_kwargs}
         try:
+            policy = find_policy(str(run.folder), None, trust=trust)
+            kept = {"deterministic": policy.deterministic, **policy.env_kwargs}
             play(policy.env_id, policy.agent, video=out / place, episodes=1, steps=steps, **kept)
-        except ValueError as error:
-            warnings.warn(f"no video of {run.run.name}: {error}", UserWarning, 2)
+        except FAILURES as error:
+            reason = error.args[0] if isinstance(error, KeyError) and error.args else error
+            warnings.warn(f"no video of {run.run.name}: {reason}", UserWarning, 2)
             continue
         found[run.run.name] = place
     return found
