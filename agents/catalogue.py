@@ -11,13 +11,14 @@ from typing import Any
 
 from .. import unknown
 from ..envs.row import Domain
+from ..plugins import identities
 from ..plugins import rows as plugin_rows
 from .control.rows import ROWS as CONTROL
 from .language.rows import ROWS as LANGUAGE
 from .objectives.catalogue import ROWS as METHODS
 from .row import KINDS, OF_METHOD, Row, scoped
 
-__all__ = ["METHOD_ROWS", "ROWS", "Row", "find", "rows", "scoped"]
+__all__ = ["METHOD_ROWS", "ROWS", "Row", "find", "plugged", "rows", "scoped"]
 
 ROWS: tuple[Row, ...] = (*CONTROL, *LANGUAGE)
 """Ours, but for :data:`METHOD_ROWS`."""
@@ -44,9 +45,17 @@ METHOD_ROWS: tuple[Row, ...] = tuple(_method_rows())
 """Methods of language agents as agents: ``agents.make("gspo", env)`` is the agent grpo with ``method="gspo"``."""
 
 
+_OURS = identities("AGENTS", (*METHOD_ROWS, *ROWS))
+
+
+def plugged() -> tuple[Row, ...]:
+    """Those of plugins."""
+    return plugin_rows("AGENTS", Row, _OURS)
+
+
 def rows() -> tuple[Row, ...]:
     """Ours and those of plugins."""
-    return (*ROWS, *plugin_rows("AGENTS", Row))
+    return (*ROWS, *plugged())
 
 
 def find(name: str, domain: Domain | None = None) -> Row:

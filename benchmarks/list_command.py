@@ -13,8 +13,7 @@ import tyro
 from .. import unknown
 from ..agents.catalogue import rows as agent_rows
 from ..envs.catalogue import ROWS as ENVS
-from ..envs.catalogue import Row as Env
-from ..plugins import rows as plugin_rows
+from ..envs.catalogue import plugged as plugged_envs
 from .docs import RESULTS, TABLES, Content, Rows, agents, envs, suites
 from .suites import rows as suite_rows
 
@@ -53,7 +52,7 @@ def datasets() -> Content:
 
 LISTS: dict[str, Callable[[], Content]] = {
     **TABLES,  # on the pages ours alone, here those of plugins too
-    "envs": lambda: envs((*ENVS, *plugin_rows("ENVS", Env))),
+    "envs": lambda: envs((*ENVS, *plugged_envs())),
     "agents": lambda: agents(agent_rows()),
     "suites": lambda: suites(suite_rows()),
     "claims": claims,

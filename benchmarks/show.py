@@ -8,11 +8,11 @@ import gymnasium
 from gymnasium.envs.registration import load_env_creator
 
 from .. import unknown
+from ..agents.catalogue import plugged as plugged_agents
 from ..agents.row import Row as Agent
 from ..envs.catalogue import Row as Env
 from ..envs.catalogue import rows as env_rows
 from ..envs.core import SingleEnv
-from ..plugins import rows as plugin_rows
 from . import index
 from .docs import RESULTS, components, number, suites
 from .list_command import datasets
@@ -42,7 +42,7 @@ def describe(name: str) -> str:
     found = {suite.name: suite for suite in suite_rows()}
     if name in found:
         return "\n".join(_of_suite(found[name]))
-    agents = {row.name: row for row in plugin_rows("AGENTS", Agent)}
+    agents = {row.name: row for row in plugged_agents()}
     if name in agents:
         return "\n".join(_of_agent(agents[name]))
     others = [row for row in components()[2] if row[0] == name]

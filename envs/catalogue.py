@@ -10,12 +10,24 @@ from collections.abc import Iterable
 from gymnasium.envs.registration import register, registry
 
 from .. import unknown
-from ..plugins import import_named
+from ..plugins import identities, import_named
 from ..plugins import rows as plugin_rows
 from .row import PROMISES, Domain, Row
 from .rows import driving, gui, miniwob, robotics, text
 
-__all__ = ["INSTALLED", "PROMISES", "ROWS", "Domain", "Row", "find", "find_scored", "register_all", "resolve", "rows"]
+__all__ = [
+    "INSTALLED",
+    "PROMISES",
+    "ROWS",
+    "Domain",
+    "Row",
+    "find",
+    "find_scored",
+    "plugged",
+    "register_all",
+    "resolve",
+    "rows",
+]
 
 ROWS: tuple[Row, ...] = (*text.ROWS, *gui.ROWS, *driving.ROWS, *robotics.ROWS)
 """Ours."""
@@ -24,9 +36,17 @@ INSTALLED: tuple[Row, ...] = (*gui.LIVE, *driving.LIVE, *miniwob.ROWS)
 """Ours behind a browser, a device or a server, and those around tasks of other packages; they hang on what is there."""
 
 
+_OURS = identities("ENVS", (*ROWS, *INSTALLED))
+
+
+def plugged() -> tuple[Row, ...]:
+    """Those of plugins."""
+    return plugin_rows("ENVS", Row, _OURS)
+
+
 def rows() -> tuple[Row, ...]:
     """Ours, those around other packages and those of plugins, registered with Gymnasium."""
-    others = plugin_rows("ENVS", Row)
+    others = plugged()
     register_all(others)
     return (*ROWS, *INSTALLED, *others)
 

@@ -169,6 +169,38 @@ def test_a_broken_plugin_is_named_once_and_breaks_nothing(text: str, says: str, 
     assert says in done.stderr
 
 
+CLASHING = """
+from tiltyard.agents.catalogue import Row as Agent
+from tiltyard.benchmarks.suites import Entry, Suite, Task
+from tiltyard.envs.catalogue import Row as Env
+
+ENVS = (Env("tiltyard/Hopper-v5", "clashing:Env", None, "other", "Another hopper"),)
+AGENTS = tuple(Agent(name, "clashing:Agent", ("other",), "Another agent") for name in ("sac", "twice", "twice"))
+SUITES = (Suite("smoke", "Another smoke", (Task("CartPole-v1", (Entry("sac", 10, 1.0),)),), seeds=(0,)),)
+"""
+
+
+def test_names_that_are_taken_are_left_out_and_named_everywhere(tmp_path: Path) -> None:
+    (tmp_path / "clashing.py").write_text(CLASHING)
+    metadata = tmp_path / "clashing-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: clashing\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[tiltyard.plugins]\nclashing = clashing\n")
+    lines = ["show smoke", "show tiltyard/Hopper-v5", "list agents", "list envs", "list suites"]
+    done = tiltyard(*lines, cwd=tmp_path, path=tmp_path)
+    assert codes(done) == [0] * len(lines), done.stderr
+    assert "Another smoke" not in done.stdout
+    assert "Another hopper" not in done.stdout
+    assert done.stdout.count("Another agent") == 1
+    for name, whose in (
+        ("smoke", "the name of a row of Tiltyard's in SUITES"),
+        ("tiltyard/Hopper-v5", "the name of a row of Tiltyard's in ENVS"),
+        ("sac", "the name of a row of Tiltyard's in AGENTS"),
+        ("twice", "the name of a row before it in AGENTS"),
+    ):
+        assert done.stderr.count(f"'{name}' of plugin 'clashing' is left out: that is {whose}; give it another") == 1
+
+
 @pytest.fixture(scope="module")
 def typed(work: Path) -> Path:
     """The folder of a run whose parts were named by their modules, beside those."""

@@ -8,31 +8,57 @@ a catalogue is first looked up, never by ``import tiltyard``. Names of ours win 
 import os
 import sys
 import warnings
+from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
 from types import ModuleType
 from typing import Any, TypeVar
 
 GROUP = "tiltyard.plugins"
-NAMES = ("ENVS", "AGENTS", "SUITES")
+NAMES = {"ENVS": ("id",), "AGENTS": ("kind", "name"), "SUITES": ("name",)}
+"""What a plugin may list, and the attributes of a row that tell it from all others."""
 
 T = TypeVar("T")
 
 
 @cache
-def rows(name: str, of: type[T]) -> tuple[T, ...]:
+def rows(name: str, of: type[T], ours: frozenset[tuple[str, ...]]) -> tuple[T, ...]:
     """What all plugins list as ``name`` (one of :data:`NAMES`).
 
-    A plugin that lists something else than instances of ``of`` is left out, and named in a warning.
+    A plugin that lists something else than instances of ``of`` is left out, and named in a warning; so is a row that is
+    called as one of ours, or as one of a plugin before it.
+
+    Args:
+        name: of the list.
+        of: what it holds.
+        ours: identities (:func:`identities`) that are taken.
     """
-    found: list[T] = []
+    found: dict[tuple[str, ...], T] = {}
     for plugin, module in _modules():
         listed = tuple(getattr(module, name, ()))
         if wrong := [value for value in listed if not isinstance(value, of)]:
-            _leave_out(plugin, f"its {name} holds {wrong[0]!r:.200}, which is no {of.__module__}.{of.__name__}")
-        else:
-            found += listed
-    return tuple(found)
+            _leave_out(
+                f"plugin {plugin!r}", f"its {name} holds {wrong[0]!r:.200}, which is no {of.__module__}.{of.__name__}"
+            )
+            continue
+        for row in listed:
+            identity = _identity(name, row)
+            if identity in ours or identity in found:
+                first = "of Tiltyard's" if identity in ours else "before it"
+                why = f"that is the name of a row {first} in {name}; give it another"
+                _leave_out(f"{identity[-1]!r} of plugin {plugin!r}", why)
+            else:
+                found[identity] = row
+    return tuple(found.values())
+
+
+def identities(name: str, those: Iterable[Any]) -> frozenset[tuple[str, ...]]:
+    """What tells rows of the list ``name`` (one of :data:`NAMES`) from others: an id, a name, or a kind and a name."""
+    return frozenset(_identity(name, row) for row in those)
+
+
+def _identity(name: str, row: Any) -> tuple[str, ...]:
+    return tuple(getattr(row, attribute) for attribute in NAMES[name])
 
 
 @cache
@@ -45,12 +71,12 @@ def _modules() -> tuple[tuple[str, Any], ...]:
         try:
             found.append((entry.name, entry.load()))
         except Exception as error:  # somebody else's code may raise anything, and must not take the others with it
-            _leave_out(entry.name, f"{entry.value} cannot be imported ({type(error).__name__}: {error})")
+            _leave_out(f"plugin {entry.name!r}", f"{entry.value} cannot be imported ({type(error).__name__}: {error})")
     return tuple(found)
 
 
-def _leave_out(plugin: str, why: str) -> None:
-    warnings.warn(f"plugin {plugin!r} is left out: {why}", stacklevel=2)
+def _leave_out(what: str, why: str) -> None:
+    warnings.warn(f"{what} is left out: {why}", stacklevel=2)
 
 
 def import_named(module: str, what: str) -> ModuleType:

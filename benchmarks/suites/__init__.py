@@ -4,6 +4,7 @@ What they are made of is in :mod:`.suite`, :mod:`.files` reads them from TOML; e
 """
 
 from ... import unknown
+from ...plugins import identities
 from ...plugins import rows as plugin_rows
 from .control import CONTROL
 from .control_v2 import (
@@ -140,9 +141,12 @@ RELEASED = {
 """Suites that results were published for, and what they are: :attr:`Suite.digest`. Another content is another name."""
 
 
+_OURS = identities("SUITES", SUITES)
+
+
 def rows() -> tuple[Suite, ...]:
     """Ours and those of plugins."""
-    return (*SUITES, *plugin_rows("SUITES", Suite))
+    return (*SUITES, *plugin_rows("SUITES", Suite, _OURS))
 
 
 def find(name: str) -> Suite:
