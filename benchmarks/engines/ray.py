@@ -5,14 +5,19 @@ temporary folder of its own and sends the files back, which are then published i
 """
 
 import os
+import re
+import socket
 import subprocess
 import sys
 import tempfile
 import warnings
 from collections.abc import Generator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
+
+from filelock import FileLock, Timeout
 
 from ... import need
 from ..folders import ERROR, Busy, claimed, publish
@@ -22,6 +27,11 @@ from .worker import attempt
 
 RETRIES = 2
 """Times that a run is executed anew whose worker or node died, before that is its error."""
+
+ANSWER = 5.0
+"""Seconds in which a cluster's address must answer."""
+MARK = ".race-"
+"""Beginning of the name of the file by which a node recognises the race's folder; held while its driver lives."""
 
 Files = dict[str, bytes]
 """The files of a folder, by name."""
@@ -34,11 +44,16 @@ def outcomes(runs: Sequence[Run], root: Path, workers: int | None = None) -> Gen
     starts one on this machine, which ends with this process even if that is killed. Closing the iterator cancels what
     still runs. A run takes a core, and a GPU where its ``device`` is ``cuda``; the others see no GPU. One whose worker
     or node dies is executed anew, at most :data:`RETRIES` times, with a warning.
+
+    Raises:
+        MissingExtra: Ray is not installed.
+        ConnectionError: nothing answers at ``RAY_ADDRESS``.
     """
     ray: Any = need("ray", extra="ray")
     started = not ray.is_initialized()
     keeper = None
     if started:
+        check_address(os.environ.get("RAY_ADDRESS", ""))
         context = ray.init(num_cpus=None, log_to_driver=False, include_dashboard=False, logging_level="warning")
         keeper = _keeper(Path(context.address_info["session_dir"]))
     race = _Race(ray, root)
@@ -53,6 +68,24 @@ def outcomes(runs: Sequence[Run], root: Path, workers: int | None = None) -> Gen
             keeper.communicate()
 
 
+def check_address(address: str) -> None:
+    """Refuses a cluster's address, ``host:port`` or ``ray://host:port``, where nothing answers (``ConnectionError``).
+
+    Ray itself goes on trying for many minutes. Other addresses, such as ``auto`` and "", pass.
+    """
+    found = re.fullmatch(r"(?:ray://)?\[?([^/\]]+)\]?:(\d+)", address)
+    if found is None:
+        return
+    try:
+        socket.create_connection((found[1], int(found[2])), timeout=ANSWER).close()
+    except (OSError, OverflowError) as error:  # the latter is a port above 65535
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ConnectionError(
+            f"no Ray cluster answers at RAY_ADDRESS={address} ({reason}): set it to that of one that runs, start "
+            "one there with ray start --head, or unset it, which starts one on this machine"
+        ) from error
+
+
 def resources(run: Run) -> dict[str, float]:
     """What a run asks of the cluster, as keywords of ``ray.remote``."""
     return {"num_cpus": 1, "num_gpus": float(str(run.params.get("device", "cpu")).startswith("cuda"))}
@@ -65,8 +98,12 @@ class _Race:
         self._ray, self._root = ray, root.resolve()
         self._live: dict[Any, Run] = {}
         self._lost: dict[str, int] = {}
-        self._mark = self._root / f".race-{uuid4().hex}"
-        self._mark.touch()  # whoever sees it sees the race's folder
+        for left in self._root.glob(f"{MARK}*"):  # by drivers that were killed: those alive hold theirs
+            with suppress(Timeout, PermissionError), FileLock(left, timeout=0, is_singleton=False):
+                left.unlink(missing_ok=True)
+        self._mark = self._root / f"{MARK}{uuid4().hex}"  # whoever sees it sees the race's folder
+        self._held = FileLock(self._mark, is_singleton=False)
+        self._held.acquire()
 
     def execute(self, waiting: list[Run], workers: int | None) -> Generator[Outcome, None, None]:
         gpus = self._ray.cluster_resources().get("GPU", 0)
@@ -93,6 +130,7 @@ class _Race:
         for reference in self._live:
             self._ray.cancel(reference, force=True)
         self._mark.unlink(missing_ok=True)
+        self._held.release()
 
     def _submit(self, run: Run) -> Any:
         # max_calls=1: a fresh process a run, as the local engine has; execute() retries what dies, and says so

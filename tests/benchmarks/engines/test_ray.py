@@ -1,6 +1,7 @@
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -15,7 +16,7 @@ import pytest
 
 from tiltyard.benchmarks import RaceIncomplete, Suite, race
 from tiltyard.benchmarks.engines.keeper import writers
-from tiltyard.benchmarks.engines.ray import resources
+from tiltyard.benchmarks.engines.ray import _Race, check_address, resources
 from tiltyard.benchmarks.runs import Run
 from tiltyard.benchmarks.suites import Entry, Task
 
@@ -52,6 +53,57 @@ params = {"learning_starts": 60, "n_envs": 1, "policy_kwargs": {"net_arch": [16]
 task = Task("tiltyard/Hopper-v5", (Entry("sac", 1_000_000, 1.0, params),), eval_episodes=4, eval_points=1)
 race(Suite("long", "", (task,), (0, 1)), root=sys.argv[1], engine="ray", workers=2)
 """
+
+
+def closed_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+@pytest.mark.parametrize("form", ["127.0.0.1:{}", "ray://localhost:{}", "127.0.0.1:9{}"])
+def test_an_address_where_nothing_answers_is_refused_in_a_sentence_before_ray_tries(form, tmp_path):
+    address = form.format(closed_port())
+    (tmp_path / "mine.toml").write_text(
+        'seeds = [0]\n[[tasks]]\nenv_id = "CartPole-v1"\nentries = [{ agent = "ppo", budget = 8 }]\n'
+    )
+    command = [sys.executable, "-m", "tiltyard.benchmarks.cli", *"race mine.toml --engine ray --out runs".split()]
+    environment = {**os.environ, "RAY_ADDRESS": address, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2, done.stderr
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"tiltyard: no Ray cluster answers at RAY_ADDRESS={address} (")
+    assert line.endswith("or unset it, which starts one on this machine")
+
+
+def test_an_address_that_answers_or_names_no_port_passes():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        check_address(f"127.0.0.1:{server.getsockname()[1]}")
+    for address in ("", "auto", "local"):
+        check_address(address)
+
+
+MARKS = """
+import sys, time
+from pathlib import Path
+from tiltyard.benchmarks.engines.ray import _Race
+race = _Race(None, Path(sys.argv[1]))
+print("there", flush=True)
+time.sleep(60)
+"""
+
+
+def test_the_mark_of_a_killed_race_is_cleared_by_the_next_one_and_that_of_a_live_one_is_kept(tmp_path):
+    command = [sys.executable, "-c", MARKS, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout.readline() == "there\n"
+        (mark,) = tmp_path.iterdir()
+        _Race(None, tmp_path).end()
+        assert list(tmp_path.iterdir()) == [mark]
+        other.kill()
+    assert list(tmp_path.iterdir()) == [mark]
+    _Race(None, tmp_path).end()
+    assert not list(tmp_path.iterdir())
 
 
 def parents():
