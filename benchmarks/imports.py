@@ -23,6 +23,7 @@ import math
 import re
 import warnings
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from io import StringIO
@@ -111,8 +112,10 @@ def read_runs(sources: Iterable[Source]) -> list[FinishedRun]:
 
     Raises:
         FileNotFoundError: no such file.
-        ValueError: a file of none of the formats, or that does not say whose and on what it is.
+        ValueError: a file of none of the formats, or that does not say whose and on what it is, or a file given twice.
     """
+    sources = list(sources)
+    _check_once([source.path for source in sources])
     found = [(_named(curve, source), source) for source in sources for curve in _read(source)]
     budgets = _budgets([curve for curve, _ in found])
     taken: dict[tuple[str, str, bool], set[int]] = {}
@@ -123,6 +126,14 @@ def read_runs(sources: Iterable[Source]) -> list[FinishedRun]:
         seeds.add(seed)
         runs.append(_finished(replace(curve, seed=seed), source, budget))
     return runs
+
+
+def _check_once(paths: Sequence[Path]) -> None:
+    """Refuses a file that is given twice: its runs would count as so many more (``ValueError``)."""
+    counts = Counter(path.resolve() for path in paths)
+    for path in paths:
+        if counts[path.resolve()] > 1:
+            raise ValueError(f"{path} is given {counts[path.resolve()]} times: a file counts once, so give it once")
 
 
 def _budgets(curves: Sequence[Curve]) -> list[int]:

@@ -110,6 +110,16 @@ def test_a_monitor_is_averaged_over_spans_of_its_steps(tmp_path: Path) -> None:
     assert run.scores == (197.5,)
 
 
+def test_a_file_that_is_given_twice_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "monitor.csv"
+    path.write_text('#{"t_start": 1.0, "env_id": "Pendulum-v1"}\nr,l,t\n1,10,0.5\n')
+    (tmp_path / "link.csv").symlink_to(path)
+    for again in (path, tmp_path / "link.csv"):
+        assert main(["import", f"a@T={path}", f"a@T={again}", "--out", str(tmp_path / "site")]) == 2
+        assert "monitor.csv is given 2 times: a file counts once, so give it once" in capsys.readouterr().err
+    assert not (tmp_path / "site").exists()
+
+
 def test_columns_of_wandb_are_runs_of_cleanrl(tmp_path: Path) -> None:
     path = tmp_path / "wandb.csv"
     one, two = "Hopper-v4__sac_continuous_action__1__1700000000", "Hopper-v4__sac_continuous_action__2__1700000001"
