@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import gymnasium
 from gymnasium.spaces import Dict, Space, Text
 from gymnasium.vector import VectorEnv
+from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 from stable_baselines3.common.preprocessing import is_image_space
 from stable_baselines3.common.vec_env import VecEnv
 
@@ -24,6 +25,8 @@ from .settings import OutOfRange, check_setting
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
 
+NAMED = 5
+"""Agents that are named where another one is needed."""
 READ = {"elements", "goal"}
 """What a phone's ``observation="elements"`` is made of."""
 
@@ -131,14 +134,26 @@ def _adapted(env: Any) -> Any:
 def _check_spaces(agent_class: type[Any], env: Any, env_id: str) -> None:
     acts_in: tuple[type[Space[Any]], ...] = getattr(agent_class, "acts_in", ())
     if acts_in and not isinstance(env.action_space, acts_in):
-        able = [row.name for row in ROWS if not row.speaks and isinstance(env.action_space, row.load().acts_in)]
         kinds = " or ".join(kind.__name__ for kind in acts_in)
         raise TypeError(
             f"{agent_class.__name__} acts in {kinds} spaces, not in {env.action_space} of {env_id or 'its env'}: "
-            f"choose another agent ({', '.join(able) or 'none fits'}) or other actions"
+            f"choose another agent ({_instead(agent_class, env.action_space, env_id)}) or other actions"
         )
     if acts_in:
         check_spaces(agent_class, env.observation_space, env.action_space)
+
+
+def _instead(agent_class: type[Any], actions: Space[Any], env_id: str) -> str:
+    """Names of agents that act in such a space: those of the environment's domain first, of the same kind next."""
+    able = [row for row in ROWS if not row.speaks and isinstance(actions, row.load().acts_in)]
+    domain = next((row.domain for row in environments.rows() if row.id == env_id), None)
+
+    def far(row: Row) -> tuple[bool, bool]:
+        replays = [issubclass(one, OffPolicyAlgorithm) for one in (agent_class, row.load())]
+        return domain not in row.domains, replays[0] != replays[1]
+
+    names = ", ".join(row.name for row in sorted(able, key=far)[:NAMED]) or "none fits"
+    return names + (f", or another of {len(able)}: tiltyard list agents" if len(able) > NAMED else "")
 
 
 def _with_policy(agent_class: type[Any], observation_space: Space[Any], settings: dict[str, Any]) -> dict[str, Any]:

@@ -72,8 +72,17 @@ def test_policy_follows_the_observations() -> None:
 @pytest.mark.parametrize(
     ("name", "env", "says"),
     [
-        ("dqn", "tiltyard/Hopper-v5", r"DQN acts in Discrete spaces, not in Box.* of tiltyard/Hopper-v5.*\(dsac-t|sac"),
-        ("sac", "CartPole-v1", r"SAC acts in Box spaces, not in Discrete\(2\) of CartPole-v1.*ppo.*dqn"),
+        (
+            "dqn",
+            "tiltyard/Hopper-v5",
+            r"DQN acts in Discrete spaces, not in Box.* of tiltyard/Hopper-v5.*\((\S+, ){5}or another",
+        ),
+        (
+            "sac",
+            "CartPole-v1",
+            r"SAC acts in Box spaces, not in Discrete\(2\) of CartPole-v1.*agent \(dqn, .*tiltyard list",
+        ),
+        ("sac", "tiltyard/Phone-v0", r"another agent \(dqn, ppo, (\S+, ){3}or another of \d\d: tiltyard list agents\)"),
         ("grpo", "tiltyard/Hopper-v5", "grpo trains on text environments, tiltyard/Hopper-v5 is robotics"),
     ],
 )
