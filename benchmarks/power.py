@@ -13,11 +13,11 @@ from math import comb
 import numpy as np
 
 from ..envs.catalogue import find
-from .leaderboard.groups import place
+from .leaderboard.groups import names_of, place
 from .permutation import LEAST, LEAST_PAIRS, permutation_ps, sign_flip_ps
 from .runs import FinishedRun, Run
 from .scores import Score, normalised_score
-from .suites import Suite
+from .suites import Comparison, Suite
 from .verdicts import ALPHA, POWER
 
 REPEATS = 2000
@@ -135,8 +135,7 @@ def detectable(runs: int, tests: int, *, paired: bool = False, wanted: float = P
 def page_tests(suite: Suite, agents: Sequence[str] | None = None) -> int:
     """Tests on the page of a suite's race: each condition against the reference, on every task and over several.
 
-    What stands on the page twice is one test, as there. Conditions of one agent that comparisons choose among by their
-    settings cannot be told before the race, and count all.
+    Conditions are called as on the page of the whole race. What stands on it twice is one test, as there.
 
     A suite without comparisons counts as one in which all conditions of a task are compared with one of them.
     """
@@ -145,34 +144,29 @@ def page_tests(suite: Suite, agents: Sequence[str] | None = None) -> int:
         return max(1, len(runs) - len({run.task for run in runs}))
     tests: set[tuple[str, str, tuple[str, ...]]] = set()
     for one in suite.comparisons:
-        found: dict[str, set[str]] = {}
-        for run in runs:
-            task, data = place(run, across=one.across)
-            if task in one.tasks and (not one.agents or _called(run) in map(_first_word, one.agents)):
-                found.setdefault(_condition(run) + data, set()).add(task)
-        everywhere = [condition for condition, tasks in found.items() if len(tasks) == len(one.tasks)]
-        reference = next((name for name in everywhere if _first_word(name) == _first_word(one.reference)), None)
-        inert = {_first_word(name) for name in one.inert}
-        for condition in everywhere:
-            if condition != reference and _first_word(condition) not in inert:
+        conditions = _complete(suite, one, runs)
+        if one.reference in conditions:
+            for condition in conditions - {one.reference, *one.inert}:
                 alone = [(task,) for task in one.tasks]
                 tests |= {(one.reference, condition, tasks) for tasks in (tuple(sorted(one.tasks)), *alone)}
     return max(1, len(tests))
 
 
-def _called(run: Run) -> str:
-    """What a page calls its agent, but for what sets it apart from others of that name."""
-    return str(run.params.get("method", run.agent))
+def _complete(suite: Suite, comparison: Comparison, runs: Sequence[Run]) -> set[str]:
+    """What the page calls those conditions of ``runs`` that run every task of ``comparison``, and count in it."""
+    shown = [run for run in suite.runs(seeds=(0,)) if any(_is_of(one, run) for one in suite.comparisons)]
+    names = names_of(shown, across=comparison.across)
+    ran: dict[tuple[str, str], set[str]] = {}
+    for run in runs:
+        if _is_of(comparison, run):
+            called = names[run.name], suite.label(run)
+            if not comparison.agents or set(called) & set(comparison.agents):
+                ran.setdefault(called, set()).add(place(run, across=comparison.across)[0])
+    return {label or name for (name, label), tasks in ran.items() if tasks == set(comparison.tasks)}
 
 
-def _first_word(name: str) -> str:
-    return name.split(" ")[0].rstrip(",")
-
-
-def _condition(run: Run) -> str:
-    """What tells a run's condition from others on its task, but for what it was given to learn from."""
-    params = {key: value for key, value in run.params.items() if key not in ("dataset", "env_kwargs")}
-    return f"{_called(run)} {run.agent} {sorted(params.items(), key=str)}"
+def _is_of(comparison: Comparison, run: Run) -> bool:
+    return place(run, across=comparison.across)[0] in comparison.tasks
 
 
 def spread_of(runs: Sequence[FinishedRun], score: Score = "final", *, paired: bool = False) -> Spread:

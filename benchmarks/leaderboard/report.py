@@ -125,14 +125,16 @@ def _compares(comparison: Comparison, run: FinishedRun) -> bool:
     return place(run.run, across=comparison.across)[0] in comparison.tasks
 
 
-def _chosen(comparison: Comparison, runs: Sequence[FinishedRun], board: Board) -> list[FinishedRun]:
+def _chosen(comparison: Comparison, runs: Sequence[FinishedRun], board: Board, suite: Suite) -> list[FinishedRun]:
     """The comparison's runs: of its tasks, and of those of its agents that ran all of them."""
     ran: dict[str, dict[str, tuple[FinishedRun, ...]]] = {}
+    wanted = set(comparison.agents)
     for result in board.results:
         task, data = place(result.runs[0].run, across=comparison.across)
-        ran.setdefault(result.agent + data, {})[task] = result.runs
-    complete = [name for name, tasks in ran.items() if tasks.keys() >= set(comparison.tasks)]
-    names = [name for name in complete if not comparison.agents or name in comparison.agents]
+        name = result.agent + data
+        if not wanted or {name, suite.label(result.runs[0].run)} & wanted:
+            ran.setdefault(name, {})[task] = result.runs
+    names = [name for name, tasks in ran.items() if tasks.keys() >= set(comparison.tasks)]
     kept = {id(run) for name in names for task in comparison.tasks for run in ran[name][task]}
     return [run for run in runs if id(run) in kept]
 
@@ -271,7 +273,7 @@ def _key(one: _Found, agent: str, tasks: Sequence[str]) -> tuple[str, str, tuple
 
 def _found(comparison: Comparison, runs: Sequence[FinishedRun], whole: Board, suite: Suite) -> _Found | None:
     """What a comparison is of; None where no agent ran all its tasks."""
-    mine = _chosen(comparison, runs, whole)
+    mine = _chosen(comparison, runs, whole, suite)
     if comparison.by_episodes:
         mine = [run for run in mine if _has_log(run)]
     if not mine:

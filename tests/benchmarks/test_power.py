@@ -9,6 +9,7 @@ from scipy.stats import nct, t
 
 from tiltyard.benchmarks.cli import main
 from tiltyard.benchmarks.docs import LOST, RESULTS
+from tiltyard.benchmarks.leaderboard.report import write_report
 from tiltyard.benchmarks.permutation import exact_p, permutation_ps
 from tiltyard.benchmarks.power import detectable, needed, page_tests, power, smallest_p, spread_of, too_few
 from tiltyard.benchmarks.runs import FinishedRun, Run
@@ -77,6 +78,32 @@ def test_tests_on_a_page_are_counted() -> None:
     assert page_tests(suite(Comparison("a", (HOPPER, WALKER), "sac"))) == 3  # td3 on each task and over both
     assert page_tests(suite(Comparison("a", (HOPPER,), "sac", inert={"tqc": "cannot act"}))) == 1
     assert page_tests(suite(), ["sac", "td3"]) == 2
+
+
+def labelled(*comparisons: Comparison) -> Suite:
+    entries = (Entry("stable_baselines3:A2C", 100, 1.0, label="a2c"), Entry("dqn", 100, 1.0), Entry("ppo", 100, 1.0))
+    return Suite("labelled", "", (Task("CartPole-v1", entries),), (0, 1, 2, 3), comparisons=comparisons)
+
+
+@pytest.mark.parametrize(("agents", "tests"), [((), 2), (("a2c", "dqn"), 1), (("dqn", "stable_baselines3:A2C"), 1)])
+def test_a_labelled_reference_is_none_of_the_tests(agents: tuple[str, ...], tests: int, tmp_path: Path) -> None:
+    made = labelled(Comparison("a", ("CartPole-v1",), "a2c", agents))
+    assert page_tests(made) == tests
+    curve = ((50, 1.0, 0.0), (100, 2.0, 0.0))
+    runs = [FinishedRun(run, (2.0,), (), run.seed, curve, {}, 1.0, "", "", Path(run.name)) for run in made.runs()]
+    page = write_report(made, runs, tmp_path, command="").read_text(encoding="utf-8")
+    assert f"over the {tests} comparisons of this page" in page
+
+
+def test_labels_keep_apart_what_one_agent_is_given() -> None:
+    """Two learning rates of DQN beside A2C are two tests; a label that is inert is none."""
+    dqn = [Entry("dqn", 100, 1.0, {"learning_rate": rate}, label=f"dqn {rate}") for rate in (0.1, 0.2)]
+    suite = labelled(Comparison("a", ("CartPole-v1",), "a2c"))
+    entries = (suite.tasks[0].entries[0], *dqn)
+    both = replace(suite, tasks=(replace(suite.tasks[0], entries=entries),))
+    assert page_tests(both) == 2
+    inert = replace(both.comparisons[0], inert={"dqn 0.1": "learns nothing"})
+    assert page_tests(replace(both, comparisons=(inert,))) == 1
 
 
 RACED = [name for name, one in ((name, find_suite(name)) for name in RELEASED) if one.comparisons]
