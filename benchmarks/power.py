@@ -14,6 +14,7 @@ import numpy as np
 
 from ..envs.catalogue import find
 from .leaderboard.groups import names_of, place
+from .leaderboard.spelling import check_suite
 from .permutation import LEAST, LEAST_PAIRS, permutation_ps, sign_flip_ps
 from .runs import FinishedRun, Run
 from .scores import Score, normalised_score
@@ -138,7 +139,12 @@ def page_tests(suite: Suite, agents: Sequence[str] | None = None) -> int:
     Conditions are called as on the page of the whole race. What stands on it twice is one test, as there.
 
     A suite without comparisons counts as one in which all conditions of a task are compared with one of them.
+
+    Raises:
+        KeyError, ValueError: a suite whose page could not be made of its runs, see
+            :func:`.leaderboard.spelling.check_suite`.
     """
+    check_suite(suite)
     runs = suite.runs(agents=agents, seeds=(0,))
     if not suite.comparisons:
         return max(1, len(runs) - len({run.task for run in runs}))

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from .engines import BUSY, Backend
 from .engines import find as find_engine
-from .evaluation import TUNING_FROM, is_tuning
+from .engines.worker import sentence
+from .evaluation import TUNING_FROM, evaluation_env, is_tuning
 from .folders import Busy, claimed, is_claimed
 from .packages import changes
 from .runs import STEPS, FinishedRun, Run, VersionWarning, is_finished, read_run
@@ -64,10 +65,14 @@ def race(
 
     Raises:
         KeyError: no such suite, agent or engine.
-        ValueError: a tuning seed, or fewer than 1 worker.
+        ValueError: a tuning seed, fewer than 1 worker, an environment that cannot be made, or a suite whose page could
+            not be made of its runs (:func:`.leaderboard.spelling.check_suite`).
         RaceIncomplete: when all others are done, if a run failed, was killed, or is there under other versions.
     """
+    from .leaderboard.spelling import check_suite
+
     name, suite = (suite, find_suite(suite)) if isinstance(suite, str) else (suite.name, suite)
+    check_suite(suite)
     runs = suite.runs(agents=agents, seeds=seeds)
     for run in runs:
         if is_tuning(run.seed):
@@ -91,7 +96,8 @@ def finish(
 
     Raises:
         KeyError: no such agent or engine.
-        ValueError: fewer than 1 worker, or a run that cannot be.
+        ValueError: fewer than 1 worker, a run that cannot be, or one whose environment cannot be made here, where the
+            engine is local.
         RaceIncomplete: as :func:`race`.
     """
     execute = find_engine(engine)
@@ -99,9 +105,11 @@ def finish(
         run.check(elsewhere=engine != "local")
     if workers is not None and workers < 1:
         raise ValueError(f"a race needs at least 1 worker, got {workers}")
-    root.mkdir(parents=True, exist_ok=True)
     found = {run.name: _found(run.folder(root)) for run in runs}
     pending = [run for run in runs if found[run.name] is None]
+    if engine == "local":  # another machine may have what this one lacks
+        _check_environments(pending)
+    root.mkdir(parents=True, exist_ok=True)
     _make_datasets(suite, pending, root)
     failures = {name: reason for name, run in found.items() if run and (reason := _of_other_versions(run))}
     if pending:
@@ -111,6 +119,19 @@ def finish(
     if failures:
         raise RaceIncomplete(_message(failures, len(finished), root, command), failures, finished)
     return finished
+
+
+def _check_environments(pending: Sequence[Run]) -> None:
+    """Makes the environment of each task once, as it is evaluated in, and closes it.
+
+    Raises:
+        ValueError: with the reason that the first one gave which cannot be made.
+    """
+    for run in {run.task: run for run in pending}.values():
+        try:
+            evaluation_env(run.env_id, run.agent, 1, **run.params.get("env_kwargs", {})).close()
+        except Exception as error:
+            raise ValueError(f"{run.where} cannot be made: {sentence(error)}") from error
 
 
 def _executed(

@@ -1,9 +1,26 @@
 """Whether a suite's comparisons name what there is: tasks of the suite, and agents by the names that they get."""
 
 from ... import unknown
-from ..suites import Comparison, Suite
+from ..suites import Comparison, Suite, find
 from .board import Board
 from .groups import env_of, names_of, place, short
+
+
+def check_suite(suite: Suite) -> None:
+    """Refuses a suite whose page could not be made of its own runs, before any of them is trained.
+
+    Raises:
+        KeyError: it repeats a suite that there is not.
+        ValueError: nothing to run, or a comparison that cannot be (:func:`check_comparison`).
+    """
+    suite.check_whole()
+    for comparison in suite.comparisons:
+        check_comparison(comparison, suite, Board((), (), (), 0.95))
+    if suite.repeats:
+        try:
+            find(suite.repeats)
+        except KeyError as error:
+            raise KeyError(f"what suite {suite.name} repeats: {error.args[0]}") from error
 
 
 def check_comparison(comparison: Comparison, suite: Suite, board: Board) -> None:

@@ -18,16 +18,18 @@ def read_suite(path: str | Path) -> Suite:
 
     Raises:
         FileNotFoundError: no such file.
-        ValueError: no TOML, or not the fields of a suite; the message names the file and the place.
+        ValueError: no TOML, not the fields of a suite, or nothing to run; the message names the file and the place.
     """
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"there is no suite file {path}")
     try:
-        return _suite({"name": path.stem, "summary": "", **tomllib.loads(path.read_text(encoding="utf-8"))})
+        suite = _suite({"name": path.stem, "summary": "", **tomllib.loads(path.read_text(encoding="utf-8"))})
+        suite.check_whole()
+        return suite
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} holds no suite: it is no text in UTF-8") from error
-    except (tomllib.TOMLDecodeError, KeyError, TypeError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path} holds no suite: {error.args[0] if error.args else error}") from error
 
 

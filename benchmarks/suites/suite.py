@@ -64,6 +64,18 @@ class Task:
     eval_sampled: bool = False
     eval_group: int = 1
 
+    def __post_init__(self) -> None:
+        """Refuses groups that no evaluation can have.
+
+        Raises:
+            ValueError: fewer than 1 episode of each problem.
+        """
+        if self.eval_group < 1:
+            raise ValueError(
+                f"eval_group of task {self.env_id} is at least 1, episodes of each evaluation problem, "
+                f"got {self.eval_group}"
+            )
+
     def params(self, entry: Entry) -> dict[str, Any]:
         """The params of an entry's runs."""
         given: dict[str, Any] = {"dataset": self.dataset, "env_kwargs": dict(self.env_kwargs)}
@@ -136,6 +148,20 @@ class Suite:
         if self.score not in get_args(Score):
             raise ValueError(unknown("score of a suite", self.score, get_args(Score)))
         object.__setattr__(self, "seeds", tuple(dict.fromkeys(self.seeds)))
+
+    def check_whole(self) -> None:
+        """Refuses a suite in which there is nothing to run.
+
+        Raises:
+            ValueError: no tasks, a task without entries, or no seeds; the message says which.
+        """
+        if not self.tasks:
+            raise ValueError(f"suite {self.name} has no tasks: name an environment and its entries in each [[tasks]]")
+        for task in self.tasks:
+            if not task.entries:
+                raise ValueError(f"task {task.env_id} of suite {self.name} has no entries: name agents and budgets")
+        if not self.seeds:
+            raise ValueError(f"suite {self.name} has no seeds: name some, such as seeds = [0, 1, 2, 3, 4]")
 
     @property
     def agents(self) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tiltyard.benchmarks.cli import main
 from tiltyard.benchmarks.suites import Entry, Recipe, Suite, Task, find, read_suite
 
 WHOLE = """
@@ -72,6 +73,10 @@ def test_a_file_is_the_suite_that_its_fields_make(tmp_path: Path) -> None:
         ('"tiltyard/Hopper-v5"\npolicy', "3\npolicy", "env_id of a recipe is of kind str, got 3"),
         ('summary = "Two tasks"', "summary = ", "holds no suite: Invalid value"),
         ('datasets."tiltyard/hopper/medium-v0"', "datasets", "a recipe is a table, got 'tiltyard/Hopper-v5'"),
+        ("eval_group = 7", "eval_group = 0", "eval_group of task CartPole-v1 is at least 1"),
+        ("eval_group = 7", "eval_group = -3", "episodes of each evaluation problem, got -3"),
+        ("seeds = [3, 4]", "seeds = []", "suite bad has no seeds"),
+        ("[{ agent", "[] # [{ agent", "task CartPole-v1 of suite bad has no entries"),
         ('summary = "Two tasks"', "comparisons = 3", "comparisons are tables, written [[comparisons]], got 3"),
     ],
 )
@@ -81,6 +86,48 @@ def test_what_is_wrong_is_said_with_file_and_place(old: str, new: str, says: str
     with pytest.raises(ValueError, match="bad.toml holds no suite: ") as error:
         read_suite(tmp_path / "bad.toml")
     assert says in str(error.value)
+
+
+def test_a_file_without_tasks_is_no_suite(tmp_path: Path) -> None:
+    (tmp_path / "none.toml").write_text("seeds = [0]\n")
+    with pytest.raises(ValueError, match=r"none.toml holds no suite: suite none has no tasks: name an environment"):
+        read_suite(tmp_path / "none.toml")
+
+
+SHORT = """
+seeds = [0]
+[[tasks]]
+env_id = "CartPole-v1"
+eval_episodes = 2
+eval_points = 1
+entries = [{ agent = "dqn", budget = 50 }, { agent = "ppo", budget = 50 }]
+[[comparisons]]
+title = "Both"
+tasks = ["CartPole-v1"]
+reference = "dqn"
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('reference = "dqn"', 'reference = "sac"', "comparison 'Both' of suite bad: unknown agent 'sac'"),
+        ('tasks = ["CartPole-v1"]', 'tasks = ["CartPole-v2"]', "comparison 'Both' of suite bad: unknown task"),
+        ("seeds = [0]", 'seeds = [0]\nrepeats = "text-v2-pol"', "what suite bad repeats: unknown suite 'text-v2-pol'"),
+        ("eval_points = 1", "eval_points = 1\nenv_kwargs = { suton_barto_reward = true }", "CartPole-v1 with suton"),
+    ],
+)
+def test_what_cannot_be_compared_or_made_is_refused_before_any_run(
+    old: str, new: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert old in SHORT
+    text = SHORT.replace(old, new)
+    (tmp_path / "bad.toml").write_text(text.partition("[[comparisons]]")[0] if "env_kwargs" in new else text)
+    assert main(["race", str(tmp_path / "bad.toml"), "--seeds", "0", "--out", str(tmp_path / "runs")]) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 1
+    assert said[0].startswith(f"tiltyard: {says}")
+    assert not (tmp_path / "runs").exists()
 
 
 def test_a_file_that_is_no_text_is_said_to_be_none(tmp_path: Path) -> None:
