@@ -15,7 +15,7 @@ Environments of other packages take no ``split``: there, held out means these se
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from math import nan
+from math import inf, nan
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -28,6 +28,7 @@ from ..envs.catalogue import find as find_env
 from ..envs.core import select_env
 from ..envs.seeding import Split
 from ..wrappers.adapters import named
+from .time_limit import LONGEST, error_of, is_endless
 
 if TYPE_CHECKING:
     from stable_baselines3.common.vec_env import VecEnv
@@ -218,6 +219,7 @@ def evaluate(
     Raises:
         KeyError: no such environment.
         TypeError: the agent acts in another action space.
+        RuntimeError: an episode that no time limit ends takes more than :data:`.time_limit.LONGEST` steps.
         ValueError: fewer than 1 episode, not one seed per environment, or an agent whose ``VecNormalize`` is of other
             observations.
     """
@@ -234,6 +236,7 @@ def play_episodes(
     """SB3's ``evaluate_policy`` over ``env``, its environments seeded with ``seeds``, every episode kept.
 
     Raises:
+        RuntimeError: an episode that no time limit ends takes more than :data:`.time_limit.LONGEST` steps.
         ValueError: not one seed per environment, or a policy whose ``VecNormalize`` is of other observations.
     """
     from stable_baselines3.common.evaluation import evaluate_policy
@@ -242,8 +245,11 @@ def play_episodes(
     seeds = evaluation_seeds(0, env.num_envs) if seeds is None else seeds
     env.unwrapped.seed_envs(seeds)  # type: ignore[attr-defined]
     ended: list[tuple[int, int, bool | None]] = []
+    longest = LONGEST if is_endless(env) else inf
 
     def note(scope: dict[str, Any], _: dict[str, Any]) -> None:
+        if scope["current_lengths"][scope["i"]] > longest:
+            raise RuntimeError(error_of(env))
         if scope["done"]:
             index = scope["i"]
             ended.append((index, int(scope["episode_counts"][index]), success_of(scope["info"])))

@@ -2,6 +2,7 @@
 
 import json
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from pathlib import Path
@@ -23,6 +24,7 @@ from .evaluation import Evaluation, check_held_out, evaluation_env, evaluation_s
 from .runs import CHECKPOINT, CONTINUES, CURVE, DATA, FINAL, GROUPED, PRESET, RESUMED, SAMPLED, STEPS, Run
 from .session import Session, earlier_points, keep, restored
 from .threads import one_thread
+from .time_limit import is_endless, warning_of
 from .training_log import TRAINING, summary
 
 if TYPE_CHECKING:
@@ -95,6 +97,8 @@ def _train(run: Run, folder: Path, session: Session, logger: Logger, steps: "_St
     evaluation = evaluation_env(run.env_id, run.agent, run.eval_episodes, **run.params.get("env_kwargs", {}))
     try:
         check_held_out(training, evaluation, splits=find_env(run.env_id).splits)
+        if is_endless(evaluation):
+            warnings.warn(warning_of(run.env_id), UserWarning, 2)
         agent.set_logger(logger)
         curve = HeldOutEvaluation(evaluation, run, folder, session)
         if "dataset" in run.params:

@@ -18,6 +18,7 @@ from .packages import changes
 from .runs import STEPS, FinishedRun, Run, VersionWarning, is_finished, read_run
 from .suites import Suite
 from .suites import find as find_suite
+from .time_limit import is_endless, warning_of
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -122,16 +123,19 @@ def finish(
 
 
 def _check_environments(pending: Sequence[Run]) -> None:
-    """Makes the environment of each task once, as it is evaluated in, and closes it.
+    """Makes the environment of each task once, as it is evaluated in, and closes it; warns of those without time limit.
 
     Raises:
         ValueError: with the reason that the first one gave which cannot be made.
     """
     for run in {run.task: run for run in pending}.values():
         try:
-            evaluation_env(run.env_id, run.agent, 1, **run.params.get("env_kwargs", {})).close()
+            env = evaluation_env(run.env_id, run.agent, 1, **run.params.get("env_kwargs", {}))
         except Exception as error:
             raise ValueError(f"{run.where} cannot be made: {sentence(error)}") from error
+        if is_endless(env):
+            warnings.warn(warning_of(run.env_id), UserWarning, 4)
+        env.close()
 
 
 def _executed(

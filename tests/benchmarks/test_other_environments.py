@@ -13,12 +13,13 @@ from rich.console import Console
 from stable_baselines3 import A2C
 
 from tiltyard import agents
-from tiltyard.benchmarks import FinishedRun, Run, evaluate
+from tiltyard.benchmarks import FinishedRun, Run, evaluate, evaluation, time_limit
 from tiltyard.benchmarks.cli import main
 from tiltyard.benchmarks.evaluation import check_held_out, evaluation_env, success_of, view_of
 from tiltyard.benchmarks.leaderboard import print_leaderboard, write_page
 from tiltyard.benchmarks.loading import load_runs
 from tiltyard.benchmarks.play import play
+from tiltyard.benchmarks.race import _check_environments
 from tiltyard.wrappers import sb3_env
 
 SHORT = {"n_steps": 8, "batch_size": 8, "n_epochs": 1}
@@ -55,6 +56,65 @@ def says() -> Any:
     gymnasium.register("Says-v0", entry_point=Says)
     yield "Says-v0"
     gymnasium.registry.pop("Says-v0")
+
+
+class Endless(Says):
+    """Never ends."""
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        return np.zeros(1, np.float32), float(action), False, False, {}
+
+
+@pytest.fixture
+def endless() -> Any:
+    """The id under which :class:`Endless` is registered, without a time limit."""
+    gymnasium.register("Endless-v0", entry_point=Endless)
+    yield "Endless-v0"
+    gymnasium.registry.pop("Endless-v0")
+
+
+def test_an_evaluation_gives_up_on_an_episode_that_nothing_ends(
+    endless: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(time_limit, "LONGEST", 50)
+    monkeypatch.setattr(evaluation, "LONGEST", 50)
+    words = "train --agent dqn --steps 20 --eval-episodes 2 --eval-points 1 --env"
+    assert main([*words.split(), endless, "--out", str(tmp_path)]) == 2
+    warned, refused = [line for line in capsys.readouterr().err.splitlines() if line.startswith("tiltyard: ")]
+    remedy = "register it with max_episode_steps, or wrap it in gymnasium.wrappers.TimeLimit"
+    fails = "has no time limit, and an evaluation fails if one of its episodes does not end within 50 steps"
+    assert warned == f"tiltyard: Endless-v0 {fails}: {remedy}"
+    ended = "has not ended after 50 steps, and no time limit ends it"
+    assert refused == f"tiltyard: an evaluation episode of Endless-v0 {ended}: {remedy}"
+    limited = evaluate("random", endless, episodes=2, max_episode_steps=60)  # a limit of its own is no such case
+    assert limited.lengths == (60, 60)
+
+
+@pytest.mark.parametrize(
+    ("env_id", "settings", "whether"),
+    [
+        ("Endless-v0", {}, True),
+        ("Endless-v0", {"max_episode_steps": 60}, False),
+        ("Wrapped-v0", {}, False),
+        ("CartPole-v1", {}, False),
+        ("tiltyard/Hopper-v5", {}, False),
+    ],
+)
+def test_which_environments_have_no_time_limit(
+    env_id: str, settings: dict[str, Any], whether: bool, endless: str
+) -> None:
+    gymnasium.register("Wrapped-v0", entry_point=lambda: gymnasium.wrappers.TimeLimit(Endless(), 60))
+    try:
+        env = sb3_env(env_id, 2, **settings)
+        assert time_limit.is_endless(env) == whether
+        env.close()
+    finally:
+        gymnasium.registry.pop("Wrapped-v0")
+
+
+def test_a_race_warns_of_an_environment_without_a_time_limit(endless: str) -> None:
+    with pytest.warns(UserWarning, match="Endless-v0 has no time limit, and an evaluation fails if"):
+        _check_environments([Run(endless, "dqn", seed, 5) for seed in range(2)])
 
 
 @pytest.mark.parametrize("word", ["success", "is_success", "nothing"])
