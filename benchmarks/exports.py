@@ -2,7 +2,7 @@
 
 =============  ====================================================================================================
 ``csv``        ``runs.csv`` (a row a run), ``evaluations.csv`` (a row an evaluation), ``episodes.csv`` (a row an episode
-               of the final evaluation)
+               of the final evaluation); ``normalised`` is empty where an environment's scores are not known
 ``rliable``    for each section of the leaderboard ``NAME.npz``, an array ``[runs, tasks]`` of normalised scores by
                agent, as ``rliable.library`` takes them, and ``NAME.json``, the tasks in order
 ``hf``         the three tables under ``data/``, and a card with their configurations, for ``datasets.load_dataset``
@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ..envs.catalogue import find
 from .leaderboard import leaderboard
 from .leaderboard.groups import identity
 from .pages import render
@@ -91,7 +92,8 @@ FORMATS: dict[str, Callable[[Sequence[FinishedRun], Path], list[Path]]] = {
 def _run(run: FinishedRun) -> tuple[Any, ...]:
     one = run.run
     told = f"{np.mean(run.successes)}" if run.successes else ""
-    facts = (run.normalised, run.wall_seconds, run.commit, run.versions.get("tiltyard", ""), run.hardware, one.command)
+    normalised = run.normalised if find(one.env_id).scored else ""
+    facts = (normalised, run.wall_seconds, run.commit, run.versions.get("tiltyard", ""), run.hardware, one.command)
     scored = (len(run.scores), float(np.mean(run.scores)), told)
     handle = identity(one).handle
     return (one.name, one.task, one.agent, handle, one.seed, one.budget, json.dumps(one.params), *scored, *facts)

@@ -187,13 +187,13 @@ def _scores(held: _Held) -> str:
 
 def _normalised(held: _Held) -> str:
     stored, found = part(held.final, "normalised", float), held.finished.normalised
+    today = find_env(held.run.env_id)
     if not math.isclose(stored, found, rel_tol=1e-9, abs_tol=1e-9):
-        today = find_env(held.run.env_id)
         raise _Fault(
             f"the stored score is {stored:.6g}; the returns give {found:.6g} (random {today.random_score}, expert "
             f"{today.expert_score})"
         )
-    return f"{found:.6g} follows from the returns"
+    return f"{found:.6g} follows from the returns" + ", and is their mean: no scale is known" * (not today.scored)
 
 
 def _budget(held: _Held) -> str:

@@ -15,7 +15,7 @@ from ..records import LARGEST_FILE, read_bytes
 from ..runs import FinishedRun
 from ..statistics import MIN_RUNS, Band, Floats, mean_band
 from .board import Axis, Board, Result, Section
-from .groups import short
+from .groups import env_of, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,8 +34,9 @@ def draw_curves(board: Board, path: str | Path, *, by_episodes: bool = False, ax
     Args:
         board: whose results are drawn.
         path: of the PNG.
-        by_episodes: success against episodes of training, instead of normalised returns against steps.
-        axis: normalised returns against this instead.
+        by_episodes: success against episodes of training, instead of returns (normalised, where a task has a scale)
+            against steps.
+        axis: returns against this instead.
     """
     tasks = list(dict.fromkeys(result.task for result in board.results))
     agents = sorted({result.agent for result in board.results})
@@ -68,12 +69,13 @@ def _curves(ax: "Axes", results: Sequence[Result], colours: Colours, by_episodes
         else:
             continue
         curve(ax, points[0], points[1], band=points[2], colour=mine, label=result.agent)
+    returns = "normalised return" if env_of(results[0].task).scored else "return"
     if axis != "samples":
-        ax.set(xlabel=axis_words(axis, results), ylabel="normalised return")
+        ax.set(xlabel=axis_words(axis, results), ylabel=returns)
     elif by_episodes:
         ax.set(xlabel="episodes", ylabel="success")
     else:
-        ax.set(xlabel="updates" if offline else "environment steps", ylabel="normalised return")
+        ax.set(xlabel="updates" if offline else "environment steps", ylabel=returns)
     from_zero(ax)
 
 
@@ -110,7 +112,7 @@ def draw_ranking(board: Board, section: Section, reference: str, path: str | Pat
             intervals(ax, rows)
             if reference in found:
                 ax.axvline(found[reference].value, color=REFERENCE, linewidth=0.8, zorder=0)
-            ax.set(title=title, xlabel="normalised" if ax is axes[0] else "mean return")
+            ax.set(title=title, xlabel="normalised" if ax is axes[0] and not section.raw else "mean return")
         figure.savefig(path)
 
 

@@ -113,12 +113,20 @@ def _head(suite: Suite, runs: Sequence[FinishedRun], board: Board, command: str)
         "hardware": ", ".join(sorted({run.hardware for run in runs})),
         "versions": ", ".join(f"{name} {version}" for name, version in versions.items()),
         "level": board.level,
-        "scale": board.scale,
+        "scores": _scores(board),
         "notes": board.notes,
         "missing": missing(suite, runs),
         "no_verdict": NO_PAIRED_VERDICT if suite.paired else NO_VERDICT,
         "inert": INERT,
     }
+
+
+def _scores(board: Board) -> str:
+    """What scores are, in words: normalised, but for those of tasks that have no scale."""
+    raw = [short(section.tasks[0]) for section in board.sections if section.raw]
+    if board.raw:
+        return "Scores are raw returns"
+    return f"Scores are normalised: {board.scale.words}" + bool(raw) * f"; of {plain(', '.join(raw))}, raw returns"
 
 
 def _compares(comparison: Comparison, run: FinishedRun) -> bool:

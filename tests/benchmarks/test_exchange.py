@@ -19,6 +19,7 @@ from tiltyard.benchmarks.imports import POINTS, Source, binned, read_runs
 from tiltyard.benchmarks.leaderboard import leaderboard
 from tiltyard.benchmarks.leaderboard_commands import reported
 from tiltyard.benchmarks.runs import FinishedRun
+from tiltyard.benchmarks.verify import verify
 
 SMOKE = RESULTS / "smoke" / "runs"
 
@@ -43,6 +44,23 @@ def test_csv_holds_every_number(runs: list[FinishedRun], tmp_path: Path) -> None
     assert curve == [(step, score) for step, score, _ in runs[0].curve]
     scores = [float(row["return"]) for row in episodes if row["run"] == runs[1].run.name]
     assert scores == list(runs[1].scores)
+
+
+def test_csv_leaves_normalised_empty_where_there_is_no_scale(tmp_path: Path) -> None:
+    sizes = ["--eval-episodes", "2", "--eval-points", "1", "--out", str(tmp_path / "runs")]
+    assert main(["train", "--env", "CartPole-v1", "--agent", "dqn", "--steps", "8", *sizes]) == 0
+    runs = reported(tmp_path / "runs")
+    FORMATS["hf"](runs, tmp_path)
+    (row,) = read(tmp_path / "data" / "runs.csv")
+    assert (row["normalised"], float(row["mean_return"])) == ("", runs[0].normalised)
+    assert (
+        "1 for the scripted expert, and empty where their scores are not known" in (tmp_path / "README.md").read_text()
+    )
+    found = {check.name: check.said for check in verify(runs[0].folder).checks}
+    assert (
+        found["normalised"]
+        == f"{runs[0].normalised:.6g} follows from the returns, and is their mean: no scale is known"
+    )
 
 
 def test_rliables_own_functions_find_the_boards_numbers(runs: list[FinishedRun], tmp_path: Path) -> None:

@@ -8,10 +8,12 @@ from markdown_it import MarkdownIt
 from matplotlib.figure import Figure
 from PIL import Image
 
+from tiltyard.benchmarks.leaderboard import report
 from tiltyard.benchmarks.leaderboard.board import leaderboard
 from tiltyard.benchmarks.leaderboard.figures import success_by_episodes
 from tiltyard.benchmarks.leaderboard.groups import place
 from tiltyard.benchmarks.leaderboard.report import COLOURS, NO_PAIRED_VERDICT, NO_VERDICT, missing, write_report
+from tiltyard.benchmarks.leaderboard.scales import ScaleName
 from tiltyard.benchmarks.permutation import exact_p, holm, sign_flip_p
 from tiltyard.benchmarks.runs import FinishedRun
 from tiltyard.benchmarks.scores import area, last_five
@@ -41,6 +43,44 @@ def runs(make_run: MakeRun) -> list[FinishedRun]:
 def rows_of(page: Path, agent: str) -> list[list[str]]:
     lines = [line.strip("| ").split(" | ") for line in page.read_text().splitlines() if line.startswith("|")]
     return [line for line in lines if agent in line[:2]]
+
+
+def raw_runs(make_run: MakeRun, *agents: str) -> list[FinishedRun]:
+    """Of CartPole, whose random and expert scores are not known: returns of about 200."""
+    of_hopper = [make_run(HOPPER, agent, seed, 0.5) for agent in agents for seed in range(4)]
+    scores = [200.0 + one.run.seed for one in of_hopper]
+    return [
+        replace(one, run=replace(one.run, env_id="CartPole-v1"), scores=(score,), successes=(), normalised=score)
+        for one, score in zip(of_hopper, scores, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(("colours", "label"), [(COLOURS, "return"), (1, "mean return")])
+@pytest.mark.parametrize("scale", ["expert", "published"])
+def test_raw_returns_are_called_so(
+    colours: int, label: str, scale: ScaleName, make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In words and in the figure, of curves and of a ranking (of more agents than there are colours)."""
+    agents = ("dqn", "ppo")
+    monkeypatch.setattr(report, "COLOURS", colours)
+    task = Task("CartPole-v1", tuple(Entry(agent, 20_000, 1) for agent in agents))
+    suite = Suite("mine", "", (task,), (0, 1, 2, 3), comparisons=(Comparison("All", ("CartPole-v1",), "ppo"),))
+    save, kept = Figure.savefig, []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, path: kept.append(figure) or save(figure, path))
+    page = write_report(suite, raw_runs(make_run, *agents), tmp_path, command="", scale=scale).read_text()
+    assert "\nScores are raw returns. Brackets are" in page
+    assert "normalised" not in page
+    assert {ax.get_ylabel() or ax.get_xlabel() for ax in kept[0].axes} == {label}
+
+
+def test_raw_returns_beside_normalised_scores_are_named(make_run: MakeRun, tmp_path: Path) -> None:
+    tasks = tuple(Task(env_id, (Entry("sac", 20_000, 1),)) for env_id in (HOPPER, "CartPole-v1"))
+    comparisons = tuple(Comparison(task.env_id[-4:], (task.env_id,), "sac") for task in tasks)
+    suite = Suite("mine", "", tasks, (0, 1, 2, 3), comparisons=comparisons)
+    runs = [*(make_run(HOPPER, "sac", seed, 0.5) for seed in range(4)), *raw_runs(make_run, "sac")]
+    page = write_report(suite, runs, tmp_path, command="").read_text()
+    one = "0 is a random policy, 1 the scripted expert"
+    assert f"\nScores are normalised: {one}; of CartPole-v1, raw returns. Brackets are" in page
 
 
 def test_odds_and_verdicts_stand_in_the_tables(runs: list[FinishedRun], tmp_path: Path) -> None:
