@@ -1,5 +1,6 @@
 """Turns a catalogue row and an environment into an agent."""
 
+from collections.abc import Mapping
 from copy import deepcopy
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any
@@ -8,6 +9,7 @@ import gymnasium
 from gymnasium.spaces import Dict, Space, Text
 from gymnasium.vector import VectorEnv
 from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
+from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 from stable_baselines3.common.preprocessing import is_image_space
 from stable_baselines3.common.vec_env import VecEnv
 
@@ -68,6 +70,19 @@ def build(row: Row, env: Any, settings: dict[str, Any]) -> "BaseAlgorithm":
     except AssertionError as error:  # how Stable-Baselines3 refuses spaces
         raise TypeError(f"{agent_class.__name__}: {error}") from error
     return agent
+
+
+def rollout_steps(row: Row, env_id: str, settings: Mapping[str, Any]) -> int | None:
+    """Steps of a rollout, ``n_steps`` times ``n_envs``, of the on-policy agent that :func:`build` makes; else None."""
+    agent_class = row.load()
+    if row.speaks or not issubclass(agent_class, OnPolicyAlgorithm):
+        return None
+    preset = settings.get("preset", presets.AUTO)
+    defaults = [signature(one).parameters.get("n_steps") for one in agent_class.__mro__]
+    default = next((one.default for one in defaults if one is not None), None)
+    n_steps = {"n_steps": default, **_settings(row, env_id, dict(settings), preset), **settings}["n_steps"]
+    n_envs = settings.get("n_envs") or row.n_envs_for(env_id, preset)
+    return n_steps * n_envs if isinstance(n_steps, int) else None
 
 
 def in_form(agent_class: type[Any], env_id: str, n_envs: int, spaces: list[Space[Any]]) -> VecEnv | None:

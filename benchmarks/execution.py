@@ -21,6 +21,7 @@ from ..agents.settings import check_setting, check_settings
 from ..agents.spaces import SPACES
 from ..envs.catalogue import find as find_env
 from .evaluation import Evaluation, check_held_out, evaluation_env, evaluation_seeds, play_episodes
+from .overshoot import warn_of
 from .runs import CHECKPOINT, CONTINUES, CURVE, DATA, FINAL, GROUPED, PRESET, RESUMED, SAMPLED, STEPS, Run
 from .session import Session, earlier_points, keep, restored
 from .threads import one_thread
@@ -99,6 +100,7 @@ def _train(run: Run, folder: Path, session: Session, logger: Logger, steps: "_St
         check_held_out(training, evaluation, splits=find_env(run.env_id).splits)
         if is_endless(evaluation):
             warnings.warn(warning_of(run.env_id), UserWarning, 2)
+        warn_of([run])
         agent.set_logger(logger)
         curve = HeldOutEvaluation(evaluation, run, folder, session)
         if "dataset" in run.params:

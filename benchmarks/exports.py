@@ -22,12 +22,13 @@ import numpy as np
 from ..envs.catalogue import find
 from .leaderboard import leaderboard
 from .leaderboard.groups import identity
+from .overshoot import trained
 from .pages import render
 from .runs import FinishedRun
 
 RUNS = (
-    *("run", "task", "agent", "method", "seed", "budget", "params", "episodes", "mean_return", "success_rate"),
-    *("normalised", "wall_seconds", "commit", "tiltyard", "hardware", "command"),
+    *("run", "task", "agent", "method", "seed", "budget", "timesteps", "params", "episodes", "mean_return"),
+    *("success_rate", "normalised", "wall_seconds", "commit", "tiltyard", "hardware", "command"),
 )
 EVALUATIONS = ("run", "point", "step", "mean_return", "success_rate")
 EPISODES = ("run", "episode", "return", "success")
@@ -95,8 +96,8 @@ def _run(run: FinishedRun) -> tuple[Any, ...]:
     normalised = run.normalised if find(one.env_id).scored else ""
     facts = (normalised, run.wall_seconds, run.commit, run.versions.get("tiltyard", ""), run.hardware, one.command)
     scored = (len(run.scores), float(np.mean(run.scores)), told)
-    handle = identity(one).handle
-    return (one.name, one.task, one.agent, handle, one.seed, one.budget, json.dumps(one.params), *scored, *facts)
+    what = (one.name, one.task, one.agent, identity(one).handle, one.seed, one.budget, trained(run))
+    return (*what, json.dumps(one.params), *scored, *facts)
 
 
 def _evaluations(run: FinishedRun) -> Rows:

@@ -15,6 +15,7 @@ from .engines.worker import sentence
 from .evaluation import TUNING_FROM, evaluation_env, is_tuning
 from .folders import Busy, claimed, is_claimed
 from .packages import changes
+from .overshoot import warn_of
 from .runs import STEPS, FinishedRun, Run, VersionWarning, is_finished, read_run
 from .suites import Suite
 from .suites import find as find_suite
@@ -110,6 +111,7 @@ def finish(
     pending = [run for run in runs if found[run.name] is None]
     if engine == "local":  # another machine may have what this one lacks
         _check_environments(pending)
+    warn_of(list({(run.task, run.agent, str(run.params), run.budget): run for run in pending}.values()))
     root.mkdir(parents=True, exist_ok=True)
     _make_datasets(suite, pending, root)
     failures = {name: reason for name, run in found.items() if run and (reason := _of_other_versions(run))}

@@ -15,6 +15,7 @@ from .. import unknown
 from ..agents.spaces import Dimension
 from ..envs.catalogue import find as find_env
 from .evaluation import TUNING_FROM, is_tuning
+from .overshoot import is_far, trained
 from .race import command_of, finish
 from .records import number, part, read_record, seconds_of, words
 from .runs import FinishedRun, Run
@@ -48,7 +49,7 @@ class Choice:
         setting: name of what was tuned; several, with commas, where values are a :class:`Point`.
         tried: normalised scores, one a seed, for each value; in the order of the grid.
         present: the value that the suite has, ``None`` where it has none.
-        steps: environment steps of all trials together.
+        steps, trained: budgets of all trials together, and steps that they trained for (0 where it is not recorded).
         seconds: of computing, all trials together.
         params: of its runs, but for the setting; None where the record is from before these were kept.
         stopped: values that a search gave up after a share of the budget, with that share and the scores at it.
@@ -67,6 +68,12 @@ class Choice:
     stopped: tuple[tuple[Any, float, tuple[float, ...]], ...] = ()
     tests: tuple[float, ...] = ()
     space: Mapping[str, tuple[float, float, bool]] = field(default_factory=dict)
+    trained: int = 0
+
+    @property
+    def length(self) -> str:
+        """Steps in words, with those trained for where these are far more."""
+        return f"{self.steps:,}" + f" (trained for {self.trained:,})" * is_far(self.trained, self.steps)
 
     @property
     def settings(self) -> tuple[str, ...]:
@@ -275,7 +282,8 @@ def _choice(
     }
     steps, seconds = sum(one.run.budget for one in mine), sum(one.wall_seconds for one in mine)
     rest = {name: value for name, value in run.params.items() if name != setting}
-    return Choice(run.task, name, setting, tried, run.params.get(setting), steps, seconds, rest)
+    longer = sum(map(trained, mine))
+    return Choice(run.task, name, setting, tried, run.params.get(setting), steps, seconds, rest, trained=longer)
 
 
 def read_tuning(folder: str | Path) -> Tuning:
@@ -316,6 +324,7 @@ def _joined(first: Choice, second: Choice) -> Choice:
         first,
         tried=dict(sorted(tried.items())),
         steps=first.steps + round(share * second.steps),
+        trained=first.trained + round(share * second.trained),
         seconds=first.seconds + share * second.seconds,
     )
 
@@ -331,6 +340,7 @@ def _stored(record: Mapping[str, Any]) -> Choice:
         tried=tried,
         present=record.get("present"),
         steps=part(record, "steps", int),
+        trained=int(number(record.get("trained", 0), "trained")),
         seconds=seconds_of({"wall_seconds": part(record, "seconds", float)}),
         params=part(record, "params", dict) if record.get("params") is not None else None,
         stopped=tuple(

@@ -8,7 +8,7 @@ The checks, each a :class:`Check` that is passed, failed or not done:
 ``episodes``    as many episodes and evaluations as the run says, at the steps it says, none longer than can be
 ``scores``      every return of every evaluation is one that the environment can give (:mod:`.plausible`)
 ``normalised``  the stored normalised score is that of the stored returns
-``budget``      the agent trained as long as the run says, and not for a batch more
+``budget``      the agent trained as long as the run says, and not for more than a rollout or a batch beyond
 ``suite``       task, budget, settings and episodes are the suite's
 ``seed``        of a reported run, not of a tuning run
 ``origin``      the commit is of a clean tree
@@ -29,6 +29,7 @@ from typing import Any
 from ..envs.catalogue import find as find_env
 from .comparing import EXACTLY, compare
 from .evaluation import TUNING_FROM, is_tuning
+from .overshoot import is_far, rollout_of
 from .plausible import beyond, too_long
 from .records import Points, part, read_points, read_record
 from .runs import (
@@ -48,7 +49,7 @@ from .runs import (
 from .suites import SUITES, Suite
 
 LARGEST_BATCH = 1 << 16
-"""Steps by which an agent that collects whole batches may overshoot its budget, at most."""
+"""Steps by which an agent that collects whole batches may overshoot its budget, at most, where n_steps does not say."""
 OURS = ("tiltyard", "stable_baselines3", "sb3_contrib")
 PASSED, FAILED, SKIPPED = "ok", "FAULT", "not done"
 
@@ -198,12 +199,15 @@ def _normalised(held: _Held) -> str:
 
 def _budget(held: _Held) -> str:
     run, trained = held.run, int(part(held.final, "timesteps", int))
-    if trained > run.budget + LARGEST_BATCH:
-        raise _Fault(f"it trained for {trained:,} steps where the run says {run.budget:,}")
+    rollout = None if _module(run.row.name) else rollout_of(run)  # of another package's agent nothing is imported
+    if trained > run.budget + (rollout or LARGEST_BATCH):
+        more = f", by more than a rollout of its settings, {rollout:,} steps" if rollout else ""
+        raise _Fault(f"it trained for {trained:,} steps where the run says {run.budget:,}{more}")
     logged = _logged_steps(held.finished.folder)
     if logged is not None and logged > trained:
         raise _Fault(f"progress.csv goes to step {logged:,}, and {FINAL} says {trained:,}")
-    return f"trained for {trained:,} steps of {run.length}"
+    whole = f", because a rollout of its settings is {rollout:,}" if rollout and is_far(trained, run.budget) else ""
+    return f"trained for {trained:,} steps of {run.length}{whole}"
 
 
 def _logged_steps(folder: Path) -> int | None:

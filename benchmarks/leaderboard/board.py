@@ -16,6 +16,7 @@ import numpy as np
 from ...envs.catalogue import Domain
 from ...envs.seeding import generator
 from .. import statistics
+from ..overshoot import remark_on
 from ..runs import FinishedRun
 from ..saturated import Bounds, none
 from ..statistics import MIN_RUNS, Band, Floats, Interval, Scores
@@ -242,9 +243,17 @@ def _doubts(values: Floats) -> list[str]:
 
 
 def _marks(runs: Sequence[FinishedRun]) -> list[str]:
-    """Whose code is not known: that of agents of no catalogue, and of runs from a changed tree."""
+    """Whose code is not known: that of agents of no catalogue, and of runs from a changed tree; and who trained longer.
+
+    Runs of one agent on several tasks are told of a budget at a time.
+    """
     said = dict.fromkeys(unknown_agent(run.run) for run in runs)
-    return [one for one in (*said, changed_tree(runs)) if one]
+    longer = (remark_on([run for run in runs if run.run.budget == budget]) for budget in _budgets(runs))
+    return [one for one in (*said, changed_tree(runs), *longer) if one]
+
+
+def _budgets(runs: Sequence[FinishedRun]) -> list[int]:
+    return list(dict.fromkeys(run.run.budget for run in runs))
 
 
 def _result(task: str, agent: str, runs: tuple[FinishedRun, ...], boot: _Bootstrap, by: Scale) -> Result:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..index import parts_of
+from ..overshoot import length_of
 from ..pages import TEMPLATES, render
 from ..permutation import LEAST, permutation_p
 from ..runs import CHECKPOINT, FinishedRun
@@ -84,7 +85,7 @@ def _run(run: FinishedRun, video: str | None) -> dict[str, Any]:
         "task": short(run.run.task),
         "score": float(np.mean(run.scores)),
         "success": float(np.mean(run.successes)) if run.successes else None,
-        "length": run.run.length,
+        "length": length_of([run]),
         "seconds": run.wall_seconds,
         "command": run.run.command,
         "commit": run.commit or "an installed wheel",
@@ -242,7 +243,7 @@ def _result(result: Result) -> dict[str, Any]:
         "verified": result.verified,
         "score": f"{result.score:,.2f}",
         "success": None if math.isnan(result.success.value) else f"{result.success:.0%}",
-        "length": result.runs[0].run.length,
+        "length": length_of(result.runs),
         "runs": [run.run.name for run in result.runs],
         "normalised": [run.normalised for run in result.runs],
         "flags": "; ".join(result.flags),

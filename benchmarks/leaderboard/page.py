@@ -15,6 +15,7 @@ import numpy as np
 
 from ...envs.catalogue import find
 from ..charts import PALETTE, number, ticks
+from ..overshoot import length_of
 from ..pages import render as filled
 from ..runs import FinishedRun
 from ..saturated import finer
@@ -85,6 +86,7 @@ def render(board: Board, *, site: bool = False) -> str:
         figures_of=lambda section, results: _figures(section, results, colours, board.scale),
         anchor=_anchor,
         duration=_duration,
+        length=length_of,
         figures=_shown,
         forest_scale=_Scale,
         number=number,

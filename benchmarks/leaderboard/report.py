@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..charts import PALETTE
+from ..overshoot import length_of
 from ..pages import plain, render
 from ..permutation import holm
 from ..runs import FinishedRun
@@ -329,7 +330,7 @@ def _by_task(found: _Found, family: _Family) -> list[list[str]]:
         judged = _judged(found, family, result.agent, (result.task,))
         cells = [short(result.task), result.agent, f"{result.score:,.2f}", f"{result.success:.0%}", *judged]
         minutes = float(np.mean([run.wall_seconds for run in result.runs])) / 60
-        rows.append(_plain([*cells, result.runs[0].run.length, _at_first(result), f"{minutes:.1f}"]))
+        rows.append(_plain([*cells, length_of(result.runs), _at_first(result), f"{minutes:.1f}"]))
     return rows
 
 

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ..overshoot import length_of
 from ..runs import FinishedRun
 from .board import Board, Metric, Result, Section, Standing, leaderboard
 from .groups import short
@@ -104,7 +105,10 @@ def _results(board: Board, width: int) -> list[Table]:
     columns = "agent", ">mean return", ">success", ">steps", ">runs"
     rows = [(short(result.task), _result(result)) for result in board.results]
     heads = [name.lstrip(">") for name in columns]
-    wide = [max(map(len, cells)) for cells in zip(heads, *(row for _, row in rows), strict=True)]
+    wide = [
+        max(len(line) for cell in cells for line in cell.splitlines())
+        for cells in zip(heads, *(row for _, row in rows), strict=True)
+    ]
     wide[0] = max(min(wide[0], width - sum(wide[1:]) - PADDING * len(wide)), LEAST)
     tables = []
     for task, found in groupby(rows, itemgetter(0)):
@@ -122,6 +126,6 @@ def _result(result: Result) -> tuple[str, ...]:
         result.agent + VERIFIED * result.verified,
         format(result.score.brief, ",.0f" if abs(result.score.value) >= LARGE else ",.2f"),
         f"{result.success:.0%}",
-        result.runs[0].run.length.removesuffix(" steps"),
+        length_of(result.runs).removesuffix(" steps").replace(" steps (trained for ", "\n(trained for\n"),
         str(len(result.runs)),
     )
