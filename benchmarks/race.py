@@ -14,8 +14,8 @@ from .engines import find as find_engine
 from .engines.worker import sentence
 from .evaluation import TUNING_FROM, evaluation_env, is_tuning
 from .folders import Busy, claimed, is_claimed
-from .packages import changes
 from .overshoot import warn_of
+from .packages import changes
 from .runs import STEPS, FinishedRun, Run, VersionWarning, is_finished, read_run
 from .suites import Suite
 from .suites import find as find_suite
