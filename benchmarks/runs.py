@@ -33,6 +33,7 @@ from ..agents.catalogue import find as find_agent
 from ..envs.catalogue import find as find_env
 from ..envs.catalogue import resolve
 from . import provenance
+from .defaults import is_default
 from .evaluation import SEED_LIMIT, check_group
 from .folders import claimed, publish
 from .packages import behind, changes
@@ -132,18 +133,18 @@ class Run:
 
     @property
     def where(self) -> str:
-        """The environment's id and keywords, but for those that change training alone (``training_reward``)."""
-        return self._named(lambda key: not key.startswith("training_"))
+        """The environment's id and keywords, but for defaults and what changes training alone (``training_reward``)."""
+        return self._named(lambda key, value: key.startswith("training_") or is_default(self.env_id, key, value))
 
-    def _named(self, told: Callable[[str], bool]) -> str:
+    def _named(self, untold: Callable[[str, Any], bool]) -> str:
         given = self.params.get("env_kwargs", {})
-        settings = [f"{key}={value}" for key, value in sorted(given.items()) if told(key)]
+        settings = [f"{key}={value}" for key, value in sorted(given.items()) if not untold(key, value)]
         return printable(self.env_id + bool(settings) * " with " + ", ".join(settings))
 
     @property
     def task(self) -> str:
         """What is to be learnt, from what: the environment's id and keywords, and the dataset if there is one."""
-        named = self._named(lambda key: True)
+        named = self._named(lambda *_: False)
         if self.track == "online":
             return named
         data = printable(self.params["dataset"].rpartition("/")[2])

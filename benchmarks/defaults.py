@@ -1,0 +1,28 @@
+"""What our environments are made with where nothing is said."""
+
+import inspect
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from gymnasium.envs.registration import load_env_creator
+
+from ..envs.catalogue import ROWS
+from ..envs.core import SingleEnv
+
+
+def is_default(env_id: str, key: str, value: Any) -> bool:
+    """Whether an environment of ours is made with ``key=value`` anyway; of others nothing is imported, nor known."""
+    return (key, value) in defaults_of(env_id).items()
+
+
+@cache
+def defaults_of(env_id: str) -> Mapping[str, Any]:
+    """The keywords of an environment of ours that have a default, its row's included; of others none."""
+    row = next((row for row in ROWS if row.id == env_id), None)
+    creator = row and row.entry_point and load_env_creator(row.entry_point)
+    if row is None or not inspect.isclass(creator):
+        return {}
+    made = creator.batched_class if issubclass(creator, SingleEnv) else creator
+    named = inspect.signature(made).parameters.values()
+    return {one.name: one.default for one in named if one.default is not inspect.Parameter.empty} | dict(row.kwargs)
