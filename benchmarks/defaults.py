@@ -11,9 +11,13 @@ from ..envs.catalogue import ROWS
 from ..envs.core import SingleEnv
 
 
+INTERFACE = ("action", "observation")
+"""Keywords of how agents act and what they see, which rows of agents choose by themselves."""
+
+
 def is_default(env_id: str, key: str, value: Any) -> bool:
-    """Whether an environment of ours is made with ``key=value`` anyway; of others nothing is imported, nor known."""
-    return (key, value) in defaults_of(env_id).items()
+    """Whether ``key=value`` is an interface that an environment of ours has anyway; of others nothing is imported."""
+    return key in INTERFACE and (key, value) in defaults_of(env_id).items()
 
 
 @cache

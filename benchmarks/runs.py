@@ -133,7 +133,7 @@ class Run:
 
     @property
     def where(self) -> str:
-        """The environment's id and keywords, but for defaults and what changes training alone (``training_reward``)."""
+        """The environment's id and keywords, but for default interfaces and what changes training alone."""
         return self._named(lambda key, value: key.startswith("training_") or is_default(self.env_id, key, value))
 
     def _named(self, untold: Callable[[str, Any], bool]) -> str:
