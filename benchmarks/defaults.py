@@ -10,7 +10,6 @@ from gymnasium.envs.registration import load_env_creator
 from ..envs.catalogue import ROWS
 from ..envs.core import SingleEnv
 
-
 INTERFACE = ("action", "observation")
 """Keywords of how agents act and what they see, which rows of agents choose by themselves."""
 
