@@ -125,6 +125,7 @@ RELEASED = {
     "text-v1": "e8d7c87ebb5f7aff",
     "driving-v1": "64292acbed128946",
     "driving-v2": "c260e97228b89179",
+    "driving-v3": "1c0d3a37bfca2fab",
     "text-v2-pool": "1f87365cde317ab5",
     "text-v2-length": "bb76773018a18967",
     "text-v2-stale": "8234c4c83910a23b",
