@@ -94,7 +94,8 @@ def tiny() -> Suite:
             if e.agent == "fast-ppo"
         ),
     )
-    return replace(SUITE, tasks=(replace(task, entries=entries, eval_episodes=2, eval_points=6),), seeds=(0,))
+    task = replace(task, entries=entries, eval_episodes=2, eval_points=6)
+    return replace(SUITE, tasks=(task,), seeds=(0,), comparisons=())
 
 
 def test_it_races_through_the_engine_and_goes_on_from_what_is_finished(tiny: Suite, tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def closed_port() -> int:
 def test_an_address_where_nothing_answers_is_refused_in_a_sentence_before_ray_tries(form, tmp_path):
     address = form.format(closed_port())
     (tmp_path / "mine.toml").write_text(
-        'seeds = [0]\n[[tasks]]\nenv_id = "CartPole-v1"\nentries = [{ agent = "ppo", budget = 8 }]\n'
+        'seeds = [0]\n[[tasks]]\nenv_id = "CartPole-v1"\nentries = [{ agent = "dqn", budget = 8 }]\n'
     )
     command = [sys.executable, "-m", "tiltyard.benchmarks.cli", *"race mine.toml --engine ray --out runs".split()]
     environment = {**os.environ, "RAY_ADDRESS": address, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}
