@@ -136,7 +136,7 @@ def _installed(names: Iterable[str]) -> dict[str, str]:
         if name.startswith(SOURCE):
             found |= versions_of([name.removeprefix(SOURCE)])
         else:
-            with suppress(PackageNotFoundError, ValueError):  # not here, or no name, in a record that somebody wrote
+            with suppress(PackageNotFoundError, ValueError):  # not installed, or an invalid name in a tampered record
                 found[name] = distribution(name).version
     return found
 

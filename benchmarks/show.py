@@ -1,19 +1,17 @@
 """``tiltyard show NAME``: whatever a catalogue holds, be it of a paper (:mod:`.index`), an environment or a suite."""
 
-import inspect
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import gymnasium
-from gymnasium.envs.registration import load_env_creator
 
 from .. import unknown
 from ..agents.catalogue import plugged as plugged_agents
 from ..agents.row import Row as Agent
 from ..envs.catalogue import Row as Env
 from ..envs.catalogue import rows as env_rows
-from ..envs.core import SingleEnv
 from . import index
+from .defaults import class_of
 from .docs import RESULTS, components, number, suites
 from .list_command import datasets
 from .suites import Suite
@@ -79,9 +77,7 @@ def _of_env(row: Env) -> Iterator[str]:
         yield from index.field("observed", _space(env.observation_space))
         yield from index.field("actions", _space(env.action_space))
         env.close()
-    creator = load_env_creator(row.entry_point)
-    if inspect.isclass(creator):
-        made = creator.batched_class if issubclass(creator, SingleEnv) else creator
+    if made := class_of(row.entry_point):
         yield from index.field("keywords", index.keywords(made, row.kwargs, leave={"num_envs", "xml_file"}))
     yield from index.field("steps", f"at most {row.max_episode_steps:,} an episode" if row.max_episode_steps else "")
     scores = {"random policy": row.random_score, f"blind ({row.blind_policy})": row.blind_score}

@@ -1,10 +1,10 @@
 """The scripted expert: the rule-following driver of the traffic, but at the wheel of a policy's car.
 
 Its acceleration is what that driver would choose there (:func:`.driver.drive`); it changes lane where MOBIL and its way
-ask for it; and it steers by pure pursuit of a point ahead on its lane. It goes into a junction as soon as a driver in
-its place would get a reservation, but nobody else knows of it: as for any policy, others wait once it is bound to
-go in (:func:`.manners.attend`); after a while it goes in before those who are far enough away. Asking it changes
-nothing in the world, and asked twice in one state it gives one answer.
+ask for it; and it steers by pure pursuit of a point ahead on its lane. It enters a junction as soon as a driver in its
+place would get a reservation, but does not make one: as for any policy, others yield only once it is committed to
+entering (:func:`.manners.attend`). After a while at the line it accepts gaps in the traffic that has reserved. Querying
+it changes nothing in the world, and two queries in one state give the same action.
 """
 
 import math
@@ -106,7 +106,9 @@ def plan_lane(atlas: Atlas, batch: Batch, episode: Episode, advice: Advice) -> i
     if advice.plan != NONE and advice.plan != lane.left and advice.plan != lane.right:
         advice.plan = NONE
     needed = needed_lane(atlas, batch, w, me)
-    if advice.plan != NONE and car.beside == NONE and abs(car.d) < BEGUN:  # nobody has seen it yet: it may think again
+    if (
+        advice.plan != NONE and car.beside == NONE and abs(car.d) < BEGUN
+    ):  # not visible to others yet: it may abort the change
         if worth_changing(world, cars, keys, atlas, me, advice.plan, needed) == -math.inf:
             advice.plan = NONE
     if advice.plan == NONE:
