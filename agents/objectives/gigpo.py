@@ -5,7 +5,7 @@ from torch import Tensor
 
 from ..language.rollouts import Rollouts
 from .parts.group_relative import group_relative
-from .parts.ops import group_mean, group_std, turn_ends
+from .parts.ops import group_mean, group_std, turn_ends, turn_sums
 
 
 def advantage(
@@ -17,6 +17,7 @@ def advantage(
     those of the group's other turns that began in the same anchor state (of the same episode too, if it came back); a
     state met once gives 0, and where no state is met twice what is left is A_E. Language agents take ``info["state"]``
     of the environment for the anchor, or where it has none its last observation, as the authors do, not the history.
+    A turn earns the rewards of all its tokens, where they have been spread over them.
 
     Args:
         rollouts: reads ``state``, ``step_reward``, ``turn``, ``mask``, ``reward`` and ``group``.
@@ -32,7 +33,8 @@ def advantage(
     for steps and episodes alike.
     """
     mask, ends = rollouts.mask, turn_ends(rollouts.turn, rollouts.mask)
-    rewards = torch.where(ends, rollouts.need("step_reward"), 0.0).double()
+    earned = turn_sums(rollouts.need("step_reward").double(), rollouts.turn, mask)
+    rewards = torch.where(ends, earned, 0.0)
     returns, to_go = torch.zeros_like(rewards), torch.zeros_like(rewards[:, 0])
     for t in reversed(range(mask.shape[1])):  # a turn's return stands on its last token, and holds for all of them
         to_go = torch.where(ends[:, t], rewards[:, t] + gamma * to_go, to_go)

@@ -19,10 +19,11 @@ def advantage(
     """A_t = sum over the steps from t's on of (r*_k - tokens of step k * mean of the others' r* a token); ``[B, T]``.
 
     r*_k = softmax over steps of (-r / temperature), times r_k: their sum tends to the worst step's reward as the
-    temperature falls to 0, so that no good step can pay for a bad one. Steps are turns. The mean a token is that of the
-    group's other completions together; a baseline a step would pay for fewer, longer steps. The verifiable reward,
-    times ``verifiable_weight``, joins the last step less its own leave-one-out mean. Each token is charged
-    reward_kl_coef (log pi_old - log pi_ref), for which the tokens before it are charged too.
+    temperature falls to 0, so that no good step can pay for a bad one. A step ends with its turn, and inside of a turn
+    with each token on which a reward stands (process rewards of steps, such as those of ``rewards="implicitprm"``). The
+    mean a token is that of the group's other completions together; a baseline a step would pay for fewer, longer steps.
+    The verifiable reward, times ``verifiable_weight``, joins the last step less its own leave-one-out mean. Each token
+    is charged reward_kl_coef (log pi_old - log pi_ref), for which the tokens before it are charged too.
 
     Departures from the authors' code: it takes a line's end for a step's, and silences that token even where it is all
     of a step; it standardises the advantages of a batch unless told not to.
@@ -43,7 +44,7 @@ def advantage(
     masked separators as in ``train_pure.sh``.
     """
     mask = rollouts.mask
-    ends = turn_ends(rollouts.turn, mask)
+    ends = turn_ends(rollouts.turn, mask) | (mask & (rollouts.need("step_reward") != 0))
     tokens = _step_tokens(ends, mask)
     credit = _min_form(rollouts, ends, tokens, temperature)
     if verifiable_weight:

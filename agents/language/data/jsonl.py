@@ -34,6 +34,7 @@ class Entry(NamedTuple):
     seed: int | None = None  # of the problem
     success: bool | None = None  # None: whether it was rewarded
     start: str = ""  # how the first completion was begun for its writer
+    rejected: bool = False  # the side of a pair that was not chosen
 
 
 def read_rows(path: str | Path) -> Iterator[tuple[str, Any]]:
@@ -84,7 +85,9 @@ def _entries(row: Any, where: str) -> tuple[list[Entry], bool]:
     if {"prompt", "turns"} <= row.keys():
         return [_entry(row, row["turns"], where)], False
     if {"prompt", "chosen", "rejected"} <= row.keys():
-        return [_entry(row, _worth(row[kind], worth), where) for kind, worth in _PAIR], True
+        return [
+            _entry(row, _worth(row[kind], worth), where)._replace(rejected=kind == "rejected") for kind, worth in _PAIR
+        ], True
     raise ValueError(
         f"{where} has {sorted(row)}: a completion has prompt, completion and reward, an episode prompt and turns, a "
         "pair prompt, chosen and rejected"

@@ -10,6 +10,7 @@ import torch
 from ...models.tokenizer import Tokens, pad_right
 from ..context import Context
 from ..episodes import assemble
+from ..methods import SUPERVISED
 from ..rollouts import Rollouts
 from .base import DataSource
 from .jsonl import Entry, completion_of, groups_of, read_rows
@@ -22,7 +23,8 @@ class Stored(DataSource):
     ``{"prompt": ..., "turns": [{"completion": ..., "reward": ..., "message": ...}, ...]}``, where ``message`` is what
     the environment said next; or a pair, ``{"prompt": ..., "chosen": ..., "rejected": ...}``, of texts or of lists of
     turns, a group of its own with the rewards 1 and 0. Completions and episodes of equal ``seed``, or of equal prompts
-    where they have none, are a group. A turn with ``"learn": false`` is read and not learnt from.
+    where they have none, are a group. A turn with ``"learn": false`` is read and not learnt from. ``method="sft"``
+    imitates completions and episodes whatever they earned, and of pairs what was chosen alone.
     :func:`~tiltyard.agents.language.data.jsonl.write_rows` stores episodes so.
 
     Who wrote them is not known: their ``logp_old`` is that of the policy as it was when training began, the reference
@@ -41,6 +43,8 @@ class Stored(DataSource):
     ) -> None:
         if (path is None) == (rows is None):
             raise ValueError("stored data are rows= or the path= of a file, one of the two")
+        if rows is not None and (isinstance(rows, str) or not isinstance(rows, Sequence)):
+            raise TypeError(f"rows must be a list of rows, got {type(rows).__name__}: a file is named with path=")
         super().__init__(**settings)
         self.path, self.rows = path, rows
         self._groups: list[list[Entry]] = []
@@ -52,7 +56,9 @@ class Stored(DataSource):
             ValueError: a row that is none of these; the sentence says which, a file's by the number of its line.
         """
         if not self._groups:
-            self._groups = groups_of(read_rows(str(self.path)) if self.rows is None else self.rows)
+            groups = groups_of(read_rows(str(self.path)) if self.rows is None else self.rows)
+            imitates = self.objective.handle == SUPERVISED
+            self._groups = [[one for one in group if not (imitates and one.rejected)] for group in groups]
         drawn: list[Entry] = []
         for i in context.rng.permutation(len(self._groups)):
             drawn += self._groups[i]

@@ -92,6 +92,15 @@ def turn_ends(turn: Tensor, mask: Tensor) -> Tensor:
     return mask & (following != turn)
 
 
+def turn_sums(values: Tensor, turn: Tensor, mask: Tensor) -> Tensor:
+    """The sum of ``values`` ``[B, T]`` over the written tokens of each token's turn, on all of them; ``[B, T]``.
+
+    What it is outside ``mask`` means nothing.
+    """
+    kept, number = torch.where(mask, values, 0.0), torch.where(mask, turn, 0)  # turns are fewer than positions
+    return torch.zeros_like(kept).scatter_add(1, number, kept).gather(1, number)
+
+
 def _groups(group: Tensor) -> tuple[Tensor, Tensor]:
     """Each row's group as 0, 1, ... and the size (float64) of each group."""
     _, index, size = torch.unique(group, return_inverse=True, return_counts=True)

@@ -45,3 +45,12 @@ def test_environment_tokens_between_turns_have_no_advantage(completions):
     mask[0, 2] = False  # the second token of the first turn is now the environment's
     advantage = group_in_group(replace(rollouts, mask=mask), gamma=0.5)
     assert advantage[0].tolist() == pytest.approx([0.0, -1 / 3, 0.0, 1 / 6])
+
+
+def test_rewards_inside_a_turn_are_the_turns(completions):
+    rollouts = episodes(completions)
+    spread = rollouts.step_reward.clone()
+    spread[0, 1] = -0.5  # the first turn, of two tokens, earns -1/2: returns 0, 1 and 1 of mean 2/3
+    advantage = group_in_group(replace(rollouts, step_reward=spread), gamma=0.5)
+    assert advantage[0].tolist() == pytest.approx([0.0, -2 / 3, -2 / 3, 1 / 3])
+    assert advantage[1].tolist() == pytest.approx([0.0, 1 / 3, 0.0, 0.0])

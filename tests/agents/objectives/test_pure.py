@@ -64,3 +64,14 @@ def test_tokens_that_end_a_step_of_several_are_not_learnt_from(completions):
 def test_the_row_is_the_authors_script():
     params = {"temperature": 0.1, "reward_kl_coef": 0.001, "mask_separators": True}
     assert load("pure").params == params
+
+
+def test_a_reward_inside_a_turn_ends_a_step(completions):
+    """Process rewards of three steps in one turn are credited as those of three turns are."""
+    rewards = torch.tensor([[0.0, 0.9, 0.0, -0.4, 0.2], [0.0, 0.0, 0.5, 0.0, 0.0]])
+    inside, turns = (
+        replace(completions([0.7, 0.5], [[-1.0] * 4, [-1.0] * 2], turn=turn)[0], step_reward=rewards)
+        for turn in ([[0] * 4, [0] * 2], [[0, 1, 1, 2], [0, 0]])
+    )
+    assert min_form(inside).tolist() == min_form(turns).tolist()
+    assert min_form(inside)[0, 1] != min_form(inside)[0, 4]

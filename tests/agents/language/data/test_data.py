@@ -40,16 +40,21 @@ def preference(trained: PolicyGradient) -> float:
     return float(logp[batch.reward == 1].mean() - logp[batch.reward == 0].mean())
 
 
-@pytest.mark.parametrize(("method", "rows"), [("simpo", PAIRS), ("topr", ROWS), ("a-lol", ROWS), ("sft", PAIRS[:1])])
+@pytest.mark.parametrize(("method", "rows"), [("simpo", PAIRS), ("topr", ROWS), ("a-lol", ROWS), ("sft", ROWS[::2])])
 def test_offline_objectives_learn_from_what_they_were_made_for(method, rows):
-    if method == "sft":
-        rows = [{"prompt": prompt, "completion": "good", "reward": 1.0} for prompt in PROMPTS]
     source = {"name": "stored", "rows": rows, "method": method, "batch_size": 8}
     trained = agent(method=None, data=source)
     before = preference(trained)
     trained.learn(8 * 30)
     assert trained.num_timesteps >= 8 * 30 / 2  # rows, four of them where there are no bad ones
     assert preference(trained) > before + 2
+
+
+def test_imitation_of_pairs_is_of_what_was_chosen():
+    trained = agent(method=None, data={"name": "stored", "rows": [*PAIRS, ROWS[1]], "batch_size": 8})
+    batch = trained.data[0].batch(trained.context())
+    assert sorted(said for (said,) in batch.completions) == ["bad", *["good"] * 4]  # a row that is no pair is imitated
+    assert batch.reward.tolist().count(0.0) == 1
 
 
 def test_rows_are_prompt_and_completion_with_the_starts_log_probabilities():
@@ -175,3 +180,9 @@ def test_a_file_that_is_not_there_is_named():
     trained = agent(method=None, data={"name": "stored", "path": "nowhere.jsonl"})
     with pytest.raises(FileNotFoundError, match=r"there is no file nowhere\.jsonl of stored rows"):
         trained.learn(4)
+
+
+@pytest.mark.parametrize("rows", [PAIRS[0], "rows.jsonl"])
+def test_rows_that_are_no_list_are_refused(rows):
+    with pytest.raises(TypeError, match="rows must be a list of rows, got (dict|str): a file is named with path="):
+        Stored(rows=rows)

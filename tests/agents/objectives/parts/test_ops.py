@@ -56,3 +56,10 @@ def test_log_ratios_are_finite_and_blind_to_garbage(completions):
     rollouts, out = completions([1.0, 1.0], [[-1.0, -90.0], [-1.0]], [[-1.5, -1.0], [-1.0]])
     out.logp.data[1, 2] = float("nan")
     assert ops.log_ratios(rollouts, out).tolist() == [[0, -0.5, 20], [0, 0, 0]]
+
+
+def test_a_turns_sum_is_that_of_its_written_tokens():
+    turn = torch.tensor([[0, 0, 0, 1, 1, 2]])
+    mask = torch.tensor([[False, True, True, False, True, True]])
+    sums = ops.turn_sums(torch.tensor([[9.0, 1.0, 2.0, 9.0, 4.0, 8.0]]), turn, mask)
+    assert sums[mask].tolist() == [3.0, 3.0, 4.0, 8.0]
