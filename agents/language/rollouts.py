@@ -39,8 +39,8 @@ class Rollouts:
     logp_mean_old: Tensor | None = None  # [B, T] mean log-probability of all tokens, where logp_old is that of one
     values: Tensor | None = None  # [B, T] a critic's estimate of the return, before the token at each position
     baseline: Tensor | None = None  # [B] what a row's reward is compared with, made without that reward
-    step_reward: Tensor | None = None  # [B, T] reward of each turn on its last written token, 0 elsewhere; or as rewards
-    # that shape tokens have spread it over the turn
+    step_reward: Tensor | None = None  # [B, T] reward of each turn on its last written token, 0 elsewhere,
+    # or as a reward that shapes tokens has spread it over the turn
     state: Tensor | None = None  # [B, T] int64: the state in which a token's turn began; equal numbers, equal states
     # Where a sampler did something else than independent completions of one prompt; None where it did not.
     behaviour_logp: Tensor | None = (
