@@ -6,7 +6,7 @@ weights as the file has them.
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import tyro
 
+from ..agents.catalogue import find as find_agent
 from ..envs.catalogue import find as find_env
 from . import commands
 from .evaluation import TUNING_FROM, evaluation_seeds, play_episodes, wilson
@@ -31,6 +32,8 @@ COMPLETIONS = 8
 """Sampled completions to each problem, of which the best counts for pass@8."""
 WORDS_FROM = 2000
 """Demonstrations whose words are counted."""
+NEXT = "grpo"
+"""The agent that is to be trained from a base, where the command that comes next is told."""
 MADE_OF = ("env", "level", "policy", "steps", "noise", "batch_size", "learning_rate", "seed")
 """Options that every base's command names, so that it stays the same command when defaults change."""
 
@@ -111,7 +114,7 @@ class Pretrain:
             found = measure(
                 str(self.out), self.env, episodes=self.episodes, env_kwargs=self.env_kwargs, **self._lengths
             )
-        self._print(losses, found)
+        self._print(losses, found, self._settings_of_training(agent))
         return 0
 
     def agent(self) -> "PolicyGradient":
@@ -184,23 +187,36 @@ class Pretrain:
         Raises:
             ValueError: a completion that is longer than completions may be, or a demonstration longer than the context.
         """
+        for name, longest in self._longest(agent).items():
+            if longest > (limit := getattr(self, name)):
+                raise ValueError(
+                    f"the expert's demonstrations have up to {longest} tokens, more than --{name.replace('_', '-')} "
+                    f"{limit}: raise it, or choose a lower --level"
+                )
+
+    def _longest(self, agent: "PolicyGradient") -> dict[str, int]:
+        """Tokens of the longest completion and the longest demonstration of some problems, by what has to hold them."""
         from ..agents.language.warm_start import spoken
 
         tokenizer, rng = agent.policy.tokenizer, np.random.default_rng(0)
         shown = _demonstrator(agent).conversations(rng.integers(0, 2**31, 128), noise=self.noise, rng=rng)
-        completion = max(len(tokenizer.encode(said)) + 1 for held in shown for said in held.utterances)
-        whole = max(len(spoken(tokenizer, held)[0]) for held in shown)
-        for option, limit, longest in (
-            ("--max-answer-tokens", self.max_answer_tokens, completion),
-            ("--context-length", self.context_length, whole),
-        ):
-            if longest > limit:
-                raise ValueError(
-                    f"the expert's demonstrations have up to {longest} tokens, more than {option} {limit}: raise it, "
-                    "or choose a lower --level"
-                )
+        return {
+            "max_answer_tokens": max(len(tokenizer.encode(said)) + 1 for held in shown for said in held.utterances),
+            "context_length": max(len(spoken(tokenizer, held)[0]) for held in shown),
+        }
 
-    def _print(self, losses: list[float], found: Mapping[str, npt.NDArray[np.bool_]]) -> None:
+    def _settings_of_training(self, agent: "PolicyGradient") -> list[str]:
+        """What ``tiltyard train`` needs to be told of the base, beside the file; lengths where its own are too short."""
+        usual = find_agent(NEXT, "text").settings_for(self.env)
+        told = [f"policy={self.out}", "warm_start_steps=0"]
+        for name, longest in self._longest(agent).items():
+            if longest > usual.get(name, getattr(type(self), name)):
+                told.append(f"{name}={getattr(self, name)}")
+        return told + ([f"env_kwargs={json.dumps(self.env_kwargs)}"] if self.env_kwargs else [])
+
+    def _print(
+        self, losses: list[float], found: Mapping[str, npt.NDArray[np.bool_]], settings: Sequence[str]
+    ) -> None:
         from rich.console import Console
 
         shown = commands.table(f"{self.env}, {self.episodes} held-out problems", "", "success#", "95% interval#")
@@ -211,10 +227,8 @@ class Pretrain:
         last = losses[-max(1, len(losses) // 10) :]
         print(f"loss of the last {len(last)} steps: {np.mean(last):.3f}")
         print(f"wrote {self.out}: {self.out.stat().st_size / 2**20:.2f} MiB")
-        words = ["tiltyard", "train", "--env", self.env, "--agent", "grpo", "--set", f"policy={self.out}"]
-        words += ["--set", "warm_start_steps=0"]
-        words += ["--set", f"env_kwargs={json.dumps(self.env_kwargs)}"] if self.env_kwargs else []
-        print(f"now: {shlex.join(words)}")
+        words = ["tiltyard", "train", "--env", self.env, "--agent", NEXT]
+        print(f"now: {shlex.join([*words, *(word for pair in settings for word in ('--set', pair))])}")
 
 
 def measure(

@@ -54,6 +54,17 @@ def test_it_prints_rates_with_intervals_the_loss_and_what_to_do_next(tmp_path, c
                  "--set", "prompts_per_batch=1"]) == 0  # fmt: skip
 
 
+def test_what_to_do_next_leaves_room_for_the_experts_completions(tmp_path, capsys):
+    """GRPO ends completions of chain sums at 48 tokens, which those of twelve numbers do not fit."""
+    words = "pretrain --env tiltyard/ChainSum-v0 --policy transformer-100k --steps 1 --batch-size 1 --episodes 1"
+    for level, told in (("1", False), ("6", True)):
+        options = ["--level", level, "--max-answer-tokens", "200", "--out", str(tmp_path / f"{level}.safetensors")]
+        assert main([*shlex.split(words), *options]) == 0
+        line = capsys.readouterr().out.rpartition("now: ")[2].replace("\n", " ")
+        assert ("--set max_answer_tokens=200" in line) == told
+        assert "context_length" not in line
+
+
 def test_it_goes_on_from_a_base(made, tmp_path):
     out = tmp_path / "more.safetensors"
     words = shlex.split(TINY.replace("transformer-100k", str(made)))
