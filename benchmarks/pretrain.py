@@ -206,7 +206,7 @@ class Pretrain:
         }
 
     def _settings_of_training(self, agent: "PolicyGradient") -> list[str]:
-        """What ``tiltyard train`` needs to be told of the base, beside the file; lengths where its own are too short."""
+        """What ``tiltyard train`` is told of the base: the file, and lengths where its own are too short."""
         usual = find_agent(NEXT, "text").settings_for(self.env)
         told = [f"policy={self.out}", "warm_start_steps=0"]
         for name, longest in self._longest(agent).items():
