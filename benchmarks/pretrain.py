@@ -214,9 +214,7 @@ class Pretrain:
                 told.append(f"{name}={getattr(self, name)}")
         return told + ([f"env_kwargs={json.dumps(self.env_kwargs)}"] if self.env_kwargs else [])
 
-    def _print(
-        self, losses: list[float], found: Mapping[str, npt.NDArray[np.bool_]], settings: Sequence[str]
-    ) -> None:
+    def _print(self, losses: list[float], found: Mapping[str, npt.NDArray[np.bool_]], settings: Sequence[str]) -> None:
         from rich.console import Console
 
         shown = commands.table(f"{self.env}, {self.episodes} held-out problems", "", "success#", "95% interval#")
