@@ -6,6 +6,7 @@ environment). Curriculum, providers and rewards stay with the learner, so that e
 
 from collections.abc import Sequence
 from dataclasses import InitVar, dataclass, field, replace
+from typing import Any
 
 import torch
 from stable_baselines3.common.vec_env import VecEnv
@@ -56,6 +57,10 @@ class Collection:
                 f"max_staleness={self.max_staleness} needs processes that sample while the learner updates: give "
                 "rollout_workers=1 or more, or exact_staleness=True for a lag that is forced"
             )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and pickles: without workers, and without what they have sampled, as in a checkpoint."""
+        return vars(self) | {"pipeline": None, "pool": None}
 
     @property
     def synchronous(self) -> bool:

@@ -156,6 +156,16 @@ class Loop(SafeCheckpoint, BaseAlgorithm):
         self.ep_info_buffer = deque(episodes, maxlen=self._stats_window_size)
         self.ep_success_buffer = deque(state["successes"], maxlen=self._stats_window_size)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and pickles, which go on as a loaded checkpoint does: without what belongs to the run under way.
+
+        That is the callback, the logger's files, and demonstrations that have been drawn and not been learnt from.
+        """
+        rng = np.random.default_rng()
+        rng.bit_generator.state = self.streams["problems"]
+        own = {"_callback"} | (set() if self._custom_logger else {"_logger"})
+        return {name: value for name, value in vars(self).items() if name not in own} | {"rng": rng, "_batches": None}
+
     def _counted(self) -> dict[str, Any]:
         return super()._counted() if self._begun is None else self._begun
 

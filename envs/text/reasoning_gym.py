@@ -187,6 +187,7 @@ class ReasoningGym(BatchedText[Problem]):
             charset=charset,
         )
         self._allowed = frozenset(charset)
+        self._answered = self._allowed | {"\t", "\r"}  # between the words of an answer; no look-alikes
         self.dataset = dataset
         self._instructions = INSTRUCTIONS if instructions else ""
         self._config = _configured(dataset, dict(dataset_kwargs or {}), level)
@@ -286,6 +287,8 @@ class ReasoningGym(BatchedText[Problem]):
         return answer if answer and len(answer) <= 1_024 + 4 * len(problem.entry["answer"]) else None
 
     def _is_right(self, answer: str, problem: Problem) -> bool:
+        if not self._answered.issuperset(answer):  # int() and float() read digits of other scripts
+            return False
         if self.dataset in _GRADERS:
             return _GRADERS[self.dataset](answer, problem.entry)
         if _NO_NUMBER.search(answer) and not _NO_NUMBER.search(problem.entry["answer"]):

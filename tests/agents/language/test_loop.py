@@ -1,6 +1,8 @@
 """Learning that is interrupted goes on as if it had not been; callbacks see what they see in SB3's own agents."""
 
+import copy
 import csv
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -369,3 +371,15 @@ def test_a_copy_of_a_copy_is_a_copy(tmp_path):
     for one in (trained, copy):
         one.learn(36, reset_num_timesteps=False)
     assert_equal(trained, copy)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+@pytest.mark.parametrize("method", ["grpo", "ppo", "sft"])
+def test_a_copy_of_an_agent_that_has_learnt_goes_on_as_the_agent_does(method, copied):
+    trained = agent(method=method, verbose=0)
+    trained.learn(8)
+    twin = copied(trained)
+    for one in (trained, twin):
+        one.learn(8, reset_num_timesteps=False)
+    assert twin.num_timesteps == trained.num_timesteps == 16
+    assert all(torch.equal(value, state(twin)[name]) for name, value in state(trained).items())

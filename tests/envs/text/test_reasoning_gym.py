@@ -33,6 +33,16 @@ def test_a_sum_by_hand() -> None:
     )
 
 
+@pytest.mark.parametrize("dataset", ["chain_sum", "products", "rectangle_count"])  # the last has other characters, too
+def test_digits_of_other_scripts_are_no_answer(dataset: str) -> None:
+    batched, problem = first(dataset)
+    gold = problem.entry["answer"]  # type: ignore[attr-defined]
+    for zero in ("\u0660", "\uff10"):  # Arabic-Indic, full width
+        other = "".join(chr(ord(zero) + int(c)) if c.isdigit() else c for c in gold)
+        assert batched._source.score_answer(other, problem.entry) == 1  # type: ignore[attr-defined]
+        assert graded(batched, problem, gold, other) == [True, False]
+
+
 def test_text_without_tags_earns_nothing_though_the_library_would_pay_some() -> None:
     batched, problem = first("chain_sum")
     gold = problem.entry["answer"]  # type: ignore[attr-defined]
