@@ -49,6 +49,11 @@ def read_checkpoint(path: PathOrFile) -> tuple[dict[str, Any], dict[str, "th.Ten
 
     file = path if isinstance(path, io.BufferedIOBase) else existing(Path(path))
     if not zipfile.is_zipfile(file):
+        if str(path).endswith(".safetensors"):
+            raise ValueError(
+                f"{called(path)} holds weights, not an agent: give a base checkpoint of a language model to an agent, "
+                f"as in --agent grpo --set policy={path}"
+            )
         raise ValueError(f"{called(path)} is not a Tiltyard checkpoint, or is damaged: it wasn't a zip-file")
     with refusing(path), zipfile.ZipFile(file) as archive:
         names = archive.namelist()

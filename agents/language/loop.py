@@ -27,7 +27,8 @@ class Loop(SafeCheckpoint, BaseAlgorithm):
     """Iterations until enough completions have been graded; subclasses say what one iteration is.
 
     A checkpoint holds all that learning goes on from: an agent that is saved and loaded, and trained on with
-    ``reset_num_timesteps=False``, ends with the weights that it would have had without that, bit for bit. Of the
+    ``reset_num_timesteps=False``, ends with the weights that it would have had without that, bit for bit (except
+    with ``max_staleness`` above 0, where completions that have been sampled and not been learnt from are lost). Of the
     environment nothing is needed, because problems are drawn by the agent's own generator, a seed a problem. What a
     callback saves in the middle of an iteration is where that iteration began, ``num_timesteps`` included.
     """

@@ -19,6 +19,7 @@ from tiltyard.agents import DQN, PPO, SAC, TD3, PolicyGradient, make
 from tiltyard.agents.checkpoint import read_checkpoint
 from tiltyard.agents.control.updates import ACTIVATIONS
 from tiltyard.agents.encoding import decode, encode
+from tiltyard.agents.models.pretrained import FOLDER
 from tiltyard.wrappers.components import Reward
 
 SMALL: dict[str, Any] = {"seed": 0}
@@ -238,6 +239,11 @@ def test_a_truncated_file_says_so(sac: Path, keep: float) -> None:
     sac.write_bytes(whole[: int(keep * len(whole))])
     with pytest.raises(ValueError, match="not a Tiltyard checkpoint, or is damaged"):
         SAC.load(sac)
+
+
+def test_a_base_checkpoint_is_no_agent_and_says_what_it_is_for() -> None:
+    with pytest.raises(ValueError, match=r"holds weights, not an agent: .* --set policy=.*maze-base-2\.safetensors"):
+        read_checkpoint(FOLDER / "maze-base-2.safetensors")
 
 
 def test_a_flipped_bit_says_so(sac: Path) -> None:
