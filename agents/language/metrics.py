@@ -2,7 +2,8 @@
 
 import torch
 
-from ..objectives.parts.ops import group_max, masked_mean
+from ..models.tokenizer import END
+from ..objectives.parts.ops import group_max, masked_mean, turn_ends
 from .rollouts import Rollouts
 
 
@@ -12,6 +13,7 @@ def completion_metrics(rollouts: Rollouts) -> dict[str, float]:
     ===================  ==========================================================================
     ``reward``           mean, after shaping
     ``completion_tokens``    mean tokens that the policy wrote in an episode
+    ``truncated``        share of episodes in which the limit of tokens ended a turn, not the policy
     ``entropy``          nats, mean over these tokens
     ``pass@1``           share of completions that are correct
     ``pass@<k>``         share of problems with a correct completion among their k, where each has k > 1
@@ -22,6 +24,7 @@ def completion_metrics(rollouts: Rollouts) -> dict[str, float]:
     found = {
         "reward": rollouts.reward.double().mean(),
         "completion_tokens": rollouts.length.double().mean(),
+        "truncated": _truncated(rollouts).double().mean(),
         "entropy": masked_mean(rollouts.entropy, rollouts.mask),
         "pass@1": success.mean(),
     }
@@ -33,3 +36,8 @@ def completion_metrics(rollouts: Rollouts) -> dict[str, float]:
         if (sizes == sizes[0]).all():
             found[f"pass@{int(sizes[0])}"] = (share * group_max(success, rollouts.group)).sum()
     return {name: float(value) for name, value in found.items()}
+
+
+def _truncated(rollouts: Rollouts) -> torch.Tensor:
+    """Whether a turn of each episode ends without the mark that ends it, ``[B]``."""
+    return (turn_ends(rollouts.turn, rollouts.mask) & (rollouts.tokens != END)).any(1)

@@ -14,6 +14,7 @@ from tiltyard.agents.language.metrics import completion_metrics
 from tiltyard.agents.language.rollouts import Rollouts
 from tiltyard.agents.language.trainer import PolicyGradient
 from tiltyard.agents.language.update import policy_gradient_step
+from tiltyard.agents.models.tokenizer import END
 from tiltyard.agents.objectives.registry import load
 from tiltyard.wrappers.components import Reward
 
@@ -54,6 +55,7 @@ def test_completions_in_groups_by_hand():
         {
             "reward": 2.8 / 6,
             "completion_tokens": 3,
+            "truncated": 1,
             "entropy": 0.5,
             "pass@1": 0.5,
             "pass@2": 2 / 3,
@@ -64,7 +66,16 @@ def test_completions_in_groups_by_hand():
 
 def test_completions_without_groups_by_hand():
     found = completion_metrics(completions([1, 3], [1.0, 0.0], [True, False], [0, 1]))
-    assert found == pytest.approx({"reward": 0.5, "completion_tokens": 2, "entropy": 0.5, "pass@1": 0.5})
+    expected = {"reward": 0.5, "completion_tokens": 2, "truncated": 1, "entropy": 0.5, "pass@1": 0.5}
+    assert found == pytest.approx(expected)
+
+
+def test_an_episode_is_truncated_where_one_of_its_turns_is():
+    rollouts = completions([3, 3, 2, 1], [0.0] * 4, [False] * 4, [0, 0, 1, 1])
+    turn = torch.tensor([[0, 0, 0, 1], [0, 0, 0, 1], [0, 0, 0, 0], [0, 0, 0, 0]])
+    tokens = torch.tensor([[2, 20, END, END], [2, 20, 20, END], [2, 20, END, 0], [2, 20, 0, 0]])
+    found = completion_metrics(completions_with(rollouts, turn=turn, tokens=tokens))
+    assert found["truncated"] == 0.5  # the first turn of the second, and the fourth
 
 
 def test_groups_of_several_sizes_have_no_common_k():
