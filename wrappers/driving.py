@@ -15,6 +15,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 
 from ..envs.driving.town.observe import AHEAD, HALF_PI, NEIGHBOUR, NEIGHBOURS, OWN, RULES, SIGHT, SIZE
 from ..envs.driving.town.observe import WAYPOINT as POINT
+from .perturbations.streams import reset_mask
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -134,9 +135,9 @@ class VectorJudged(VectorWrapper[Any, Any, Any]):
 
     def reset(self, *, seed: Any = None, options: Info | None = None) -> tuple[Any, Info]:
         """Resets."""
+        mask = reset_mask(options, self.num_envs)
         self._before, info = self.env.reset(seed=seed, options=options)
-        mask = (options or {}).get("reset_mask")
-        self.judge.begin(np.arange(self.num_envs) if mask is None else np.flatnonzero(mask))
+        self.judge.begin(np.flatnonzero(mask))
         return self._before, info
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, Info]:

@@ -141,8 +141,8 @@ class VectorActionDelay(VectorWrapper[Any, Any, Any]):
 
     def reset(self, *, seed: Seeds = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
         """Resets all environments, or those of ``options["reset_mask"]``."""
-        observations, info = self.env.reset(seed=seed, options=options)  # type: ignore[arg-type]
         mask = reset_mask(options, self.num_envs)
+        observations, info = self.env.reset(seed=seed, options=options)  # type: ignore[arg-type]
         self.line.streams.seed(seed, mask)
         self.line.begin(mask)
         self._ended = self._ended & ~mask

@@ -178,8 +178,8 @@ class VectorObservationNoise(VectorWrapper[Any, Any, Any]):
 
     def reset(self, *, seed: Seeds = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
         """Resets all environments, or those of ``options["reset_mask"]``; other observations stay as they were seen."""
-        observations, info = self.env.reset(seed=seed, options=options)  # type: ignore[arg-type]
         mask = reset_mask(options, self.num_envs)
+        observations, info = self.env.reset(seed=seed, options=options)  # type: ignore[arg-type]
         self.ball.streams.seed(seed, mask)
         indices = np.flatnonzero(mask)
         self._seen[indices] = self.ball.perturbed(observations[indices], indices)

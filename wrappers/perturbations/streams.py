@@ -13,7 +13,7 @@ from ...envs.seeding import mix, problem_keys
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
-Seeds = int | Sequence[int | None] | None
+Seeds = int | Sequence[int | None] | npt.NDArray[Any] | None
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 ALL = np.ones(1, np.bool_)
@@ -40,7 +40,7 @@ class EnvStreams:
         """
         if seed is None:
             return
-        seeds = seed if isinstance(seed, Sequence) else [seed + i for i in range(len(mask))]
+        seeds = seed if isinstance(seed, Sequence | np.ndarray) else [seed + i for i in range(len(mask))]
         for index in np.flatnonzero(mask).tolist():
             if (own := seeds[index]) is not None:
                 self._seeds[index], self._drawn[index] = own, 0
@@ -62,6 +62,9 @@ class EnvStreams:
 
 
 def reset_mask(options: dict[str, Any] | None, num_envs: int) -> Bools:
-    """Which environments a vector's ``reset(options=...)`` resets: those of its ``reset_mask``, else all."""
+    """Which environments a vector's ``reset(options=...)`` resets: those of its ``reset_mask``, else all.
+
+    To be asked before the vector is reset: Gymnasium's own take the mask out of the options.
+    """
     mask = (options or {}).get("reset_mask")
-    return np.ones(num_envs, np.bool_) if mask is None else np.asarray(mask, np.bool_)
+    return np.ones(num_envs, np.bool_) if mask is None else np.array(mask, np.bool_)

@@ -150,3 +150,14 @@ def test_it_keeps_gymnasiums_contract() -> None:
 def test_bad_numbers_of_steps_are_refused(steps: Any) -> None:
     with pytest.raises(ValueError, match="number of at least 0"):
         ActionDelay(Echo(), steps)
+
+
+def test_a_masked_reset_of_gymnasiums_own_vectors_leaves_the_other_lines_alone() -> None:
+    makers = [lambda limit=limit: gymnasium.wrappers.TimeLimit(Echo(), limit) for limit in (2, 9)]
+    env = VectorActionDelay(gymnasium.vector.SyncVectorEnv(makers, autoreset_mode=AutoresetMode.DISABLED), 1)
+    env.reset(seed=0)
+    for action in (0.1, 0.2):
+        *_, ended, _ = env.step(np.full((2, 1), action, np.float32))
+    env.reset(options={"reset_mask": ended})
+    seen = env.step(np.full((2, 1), 0.3, np.float32))[0]
+    assert seen.ravel() == pytest.approx([0.0, 0.2])  # the second one's last action still arrives

@@ -200,3 +200,22 @@ def test_gymnasium_makes_another_from_its_spec() -> None:
     env = ObservationNoise(gymnasium.make(HOPPER), 0.05, scale=2.0)
     assert env.spec is not None
     assert np.array_equal(gymnasium.make(env.spec).reset(seed=1)[0], env.reset(seed=1)[0])
+
+
+def test_a_masked_reset_of_gymnasiums_own_vectors_draws_for_what_it_resets_alone() -> None:
+    makers = [lambda limit=limit: gymnasium.wrappers.TimeLimit(Still(), limit) for limit in (2, 9)]
+    vector = gymnasium.vector.SyncVectorEnv(makers, autoreset_mode=AutoresetMode.DISABLED)
+    env, alone = VectorObservationNoise(vector, 0.1), ObservationNoise(Still(), 0.1)
+    env.reset(seed=4)
+    alone.reset(seed=5)
+    for _ in range(2):
+        *_, ended, _ = env.step(np.zeros((2, 1), np.float32))
+        seen = alone.step(None)[0]
+    after, _ = env.reset(options={"reset_mask": ended})
+    assert np.array_equal(after[1], seen)
+    assert np.array_equal(env.step(np.zeros((2, 1), np.float32))[0][1], alone.step(None)[0])
+
+
+def test_seeds_may_be_an_array_where_the_vector_takes_one() -> None:
+    env = VectorObservationNoise(gymnasium.make_vec(HOPPER, 2, "vector_entry_point"), 0.05)
+    assert np.array_equal(env.reset(seed=np.array([3, 8]))[0], env.reset(seed=[3, 8])[0])
