@@ -71,9 +71,9 @@ class RandomPhysics(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs
             if not (pair and 0 < limits[0] <= limits[1] < np.inf):
                 raise ValueError(f"{name} must be (low, high) with 0 < low <= high, both finite, got {limits!r:.200}")
         _check_alone(env)
-        self._model = _model(env)
-        self._gravity = self._model.opt.gravity.copy()
-        self._own = {name: getattr(self._model, name).copy() for name in SCALED}
+        model = _model(env)
+        self._gravity = model.opt.gravity.copy()
+        self._own = {name: getattr(model, name).copy() for name in SCALED}
         self._streams = EnvStreams(1, "random physics")
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
@@ -85,10 +85,11 @@ class RandomPhysics(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs
             if name in self.ranges:
                 low, high = self.ranges[name]
                 factors[name] = low + float(draw) * (high - low)
-        self._model.opt.gravity[:] = self._gravity
+        model = _model(self.env)  # looked up each time: a copy of one of Gymnasium's tasks builds another
+        model.opt.gravity[:] = self._gravity
         for name, own in self._own.items():
-            getattr(self._model, name)[...] = own
-        scale_physics(self._model, factors)
+            getattr(model, name)[...] = own
+        scale_physics(model, factors)
         observation, info = self.env.reset(seed=seed, options=options)
         return observation, {**info, "physics_scale": factors}
 

@@ -129,3 +129,9 @@ def test_a_copy_has_the_physics_of_its_episode_and_draws_its_own(env_id: str) ->
     played(env, 4)  # which scales the original's model, not the copy's
     np.testing.assert_array_equal(copied.step(action)[0], twin.step(action)[0])
     assert played(copied, None) == played(twin, None)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+def test_a_copy_of_gymnasiums_own_task_is_randomised_as_well(copied: Any) -> None:
+    env = RandomPhysics(gymnasium.make("Hopper-v5"), mass=(2.0, 3.0))
+    assert played(copied(env), 3) == played(env, 3)
