@@ -135,8 +135,10 @@ class SourceSelection:
             transfer: ``[n]`` on all contexts, where it was evaluated; the model's guess if None.
 
         Raises:
-            ValueError: numbers that are not finite, or another number of contexts.
+            ValueError: no such context, numbers that are not finite, or another number of contexts.
         """
+        if not 0 <= source < len(self.places):
+            raise ValueError(f"source is the index of one of {len(self.places)} contexts, got {source}")
         guess = np.maximum(performance - self.slope * self.distances[source], 0)
         seen = guess if transfer is None else np.asarray(transfer, np.float64)
         if seen.shape != guess.shape or not (np.isfinite(seen).all() and np.isfinite(performance)):
@@ -202,9 +204,14 @@ class MBTL(RandomTeacher):
         return context
 
     def update(self, params: npt.ArrayLike, episode_return: float) -> None:
-        """Learns of an episode; the last one in a context chooses the next."""
+        """Learns of an episode; the last one in a context chooses the next.
+
+        One that was begun in an earlier context, beside others of a vector, tells nothing of this one.
+        """
         super().update(params, episode_return)
         self._range = min(self._range[0], episode_return), max(self._range[1], episode_return)
+        if not np.array_equal(np.asarray(params, np.float64), self.contexts[self._source]):
+            return
         self._returns.append(episode_return)
         if len(self._returns) < self.episodes:
             return

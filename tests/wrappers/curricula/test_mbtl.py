@@ -106,3 +106,23 @@ def test_what_cannot_be_is_refused() -> None:
     both.observe(1, 1.0)
     with pytest.raises(ValueError, match="every context has been trained on"):
         both.choose()
+
+
+def test_an_episode_that_began_in_an_earlier_context_is_not_one_of_the_present() -> None:
+    teacher = MBTL([0.0], [1.0], per_axis=3, episodes=2)
+    first = teacher.sample()
+    for earned in (0.0, 10.0):
+        teacher.update(first, earned)
+    second = teacher.sample()
+    assert second != first
+    teacher.update(first, 10.0)  # of another environment, which had not finished
+    teacher.update(second, 5.0)
+    assert teacher.sample() == second
+    teacher.update(second, 0.0)
+    assert teacher.selection.performances == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("source", [-1, 2])
+def test_a_source_is_one_of_the_contexts(source: int) -> None:
+    with pytest.raises(ValueError, match="one of 2 contexts"):
+        SourceSelection([[0.0], [1.0]]).observe(source, 0.5)
