@@ -6,16 +6,19 @@ functions of such a step (:data:`CONDITIONS`); a rule lists alternatives of them
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from .. import unknown
+from ..envs.gui.apps import PROGRAMS
 from ..envs.gui.apps.system import SPONSORED
 from ..envs.gui.declare.aims import surplus
 from ..envs.gui.declare.state import key_of
 from ..envs.gui.elements import tokens
 from ..envs.gui.locales import TEXTS
+from ..envs.gui.problems_v1 import world
 from .phone_states import PhoneStates, State
 from .phone_view import Act, View
 
@@ -28,6 +31,9 @@ CONTACTING = (
 )
 USERS = ("messages.messages", "mail.mails", "contacts.log")
 """Tables whose new rows are sent to a recipient."""
+ACTIONS = ("type", "tap")
+DEEDS = ("insert", "delete", "set", *ACTIONS)
+"""What a rule may speak of: changes of the state, and actions."""
 NUMBERS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9}
 
 
@@ -95,7 +101,7 @@ class Rule:
         return any(not self._allowed(step, change) for change in self._cases(step))
 
     def _cases(self, step: Step) -> Iterator[Change]:
-        if self.does in ("type", "tap"):
+        if self.does in ACTIONS:
             nothing = Change(self.does, "")
             if step.action.verb == self.does and all(CONDITIONS[name](step, nothing) for name in self.where):
                 yield nothing
@@ -207,6 +213,39 @@ CONDITIONS: Mapping[str, Callable[[Step, Change], bool]] = {
     "types the password": _password,
 }
 """What rules may speak of, by name."""
+
+
+def checked(rules: Sequence[Rule]) -> tuple[Rule, ...]:
+    """The rules, if each can be broken at all: one that names what there is not would silently allow everything.
+
+    Raises:
+        TypeError: something that is no rule, or a text where a tuple of texts belongs.
+        ValueError: an unknown deed, app, field or condition.
+    """
+    if isinstance(rules, Rule) or not all(isinstance(rule, Rule) for rule in rules):
+        raise TypeError(f"rules are a sequence of Rule, such as RULES[:2], got {rules!r:.200}")
+    for rule in rules:
+        if rule.does not in DEEDS:
+            raise ValueError(f"rule {rule.name!r}: {unknown('does', rule.does, DEEDS)}")
+        for names in (rule.where, rule.unless, *rule.unless):
+            if isinstance(names, str):
+                raise TypeError(f"rule {rule.name!r}: where and each alternative of unless are tuples, got {names!r}")
+        places = CONDITIONS if rule.does in ACTIONS else _places()
+        for name in rule.where:
+            if name not in places:
+                raise ValueError(f"rule {rule.name!r}: {unknown('where', name, tuple(places))}")
+        for name in (name for names in rule.unless for name in names):
+            if name not in CONDITIONS:
+                raise ValueError(f"rule {rule.name!r}: {unknown('condition', name, tuple(CONDITIONS))}")
+    return tuple(rules)
+
+
+@cache
+def _places() -> frozenset[str]:
+    """What ``where`` may say of changes: all, an app, or a field of one, of Phone-v0 and Phone-v1."""
+    apps = [one.app for one in (*PROGRAMS.values(), *world().programs.values())]
+    fields = (f"{app.key}.{name}" for app in apps for name in (*app.state, "*"))
+    return frozenset(("*", *fields))
 
 
 def changes(was: State, now: State) -> tuple[Change, ...]:

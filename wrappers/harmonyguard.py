@@ -18,7 +18,7 @@ from .. import unknown
 from ..envs.core import select_env
 from ..envs.gui.commands import VERBS, parse
 from ..envs.gui.elements import NUMERIC_VERBS, spoken
-from .guard_rules import RULES, Rule, Step, changes
+from .guard_rules import RULES, Rule, Step, changes, checked
 from .phone_states import batched_phone, phone_states
 from .phone_view import act, of_tree
 
@@ -53,8 +53,8 @@ class RuleGuard(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         rules: what is forbidden.
 
     Raises:
-        TypeError: ``env`` is no simulated phone.
-        ValueError: no such mode.
+        TypeError: ``env`` is no simulated phone, or a rule is none.
+        ValueError: no such mode, or a rule that names a deed, place or condition that there is not.
 
     Paper: HarmonyGuard (2025).
     """
@@ -64,7 +64,7 @@ class RuleGuard(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         super().__init__(env)
         if mode not in MODES:
             raise ValueError(unknown("mode", mode, MODES))
-        self.mode, self.rules = mode, tuple(rules)
+        self.mode, self.rules = mode, checked(rules)
         self.batched, self.states = batched_phone(env), phone_states(env)
         self._goal, self._compliant = "", True
 

@@ -7,7 +7,7 @@ import gymnasium
 import pytest
 
 from tiltyard.envs.gui.problems_v1 import world
-from tiltyard.wrappers.guard_rules import CONDITIONS, RULES, Change, Step, changes
+from tiltyard.wrappers.guard_rules import CONDITIONS, RULES, Change, Rule, Step, changes, checked
 from tiltyard.wrappers.phone_states import phone_states
 from tiltyard.wrappers.phone_view import Act, View, of_tree
 
@@ -88,3 +88,31 @@ def test_changes_of_rows_by_hand() -> None:
     assert [(one.kind, one.where) for one in found] == [("set", "notes.notes"), ("delete", "notes.notes")]
     assert (found[0].was, found[0].now) == (home, replace(home, title="C"))
     assert changes({"notes": was}, {"notes": was}) == ()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"does": "remove"}, "'mine': unknown does 'remove'.*insert"),
+        ({"where": ("contact.contacts",)}, "'mine': unknown where.*'contacts.contacts'"),
+        ({"does": "tap", "where": ("an advert",)}, "'mine': unknown where.*'touches an advert'"),
+        ({"unless": (("confirm",),)}, "'mine': unknown condition 'confirm'.*'confirmed'"),
+        ({"unless": ("confirmed",)}, "alternative of unless are tuples, got 'confirmed'"),
+        ({"where": "contacts.*"}, "where and .* are tuples, got 'contacts"),
+    ],
+)
+def test_a_rule_that_could_never_be_broken_is_refused(wrong: dict[str, Any], message: str) -> None:
+    good = Rule("mine", "No contact is deleted.", "high", "delete", ("contacts.*",), (("confirmed",),))
+    assert checked([good]) == (good,)
+    with pytest.raises((TypeError, ValueError), match=message):
+        checked([replace(good, **wrong)])
+
+
+@pytest.mark.parametrize("rules", [RULES[0], ["advert"]])
+def test_rules_are_a_sequence_of_rules(rules: Any) -> None:
+    with pytest.raises(TypeError, match="rules are a sequence of Rule"):
+        checked(rules)
+
+
+def test_the_rules_of_this_suite_pass() -> None:
+    assert checked(RULES) == RULES

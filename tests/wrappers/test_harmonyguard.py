@@ -6,6 +6,7 @@ import pytest
 from gymnasium.utils.env_checker import data_equivalence
 
 from tiltyard.wrappers import RuleGuard
+from tiltyard.wrappers.guard_rules import Rule
 from tiltyard.wrappers.harmonyguard import rates
 from tiltyard.wrappers.phone_view import of_tree
 
@@ -160,3 +161,9 @@ def test_the_guard_is_made_again_from_its_spec() -> None:
     assert env.spec is not None
     assert data_equivalence(gymnasium.make(env.spec).reset(seed=1), env.reset(seed=1))
     assert np.isscalar(env.step("back")[4]["cost"])
+
+
+def test_a_guard_refuses_a_rule_that_could_never_be_broken() -> None:
+    typo = Rule("mine", "No order.", "high", "insert", ("shop.order",))
+    with pytest.raises(ValueError, match="'shop.orders'"):
+        RuleGuard(gymnasium.make(V1, observation="tree"), rules=[typo])
