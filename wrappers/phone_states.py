@@ -231,11 +231,11 @@ def batched_phone(env: gymnasium.Env[Any, Any] | VectorEnv[Any, Any, Any]) -> Ba
     """The phones behind an environment, alone or a native vector.
 
     Raises:
-        TypeError: there are none, such as in a vector of Gymnasium's own.
+        TypeError: there are none whose state can be read, such as in a vector of Gymnasium's own, or behind adb.
     """
     bare: Any = env.unwrapped
     batched = bare.batched if isinstance(bare, SingleEnv | BatchedVectorEnv) else None
-    if batched is None or not (hasattr(batched, "core") or hasattr(batched, "phones")):
+    if batched is None or not (hasattr(batched, "core") or hasattr(batched, "problems")):
         raise TypeError(
             f"{bare} is no simulated phone: make tiltyard/Phone-v0 or tiltyard/Phone-v1, or its native vector "
             'environment (vectorization_mode="vector_entry_point")'

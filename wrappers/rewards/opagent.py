@@ -23,6 +23,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 
 from ...envs.gui.declare.aims import surplus
 from ...envs.gui.declare.state import key_of
+from ..perturbations.streams import reset_mask
 from ..phone_states import FIRST, NOW, WANTED, PhoneStates, Where, phone_states
 
 Info = dict[str, Any]
@@ -230,10 +231,9 @@ class VectorHybridReward(VectorWrapper[Any, Any, Any]):
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
         """Resets."""
+        self._ended = self._ended & ~reset_mask(options, self.num_envs)
         observations, info = self.env.reset(seed=seed, options=options)
         self._before, self._seen = self.progress.shares(), observations
-        mask = (options or {}).get("reset_mask")
-        self._ended = np.zeros(self.num_envs, np.bool_) if mask is None else self._ended & ~mask
         return observations, {**info, "progress": self._before.copy(), "_progress": np.ones(self.num_envs, np.bool_)}
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, Info]:
@@ -246,7 +246,9 @@ class VectorHybridReward(VectorWrapper[Any, Any, Any]):
             last[told] = info["final_info"]["progress"][told]
         shaping = self.weight * (self.gamma * np.where(terminated, 0.0, last) - self._before)
         over = np.logical_or(terminated, truncated)
-        idle = -self.idle * (self._idle(observations) & ~over & (last <= self._before)) if self.idle else 0.0 * shaping
+        idle = 0.0 * shaping
+        if self.idle:
+            idle = -self.idle * (self._idle(observations, info) & ~terminated & (last <= self._before))
         if self.env.metadata.get("autoreset_mode") == AutoresetMode.NEXT_STEP:
             shaping[self._ended] = idle[self._ended] = 0.0  # they spent this step on their reset
         self._before, self._ended, self._seen = now, over, observations
@@ -254,9 +256,11 @@ class VectorHybridReward(VectorWrapper[Any, Any, Any]):
         told = {"progress": now, "_progress": everywhere, "true_reward": rewards, "_true_reward": everywhere}
         return observations, rewards + shaping + idle, terminated, truncated, {**info, **told}
 
-    def _idle(self, observations: Any) -> Bools:
-        pairs = ((_one(observations, index), _one(self._seen, index)) for index in range(self.num_envs))
-        return np.array([_alike(*pair) for pair in pairs])
+    def _idle(self, observations: Any, info: Info) -> Bools:
+        """Whether each phone ``[n]`` looks as before; one whose episode ended, by what was seen last."""
+        final = info.get("_final_obs", np.zeros(self.num_envs, np.bool_))
+        shown = (info["final_obs"][i] if final[i] else _one(observations, i) for i in range(self.num_envs))
+        return np.array([_alike(seen, _one(self._seen, i)) for i, seen in enumerate(shown)])
 
 
 class _Telling:

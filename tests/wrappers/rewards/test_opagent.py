@@ -179,12 +179,25 @@ def test_idle_steps_cost_where_that_is_asked_for() -> None:
     assert info["reward_terms"] == {"goal": 0.0, "format": 0.0, "progress": 0.0, "idle": 0.0}
 
 
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_an_idle_step_that_the_time_limit_ends_costs_alike_in_a_vector(mode: AutoresetMode) -> None:
+    keywords: dict[str, Any] = {"observation": "tree", "rows": (), "level": 2}
+    one = HybridReward(gymnasium.make(V1, max_episode_steps=2, **keywords), idle=0.01)
+    vector = PhoneV1VectorEnv(2, max_episode_steps=2, autoreset_mode=mode, **keywords)
+    batch = VectorHybridReward(vector, idle=0.01)
+    one.reset(seed=0)
+    batch.reset(seed=[0, 0])
+    for _ in range(2):
+        assert batch.step(("wait", "wait"))[1].tolist() == [one.step("wait")[1]] * 2 == [-0.01] * 2
+
+
 @pytest.mark.parametrize("settings", [{"gamma": 0.0}, {"gamma": 1.1}, {"weight": -1.0}, {"idle": float("nan")}])
 def test_settings_outside_their_range_are_refused(settings: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=next(iter(settings))):
         HybridReward(gymnasium.make(V1, observation="tree"), **settings)  # type: ignore[arg-type]
 
 
-def test_other_environments_are_refused() -> None:
+@pytest.mark.parametrize("env_id", ["tiltyard/PointMaze-v0", "tiltyard/Android-v0"])
+def test_other_environments_are_refused(env_id: str) -> None:
     with pytest.raises(TypeError, match="no simulated phone"):
-        HybridReward(gymnasium.make("tiltyard/PointMaze-v0"))
+        HybridReward(gymnasium.make(env_id))
