@@ -20,12 +20,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from gymnasium.spaces import Box, Dict, Text
+from gymnasium.vector import SyncVectorEnv
 
 from .. import unknown
 from ..agents.catalogue import find as find_agent
 from ..agents.catalogue import rows as agent_rows
 from ..envs.catalogue import find as find_env
-from ..envs.core import select_env
+from ..envs.core import SingleEnv, select_env
 from ..envs.seeding import Split
 from ..wrappers.adapters import named
 from .time_limit import LONGEST, error_of, is_endless
@@ -328,6 +329,20 @@ class FunctionPolicy:
         return (actions if isinstance(actions[0], str | dict) else np.stack(actions)), state
 
 
+class Experts:
+    """The experts of a vector's environments, each of its own, with SB3's ``predict``."""
+
+    def __init__(self, experts: Sequence[Any]) -> None:
+        self.experts = experts
+
+    def predict(
+        self, observation: Any, state: Any = None, episode_start: Any = None, deterministic: bool = True
+    ) -> tuple[Any, Any]:
+        """Each expert's action in its environment."""
+        actions = [one.predict(select_env(observation, index))[0] for index, one in enumerate(self.experts)]
+        return (actions if isinstance(actions[0], str | dict) else np.stack(actions)), state
+
+
 def is_function(agent: Any) -> bool:
     """Whether ``agent`` is a plain function of one observation, not something with ``predict``."""
     return callable(agent) and not hasattr(agent, "predict")
@@ -340,6 +355,16 @@ def _alike(seen: Any, space: Any) -> bool:
     if isinstance(seen, Box) and isinstance(space, Box):
         return sorted(seen.shape) == sorted(space.shape)
     return bool(type(seen) is type(space) is Text or seen == space)
+
+
+def _expert_of(base: Any) -> Any:
+    """The scripted expert of a vector, or those of its environments."""
+    alone = [one.unwrapped for one in base.envs] if isinstance(base, SyncVectorEnv) else []
+    if alone and all(isinstance(one, SingleEnv) for one in alone):
+        return Experts([one.expert() for one in alone])
+    if not hasattr(base, "expert"):
+        raise ValueError(f"{base.spec.id} has no expert: evaluate an agent, or random")
+    return base.expert()
 
 
 def policy_for(agent: Any, env: "VecEnv") -> Any:
@@ -355,10 +380,7 @@ def policy_for(agent: Any, env: "VecEnv") -> Any:
     if agent == "random":
         return RandomPolicy(env)
     if agent == "expert":
-        base = env.unwrapped.env.unwrapped  # type: ignore[attr-defined]
-        if not hasattr(base, "expert"):
-            raise ValueError(f"{base.spec.id} has no expert: evaluate an agent, or random")
-        return base.expert()
+        return _expert_of(env.unwrapped.env.unwrapped)  # type: ignore[attr-defined]
     if is_function(agent):
         return FunctionPolicy(agent, env.num_envs)
     if not hasattr(agent, "predict"):

@@ -81,3 +81,7 @@ def test_a_vecnormalize_of_other_observations_is_refused() -> None:
     agent = make("ppo", env, seed=0, device="cpu", n_steps=8, batch_size=8)
     with pytest.raises(ValueError, match="this agent's VecNormalize is of observations Box.*6.*those of the environm"):
         benchmarks.evaluate(agent, PENDULUM, episodes=1)
+
+
+def test_experts_of_environments_without_a_vector_of_their_own_are_evaluated() -> None:
+    assert benchmarks.evaluate("expert", "tiltyard/Android-v0", episodes=2).scores == (1.0, 1.0)
