@@ -2,6 +2,7 @@
 
     careful = Reflector(WordMatcher())
     action, _ = careful.predict(observation, episode_start=first)
+    found = [evaluate(careful, "tiltyard/Phone-v1", episodes=1, seeds=[s], observation="elements") for s in range(50)]
 
 Paper: OpAgent: Operator Agent for Web Navigation (2026), its loop of Planner, Grounder, Reflector and Summarizer
 (abstract), and the authors' code, ``opagent/local_agent_eval.py:REFLECTION_PROMPT`` of ``codefuse-ai/OpAgent``.
@@ -78,6 +79,9 @@ class Reflector:
         if retries < 0 or asks < 1:
             raise ValueError(f"retries are 0 or more and asks 1 or more, got {retries} and {asks}")
         self.policy, self.retries, self.asks, self.doubts = policy, retries, asks, doubts
+        for name in ("observation_space", "action_space"):
+            if hasattr(policy, name):  # by which ``benchmarks.evaluate`` leaves words as words
+                setattr(self, name, getattr(policy, name))
         self._memory = _Episode()
         self.counts: Counter[str] = Counter()
         """How often each case has come up: "nothing", "slip", "astray", "kept on" (an end that was not confirmed)."""
@@ -92,7 +96,10 @@ class Reflector:
         """
         batch = np.ndim(observation["goal"]) > (0 if "tree" in observation else 1)
         if batch and len(observation["goal"]) != 1:
-            raise ValueError("a reflector follows one environment: make one, with a policy of its own, for each")
+            raise ValueError(
+                "a reflector follows one environment: make one, with a policy of its own, for each, and evaluate "
+                "one problem at a time: evaluate(reflector, env_id, episodes=1, seeds=[seed])"
+            )
         seen = {name: part[0] for name, part in observation.items()} if batch else observation
         if episode_start is not None and bool(np.any(episode_start)):
             self._memory = _Episode()

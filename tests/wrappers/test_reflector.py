@@ -4,8 +4,10 @@ import gymnasium
 import numpy as np
 import pytest
 
+from tiltyard.benchmarks import evaluate
 from tiltyard.benchmarks.studies.phone_reflector import difference, played
 from tiltyard.envs.gui.baselines import WordMatcher
+from tiltyard.envs.gui.reading_trees import TreePolicy
 from tiltyard.wrappers import Reflector
 from tiltyard.wrappers.phone_view import of_tree, view
 
@@ -127,6 +129,13 @@ def test_several_episodes_at_once_and_bad_settings_are_refused() -> None:
     assert Reflector(WordMatcher()).predict(one)[0].shape == (1, 5)
     with pytest.raises(ValueError, match="retries"):
         Reflector(WordMatcher(), retries=-1)
+
+
+def test_one_problem_is_evaluated_as_the_policy_behind_it_is() -> None:
+    careful = Reflector(TreePolicy(WordMatcher()))  # writes words
+    assert len(evaluate(careful, "tiltyard/Phone-v1", episodes=1, seeds=[3], observation="tree").scores) == 1
+    with pytest.raises(ValueError, match=r"one problem at a time: .*episodes=1, seeds=\[seed\]"):
+        evaluate(careful, "tiltyard/Phone-v1", episodes=2, observation="tree")
 
 
 def test_the_difference_of_the_study_by_hand() -> None:
