@@ -26,7 +26,7 @@ from ..commands import VERBS, Commands, parse
 from ..phone import FORMAT_PENALTY, TREE_CHARACTERS, BatchedPhone, check_size
 from ..phone_v1 import BatchedPhoneV1
 from .errors import AdbError, CommandFailed
-from .faults import Faults
+from .faults import Faults, made
 from .goals import DeviceGoal, PhoneGoal
 from .handset import Look
 from .hierarchy import LONGEST
@@ -63,6 +63,7 @@ class BatchedAndroid(BatchedEnv):
         render_mode: "rgb_array" for frames of the device's own size.
 
     Raises:
+        ValueError: an argument outside of these; that of the fake device's handset comes with its first problem.
         AdbMissing: a device is to be reached by adb, and there is no such program.
     """
 
@@ -104,7 +105,7 @@ class BatchedAndroid(BatchedEnv):
         )
         self.verbs = self.phones.verbs if self.tasks in PHONES else VERBS
         self.action_space = Commands(verbs=self.verbs)
-        chosen = Faults(**faults) if isinstance(faults, Mapping) else faults
+        chosen = made(faults) if isinstance(faults, Mapping) else faults
         settled = settle if settle is not None else 0.0 if serial == FAKE else SETTLE_S
         patient = {"timeout": timeout, "patience": patience, "settle": settled}
         self.seats = [Seat(serial, adb, port, chosen, device_size, patient) for _ in range(num_envs)]

@@ -1,8 +1,12 @@
 """Seeded faults of a device: packets that are lost, late, garbage or half written, and a device that is gone."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+
+from .... import unknown
 
 KINDS = ("drop", "delay", "garbage", "half", "gone")
 
@@ -54,3 +58,16 @@ class Faults:
     def lateness(self) -> float:
         """Seconds by which a packet is late."""
         return float(self._rng.random()) * self.delay_s
+
+
+def made(keywords: Mapping[str, Any]) -> Faults:
+    """Faults of these keywords.
+
+    Raises:
+        ValueError: one that there is not, or see :class:`Faults`.
+    """
+    known = (*KINDS, "delay_s", "gone_s", "seed")
+    for name in keywords:
+        if name not in known:
+            raise ValueError(unknown("fault", name, known))
+    return Faults(**keywords)

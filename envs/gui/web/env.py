@@ -173,6 +173,8 @@ class BatchedWebPhone(BatchedPhoneV1):
 
 
 def _check(size: tuple[int, int], layout: str) -> tuple[int, int]:
+    if np.shape(size) != (2,):
+        raise ValueError(f"size is (height, width), such as (640, 360), got {size!r:.200}")
     height, width = (int(one) for one in size)
     if not (SMALLEST <= height <= LARGEST and SMALLEST <= width <= LARGEST):
         raise ValueError(f"size is (height, width), each {SMALLEST} to {LARGEST} pixels, got {size}")

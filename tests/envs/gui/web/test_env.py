@@ -161,6 +161,7 @@ def test_a_copy_goes_on_from_where_it_was(env: WebPhoneEnv) -> None:
         ({"layout": "grid"}, "unknown layout 'grid'"),
         ({"size": (640, 400)}, "16 to 9"),
         ({"size": (64, 36)}, "240 to 2560"),
+        ({"size": 640}, r"size is \(height, width\)"),
         ({"render_mode": "human"}, "render_mode"),
         ({"browsers": 2}, "browsers must be from 1"),
     ],
