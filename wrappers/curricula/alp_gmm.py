@@ -1,7 +1,10 @@
 """Curricula over the parameters of an environment: a teacher draws them, an episode is played, its return comes back.
 
-    teacher = ALPGMM(low=[-4, -4], high=[4, 4], seed=0)
-    env = TaughtEnv(gymnasium.make("tiltyard/PointMaze-v0"), teacher, {"goal": [0, 1]})
+    teacher = ALPGMM(low=[-2, -2], high=[2, 2], seed=0)
+    env = TaughtEnv(gymnasium.make("tiltyard/PointMaze-v0", allow_unreachable=True), teacher, {"goal": [0, 1]})
+
+A teacher draws from the whole box, walls of the maze included: an environment that refuses some parameters must be told
+to take them, or the reset that draws one fails.
 
 Teachers are plain objects with ``sample`` and ``update``, for those who would rather set parameters themselves.
 """

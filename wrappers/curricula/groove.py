@@ -1,7 +1,7 @@
 r"""Levels that are played again where they scored high: prioritised level replay, and GROOVE's algorithmic regret.
 
     teacher = GROOVE([-2, -2], [2, 2], lambda goal: baseline.evaluate(goal), seed=0)
-    env = TaughtEnv(gymnasium.make("tiltyard/PointMaze-v0"), teacher, {"goal": [0, 1]})
+    env = TaughtEnv(gymnasium.make("tiltyard/PointMaze-v0", allow_unreachable=True), teacher, {"goal": [0, 1]})
 
 GROOVE's paper trains update rules with it, for which there is :mod:`tiltyard.agents.control.lpg_training`.
 """

@@ -1,7 +1,7 @@
 r"""Which contexts to train on, one after the other, so that their policies serve all contexts.
 
-    teacher = MBTL(low=[-2, -2], high=[2, 2], episodes=200)
-    env = TaughtEnv(gymnasium.make("tiltyard/PointMaze-v0"), teacher, {"goal": [0, 1]})  # by single episodes, or
+    teacher = MBTL(low=[-2, -2], high=[2, 2], episodes=200)                              # by single episodes, or
+    env = TaughtEnv(gymnasium.make("tiltyard/PointMaze-v0", allow_unreachable=True), teacher, {"goal": [0, 1]})
 
     sources = SourceSelection(np.linspace(0, 1, 30)[:, None])
     source = sources.choose()                                                            # by whole trainings:

@@ -15,9 +15,17 @@ from tiltyard.benchmarks import docs
 from tiltyard.benchmarks.claims import papers
 from tiltyard.papers import find
 from tiltyard.wrappers import ALPGMM, GROOVE, MBTL, S3RL, TaughtEnv, teacher_snapshots
+from tiltyard.wrappers.curricula import alp_gmm, groove, mbtl
 from tiltyard.wrappers.curricula.catalogue import CONTROL, load_control
 
 Env = gymnasium.Env[Any, Any]
+
+
+class Baseline:
+    """Earns the same at every level."""
+
+    def evaluate(self, level: Any) -> float:
+        return 0.5
 
 
 def maze() -> Env:
@@ -103,3 +111,13 @@ def test_what_a_curriculum_knows_can_be_pickled() -> None:
     played(env, 100)
     teacher = pickle.loads(pickle.dumps(env.teacher))
     assert np.array_equal(teacher.sample(), env.teacher.sample())
+
+
+@pytest.mark.parametrize("module", [alp_gmm, groove, mbtl])
+def test_the_example_of_a_module_plays_wherever_its_teacher_leads(module: Any) -> None:
+    example = "\n".join([line.strip() for line in module.__doc__.splitlines() if line.startswith("    ")][:2])
+    scope: dict[str, Any] = {**vars(module), "gymnasium": gymnasium, "TaughtEnv": TaughtEnv, "baseline": Baseline()}
+    exec(example, scope)
+    for corner in scope["teacher"].low, scope["teacher"].high, [0.0, 0.0]:
+        scope["teacher"].sample = lambda params=corner: np.array(params, np.float64)
+        assert np.array_equal(scope["env"].reset()[1]["params"], corner)
