@@ -359,7 +359,7 @@ def _alike(seen: Any, space: Any) -> bool:
 
 def _expert_of(base: Any) -> Any:
     """The scripted expert of a vector, or those of its environments."""
-    alone = [one.unwrapped for one in base.envs] if isinstance(base, SyncVectorEnv) else []
+    alone: list[Any] = [one.unwrapped for one in base.envs] if isinstance(base, SyncVectorEnv) else []
     if alone and all(isinstance(one, SingleEnv) for one in alone):
         return Experts([one.expert() for one in alone])
     if not hasattr(base, "expert"):
