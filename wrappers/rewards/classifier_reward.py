@@ -136,7 +136,12 @@ def relabel(buffer: ReplayBuffer, classifier: SuccessClassifier, *, reward: str 
 
     VICE's authors judge when they sample; this is the same if done after each update of the classifier. Whether an
     episode ended stays as it was. The classifier must judge whole observations of one Box.
+
+    Raises:
+        TypeError: the buffer does not keep what came after each step.
     """
+    if getattr(buffer, "next_observations", None) is None:
+        raise TypeError("relabel judges next_observations: make the agent with optimize_memory_usage=False")
     filled = buffer.buffer_size if buffer.full else buffer.pos
     states = np.asarray(buffer.next_observations[:filled])  # [filled, environments, ...]
     judged = rewards(classifier.logits(states.reshape(-1, *states.shape[2:])), classifier, reward)

@@ -190,8 +190,10 @@ class PreferenceModel:
 
         Raises:
             ValueError: observations that are no such arrays or not finite, not as many shown, answers that are none,
-                or fewer than 8 preferences.
+                fewer than 8 preferences, or a holdout that is no share.
         """
+        if not 0.0 < holdout < 1.0:
+            raise ValueError(f"holdout is a share of the preferences, between 0 and 1, got {holdout}")
         given = examples(observations, "observations")
         seen = given if shown is None else np.asarray(shown)
         if len(seen) != len(given):

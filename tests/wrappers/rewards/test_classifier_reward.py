@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 from gymnasium.wrappers import TimeLimit
+from stable_baselines3.common.buffers import ReplayBuffer
 
 from tiltyard.agents import make
 from tiltyard.wrappers import ClassifierReward, SuccessClassifier
@@ -176,3 +177,10 @@ def test_bad_settings_are_refused(classifier: SuccessClassifier) -> None:
             ClassifierReward(Shuttle(), classifier, **bad)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="classifier must be a fitted SuccessClassifier, got None"):
         ClassifierReward(Shuttle(), None)  # type: ignore[arg-type]
+
+
+def test_a_buffer_that_keeps_no_next_observations_is_refused() -> None:
+    space = gymnasium.spaces.Box(-1, 1, (2,), np.float32)
+    thrifty = ReplayBuffer(10, space, space, optimize_memory_usage=True, handle_timeout_termination=False)
+    with pytest.raises(TypeError, match="optimize_memory_usage=False"):
+        relabel(thrifty, SuccessClassifier())

@@ -190,3 +190,9 @@ def test_a_model_that_was_never_fitted_says_so() -> None:
         PreferenceModel().rewards(states())
     with pytest.raises(TypeError, match="model must be a fitted PreferenceModel, got None"):
         PreferenceReward(gymnasium.make("Pendulum-v1"), None)
+
+
+@pytest.mark.parametrize("holdout", [-0.5, 0.0, 1.0, 20.0, float("nan")])
+def test_a_holdout_is_a_share(holdout: float) -> None:
+    with pytest.raises(ValueError, match="holdout is a share of the preferences"):
+        PreferenceModel().fit(np.eye(3), NoisyJudge(lambda states: states[:, 0]), holdout=holdout)
