@@ -178,6 +178,7 @@ class _Part:
         comparison: of the suite.
         overall: rows over all tasks.
         by_task: rows a task.
+        begins: whether they tell of success at step 0, after updates on data alone.
         told: of each verdict over all tasks, the agents that got it.
         figure: file name of the picture.
         caption: what the picture shows.
@@ -187,6 +188,7 @@ class _Part:
     comparison: Comparison
     overall: list[list[str]]
     by_task: list[list[str]]
+    begins: bool
     told: list[tuple[str, list[str]]]
     figure: str
     caption: str
@@ -306,7 +308,8 @@ def _compared(found: _Found, family: _Family, folder: Path, axis: Axis) -> _Part
     caption = "Scores at the end" if many else "Learning curves"
     heads, rows = completions(board)
     like = heads, [_plain(cells) for cells in rows]
-    return _Part(comparison, overall, _by_task(found, family), told, figure.name, caption, like)
+    begins = any(map(_at_first, board.results))
+    return _Part(comparison, overall, _by_task(found, family, begins), begins, told, figure.name, caption, like)
 
 
 def _overall(found: _Found, family: _Family) -> tuple[list[list[str]], list[tuple[str, list[str]]]]:
@@ -324,13 +327,13 @@ def _overall(found: _Found, family: _Family) -> tuple[list[list[str]], list[tupl
     return rows, sorted(told.items())
 
 
-def _by_task(found: _Found, family: _Family) -> list[list[str]]:
+def _by_task(found: _Found, family: _Family, begins: bool) -> list[list[str]]:
     rows = []
     for result in found.board.results:
         judged = _judged(found, family, result.agent, (result.task,))
         cells = [short(result.task), result.agent, f"{result.score:,.2f}", f"{result.success:.0%}", *judged]
         minutes = float(np.mean([run.wall_seconds for run in result.runs])) / 60
-        rows.append(_plain([*cells, length_of(result.runs), _at_first(result), f"{minutes:.1f}"]))
+        rows.append(_plain([*cells, length_of(result.runs), *[_at_first(result)] * begins, f"{minutes:.1f}"]))
     return rows
 
 
