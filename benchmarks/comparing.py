@@ -26,7 +26,7 @@ class Comparison:
     Attributes:
         exact: whether returns and successes are equal bit for bit.
         noisy: why they need not be, in words; "" where they must be.
-        gap: difference of the means, in standard errors.
+        gap: difference of the mean returns or of the success rates, whichever is larger, in standard errors.
         said: all of it in a sentence.
     """
 
@@ -53,6 +53,7 @@ def compare(found: "Evaluation", stored: FinishedRun, lengths: Sequence[int] | N
     exact = exact and (lengths is None or list(lengths) == list(found.lengths))
     differing = sum(a != b for a, b in zip(found.scores, stored.scores, strict=True))
     gap = _gap(found.scores, stored.scores)
+    rates = _gap(found.successes, stored.successes) if found.successes and stored.successes else 0.0
     noisy = _noise(stored)
     if exact:
         said = f"the same {len(found.scores)} returns and successes, {EXACTLY}"
@@ -60,8 +61,9 @@ def compare(found: "Evaluation", stored: FinishedRun, lengths: Sequence[int] | N
         mean = sum(stored.scores) / len(stored.scores)
         said = f"{differing} of {len(found.scores)} returns differ" if differing else "successes or lengths differ"
         said += f"; mean {found.mean:.6g}, stored {mean:.6g}, {gap:.1f} standard errors apart"
+        said += f", success rates {rates:.1f}" * (rates > NOISE)
         said += f" ({noisy})" if noisy else " (same versions and hardware, so they must be equal)"
-    return Comparison(exact, noisy, gap, said)
+    return Comparison(exact, noisy, max(gap, rates), said)
 
 
 def _noise(stored: FinishedRun) -> str:
@@ -77,7 +79,7 @@ def _noise(stored: FinishedRun) -> str:
 
 def _gap(new: Sequence[float], old: Sequence[float]) -> float:
     """Difference of two means in standard errors; infinite where neither side varies and they differ."""
-    a, b = np.array(new), np.array(old)
+    a, b = np.array(new, np.float64), np.array(old, np.float64)
     error = math.sqrt((a.var() + b.var()) / len(a))
     apart = abs(float(a.mean() - b.mean()))
     return apart / error if error else math.inf * apart if apart else 0.0

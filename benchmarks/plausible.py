@@ -1,9 +1,10 @@
 """Which scores an environment can give at all, and what else of a run's numbers cannot be: without playing anything.
 
-A return is held against the environment's own scale. Where a whole success is worth 1 (text, phones, driving, arms and
-mazes: every expert's score is at most 1), no return exceeds 1, by construction of their rewards. Returns of physics
-(MuJoCo's tasks) have no such end: at most ten times the way from a random policy to the expert, up or (a hundred times)
-down, is believed. Environments of other packages, whose scores are not known, have the limits of :mod:`.records`.
+A return is held against the environment's own scale. Where a whole success is worth 1 (our text, phones, driving, arms
+and mazes: their experts' scores are above 0 and at most 1), no return exceeds 1, by construction of their rewards.
+Returns of physics (MuJoCo's tasks) have no such end, and those of environments that plugins add have ends that nobody
+told: at most ten times the way from a random policy to the expert, up or (a hundred times) down, is believed.
+Environments of other packages, whose scores are not known, have the limits of :mod:`.records`.
 """
 
 import math
@@ -12,12 +13,14 @@ from collections.abc import Iterable
 from ..envs.catalogue import find as find_env
 from ..envs.row import Row
 from .records import LARGEST, Points
-from .runs import FinishedRun, Run
+from .runs import RESUMED, FinishedRun, Run
 
 ROUNDING = 1e-6
 """Of returns in 32 bits."""
 MOST_UP, MOST_DOWN = 10.0, 100.0
 """Normalised scores of one episode of physics, at most and (negative) at least."""
+OURS = "tiltyard/"
+"""Before the ids of our environments, whose rewards are known."""
 WORST_UNIT = -10.0
 """Least return where a success is worth 1: penalties are tenths."""
 
@@ -27,7 +30,7 @@ def score_limits(env: Row, run: Run) -> tuple[float, float]:
     if not env.scored:
         return -LARGEST, LARGEST
     own_reward = any("reward" in name for name in run.params.get("env_kwargs", {}))  # the run's own scale
-    if env.expert_score <= 1 and not own_reward:
+    if env.id.startswith(OURS) and 0 < env.expert_score <= 1 and not own_reward:
         return WORST_UNIT, 1 + ROUNDING
     spread = env.expert_score - env.random_score
     factor = 10.0 if own_reward else 1.0
@@ -51,6 +54,22 @@ def too_long(run: Run, points: Points) -> str:
     longest = int(points.lengths.max())
     if limit and not own and longest > limit:
         return f"an episode of {longest:,} steps is longer than the environment's limit of {limit:,}"
+    return ""
+
+
+def too_early(run: Run, points: Points) -> str:
+    """A sentence on an evaluation before the step at which the run had one due; "" where there is none.
+
+    Of a run that goes on from another, whose evaluations it has too, nothing is said.
+    """
+    if RESUMED in run.params:
+        return ""
+    length = run.budget or int(run.params["offline_steps"])
+    due = (length * i // run.eval_points for i in range(1, run.eval_points + 1))
+    steps = points.timesteps[1:] if run.track == "offline to online" and not points.timesteps[0] else points.timesteps
+    for step, least in zip(steps, due, strict=False):
+        if step < least:
+            return f"an evaluation at step {step:,} comes before step {least:,}, when it was due"
     return ""
 
 

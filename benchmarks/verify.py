@@ -30,7 +30,7 @@ from ..envs.catalogue import find as find_env
 from .comparing import EXACTLY, compare
 from .evaluation import TUNING_FROM, is_tuning
 from .overshoot import is_far, rollout_of
-from .plausible import beyond, too_long
+from .plausible import beyond, too_early, too_long
 from .records import Points, part, read_points, read_record
 from .runs import (
     CHECKPOINT,
@@ -138,6 +138,10 @@ class _Fault(Exception):
     """What a check found wrong."""
 
 
+class _NotDone(Exception):
+    """Why a check says nothing of this run."""
+
+
 def _stored(folder: Path, run: Run) -> tuple[dict[str, Any], dict[str, Any], Points]:
     most = MOST_EPISODES if RESUMED in run.params else run.eval_points + 1
     final = read_record(folder / FINAL, MOST_BYTES + 64 * run.eval_episodes)
@@ -145,12 +149,13 @@ def _stored(folder: Path, run: Run) -> tuple[dict[str, Any], dict[str, Any], Poi
 
 
 def _checked(name: str, check: Callable[[_Held], str], held: _Held) -> Check:
-    """A check's answer; what begins with a dash was not done."""
+    """A check's answer."""
     try:
-        said = check(held)
+        return Check(name, PASSED, check(held))
+    except _NotDone as reason:
+        return Check(name, SKIPPED, str(reason))
     except (_Fault, ValueError) as fault:
         return Check(name, FAILED, str(fault))
-    return Check(name, SKIPPED, said[1:]) if said.startswith("-") else Check(name, PASSED, said)
 
 
 def _name(held: _Held) -> str:
@@ -170,7 +175,7 @@ def _command(held: _Held) -> str:
 
 def _episodes(held: _Held) -> str:
     run, points = held.run, held.points
-    if message := too_long(run, points):
+    if message := too_long(run, points) or too_early(run, points):
         raise _Fault(message)
     if held.finished.successes and not points.successes.size:
         raise _Fault(f"{FINAL} tells of successes and {CURVE} of none")
@@ -228,14 +233,14 @@ def _logged_steps(folder: Path) -> int | None:
 
 def _seed(held: _Held) -> str:
     if is_tuning(held.run.seed):
-        return f"-seed {held.run.seed} is of a tuning run (from {TUNING_FROM:,} on), which no leaderboard shows"
+        raise _NotDone(f"seed {held.run.seed} is of a tuning run (from {TUNING_FROM:,} on), which no leaderboard shows")
     return f"{held.run.seed} is of reported runs"
 
 
 def _origin(held: _Held) -> str:
     commit = held.finished.commit
     if commit.endswith("+changes"):
-        return f"-commit {commit[:10]} with changes: the code of this run is not known"
+        raise _NotDone(f"commit {commit[:10]} with changes: the code of this run is not known")
     return f"commit {commit[:10]}" if commit else "an installed wheel"
 
 
@@ -260,7 +265,7 @@ def _suite(held: _Held, suite: Suite | None) -> str:
     for one in SUITES:
         if _is_of(one, run):
             return f"a run of {one.name}"
-    return "-of no suite of ours; give --suite to hold it against one"
+    raise _NotDone("of no suite of ours; give --suite to hold it against one")
 
 
 def _is_of(suite: Suite, run: Run) -> bool:

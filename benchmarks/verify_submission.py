@@ -7,11 +7,13 @@
     command = "tiltyard race smoke --agents ppo --out runs"
     runs = "runs"  # the folder of run folders, inside the submission; "runs" if left out
 
-Every task that a submission has an agent on needs all of the suite's seeds, so that none could be picked.
+Every task that a submission has an agent on needs all of the suite's seeds, so that none could be picked; more seeds
+are those that follow.
 """
 
 import tomllib
 from collections import defaultdict
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -102,7 +104,19 @@ def check_submission(folder: Path) -> tuple[Submission, list[str]]:
     for (task, agent), found in seeds.items():
         if missing := sorted(set(submission.suite.seeds) - found):
             faults.append(f"{agent} on {task} lacks seeds {', '.join(map(str, missing))} of {submission.suite.name}")
+        if picked := _picked(found, submission.suite.seeds):
+            faults.append(
+                f"{agent} on {task} has seeds {', '.join(map(str, picked))} besides those of {submission.suite.name}, "
+                "which could have been picked among many: send none, or all that follow the suite's without a gap"
+            )
     return submission, faults
+
+
+def _picked(found: Collection[int], seeds: Sequence[int]) -> list[int]:
+    """Seeds beyond the suite's, but for those that follow its last one, or each other, without a gap."""
+    more = sorted(set(found) - set(seeds))
+    following = range(max(seeds) + 1, max(seeds) + 1 + len(more))
+    return [] if more == list(following) else more
 
 
 def _unlike(submission: Submission, run: Run, folder: Path) -> list[str]:

@@ -8,6 +8,7 @@ import os
 import shutil
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,11 +20,13 @@ from tiltyard.benchmarks.cli import main
 from tiltyard.benchmarks.leaderboard import Board, print_leaderboard
 from tiltyard.benchmarks.leaderboard.admission import core
 from tiltyard.benchmarks.leaderboard_commands import reported
-from tiltyard.benchmarks.runs import CHECKPOINT, CURVE, FINAL, RUN
+from tiltyard.benchmarks.plausible import score_limits
+from tiltyard.benchmarks.runs import CHECKPOINT, CURVE, FINAL, RUN, read_run
 from tiltyard.benchmarks.suites import Entry, Task
 from tiltyard.benchmarks.verified import verified_names
-from tiltyard.benchmarks.verify import FAILED, Verification, verify
-from tiltyard.envs.catalogue import find
+from tiltyard.benchmarks.verify import FAILED, PASSED, Verification, verify
+from tiltyard.benchmarks.verify_submission import _picked
+from tiltyard.envs.catalogue import ROWS, find
 
 HOPPER, WALKER = "tiltyard/Hopper-v5", "tiltyard/Walker2d-v5"
 PPO = {"policy_kwargs": {"net_arch": [16]}, "n_steps": 32, "n_envs": 2, "batch_size": 32}
@@ -144,6 +147,28 @@ def other_versions(root: Path) -> Path:
     return forge(folder_of(root), facts={"versions": record["versions"] | {"mujoco": "3.10.0"}})
 
 
+def all_successes(root: Path) -> Path:
+    """Of a run that is said to be of another machine, so that its evaluation need not be equal bit for bit."""
+    folder = forge(folder_of(root), facts={"hardware": "a larger machine"})
+    with np.load(folder / CURVE) as found:
+        points = dict(found)
+    points["successes"] = np.ones_like(points["successes"])
+    np.savez(folder / CURVE, **points)
+    final = json.loads((folder / FINAL).read_text())
+    (folder / FINAL).write_text(json.dumps(final | {"successes": [True] * 6}))
+    return folder
+
+
+def early_evaluation(root: Path) -> Path:
+    """The curve's first point, of step 32, as one of step 2: what rises early has a larger area under its curve."""
+    folder = folder_of(root)
+    with np.load(folder / CURVE) as found:
+        points = dict(found)
+    points["timesteps"][0] = 2
+    np.savez(folder / CURVE, **points)
+    return folder
+
+
 def other_seed(root: Path) -> Path:
     return forge(folder_of(root), seed=7)
 
@@ -220,6 +245,8 @@ CASES = [
     Case(large_budget, "a made-up budget", "checkpoint", "", (0, 1), "budget 1,000,000 instead of 64"),
     Case(added_task, "an added task that un-ranks a whole domain", "suite", "in no rank", (0, 1), "has no task"),
     Case(other_versions, "mixed versions", "", "left out, of other versions"),
+    Case(all_successes, "every episode a success, on a machine that was made up", "evaluation", "", (0, 1)),
+    Case(early_evaluation, "evaluations at earlier steps", "episodes", "", (0, 1)),
     Case(other_seed, "a run called another seed's", "checkpoint", "", (1, 7)),
     Case(changed_tree, "a run from a changed tree", "", "runs started from a changed tree", (0, 1)),
     Case(not_a_number, "NaN among the scores", "files", "must hold finite numbers"),
@@ -396,3 +423,40 @@ def test_what_is_no_record_of_verified_runs_is_refused(content: str, tmp_path: P
     (tmp_path / "record.json").write_text(content)
     with pytest.raises(ValueError, match="is no record of verified runs, which is what"):
         verified_names(tmp_path / "record.json", [])
+
+
+@pytest.mark.parametrize("env_id", [row.id for row in ROWS if row.scored])
+def test_what_a_random_policy_and_the_expert_get_can_be(env_id: str) -> None:
+    """Of costs too (Reacher, Pusher), whose experts' returns are below 0 and random ones far below -10."""
+    row = find(env_id)
+    low, high = score_limits(row, Run(env_id, "ppo", 0, 100))
+    assert low < 2 * min(row.random_score, 0) + min(0, row.random_score)
+    assert max(row.expert_score, 1.0 if row.expert_score <= 1 else 0.0) <= high
+
+
+def test_a_plugins_scale_ends_nowhere_that_its_row_does_not_say() -> None:
+    row = replace(find(HOPPER), id="corridor/Corridor-v0", random_score=-30.0, expert_score=0.5)
+    low, high = score_limits(row, Run(HOPPER, "ppo", 0, 100))
+    assert low < -30
+    assert high > 2
+
+
+def test_a_score_below_a_random_policys_is_told_with_its_sign(root: Path) -> None:
+    folder = forge(folder_of(root), scores=lambda x: x - 1000)
+    check = next(one for one in verify(folder, play=False).checks if one.name == "normalised")
+    assert check.state == PASSED
+    assert check.said == f"{read_run(folder).normalised:.6g} follows from the returns"
+    assert check.said.startswith("-0.")
+
+
+def test_seeds_beside_a_suites_could_have_been_picked() -> None:
+    assert _picked({0, 1, 2}, (0, 1, 2)) == _picked({0, 1}, (0, 1, 2)) == []
+    assert _picked({0, 1, 2, 3, 4}, (0, 1, 2)) == []
+    assert _picked({0, 1, 2, 3, 5}, (0, 1, 2)) == [3, 5]
+    assert _picked({0, 1, 2, 57}, (0, 1, 2)) == [57]
+
+
+def test_a_submission_with_picked_seeds_is_faulty(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    forge(copied(root), seed=57)
+    assert main(["verify", str(submission(root, suite="control-v1")), "--no-play"]) == 1
+    assert "FAULT  ppo on tiltyard/Hopper-v5 has seeds 57 besides those of control-v1" in capsys.readouterr().out
