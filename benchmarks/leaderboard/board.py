@@ -56,9 +56,10 @@ class _Bootstrap:
         )
         return _metric(interval, values)
 
-    def improvement(self, a: Scores, b: Scores, *names: str) -> Metric:
+    def improvement(self, a: Scores, b: Scores, *names: str) -> Metric | None:
+        """None below three runs a side: of one run against one it would be all or nothing, whatever the agents are."""
         if min(len(a.runs), len(b.runs)) < MIN_RUNS:
-            return Metric(statistics.probability_of_improvement(a, b), None)
+            return None
         interval = statistics.improvement_interval(
             a, b, rng=self._rng(*names), resamples=self.resamples, level=self.level
         )

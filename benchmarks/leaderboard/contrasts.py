@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..permutation import LEAST, LEAST_PAIRS, permutation_p, sign_flip_p
-from ..statistics import MIN_RUNS, Scores, improvement_interval, probability_of_improvement, score_matrix
+from ..statistics import MIN_RUNS, Scores, improvement_interval, score_matrix
 from ..verdicts import student_interval
 from .board import Board
 
@@ -48,7 +48,7 @@ class Contrast:
 
     def __str__(self) -> str:
         if min(len(self.mine.runs), len(self.theirs.runs)) < MIN_RUNS:
-            return f"{probability_of_improvement(self.mine, self.theirs):.2f}"
+            return "-"  # of one run against one it would be all or nothing, whatever the agents are
         rng = np.random.default_rng(0)
         return f"{improvement_interval(self.mine, self.theirs, rng=rng, level=self.level):.2f}"
 

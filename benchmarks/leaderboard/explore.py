@@ -23,7 +23,7 @@ from ..overshoot import length_of
 from ..pages import TEMPLATES, render
 from ..permutation import LEAST, permutation_p
 from ..runs import CHECKPOINT, FinishedRun
-from ..statistics import Floats, probability_of_improvement, score_matrix
+from ..statistics import MIN_RUNS, Floats, probability_of_improvement, score_matrix
 from .groups import Identity, env_of, identity, short
 from .paper_list import PAPERS, known_papers, paper_rows
 from .rows import AXES, Axis, Board, Curve, Metric, Result, Section, Standing
@@ -178,9 +178,17 @@ def _apart(a: Floats, b: Floats, tests: int) -> bool:
 
 
 def _odds(scores: Mapping[str, Floats], tasks: Sequence[str]) -> list[list[float | None]]:
-    """The probability that a run of the row's agent outscores one of the column's, on a task of the section."""
+    """The probability that a run of the row's agent outscores one of the column's, on a task of the section.
+
+    None below three runs a side, as on the board.
+    """
     made = {agent: score_matrix(dict(zip(tasks, values.T.tolist(), strict=True))) for agent, values in scores.items()}
-    return [[None if a == b else probability_of_improvement(made[a], made[b]) for b in made] for a in made]
+
+    def odds(a: str, b: str) -> float | None:
+        few = min(len(made[a].runs), len(made[b].runs)) < MIN_RUNS
+        return None if a == b or few else probability_of_improvement(made[a], made[b])
+
+    return [[odds(a, b) for b in made] for a in made]
 
 
 def _curves(task: str, results: Sequence[Result], colours: Mapping[str, str]) -> dict[str, Any]:

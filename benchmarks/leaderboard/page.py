@@ -187,12 +187,12 @@ def _proofs(result: Result) -> _Proofs:
     return _Proofs(f"MuJoCo {versions['mujoco']}, " if "mujoco" in versions else "", listed)
 
 
-def _shown(metric: Metric, spec: str, sure: str) -> tuple[str, str]:
-    """A number, and what stands small beside it: its interval, or why it has none (``sure`` for all or nothing)."""
+def _shown(metric: Metric, spec: str) -> tuple[str, str]:
+    """A number, and what stands small beside it: its interval, or why it has none."""
     if np.isnan(metric.value):
         return "-", ""
     if metric.interval is None:
-        return f"{metric.value:{spec}}", metric.why or (sure if metric.value in (0.0, 1.0) else "no interval")
+        return f"{metric.value:{spec}}", metric.why or "no interval"
     low, high = metric.interval.low, metric.interval.high
     if spec == ".2f" and high - low < 0.02:  # so that a narrow interval does not read as none
         spec = ".3f"

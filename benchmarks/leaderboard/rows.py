@@ -113,7 +113,8 @@ class Standing:
         tasks: those the agent ran.
         metrics: normalised ``iqm``, ``mean``, ``median`` and ``optimality_gap``.
         next_agent: the next ranked row, or "".
-        beats_next: probability that a run of this agent outscores one of the next row, on a task of the section.
+        beats_next: probability that a run of this agent outscores one of the next row, on a task of the section; None
+            without a next row, and below three runs a side.
         profile: share of runs above each of the section's thresholds; ``None`` without an interval.
         flags: what a reader must know, in words.
         verified: whether each of its runs was.

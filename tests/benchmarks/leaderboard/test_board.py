@@ -1,12 +1,15 @@
 import dataclasses
 import math
 from collections.abc import Callable
+from io import StringIO
 from itertools import product
 
 import numpy as np
 import pytest
+from rich.console import Console
 
-from tiltyard.benchmarks.leaderboard import Board, leaderboard
+from tiltyard.benchmarks.leaderboard import Board, leaderboard, print_leaderboard
+from tiltyard.benchmarks.leaderboard.page import render
 from tiltyard.benchmarks.runs import FinishedRun
 from tiltyard.envs.catalogue import find
 
@@ -75,8 +78,7 @@ def test_fewer_than_three_runs_are_flagged_and_get_no_interval(make_run: MakeRun
     assert standing.flags == ("only 2 runs: no interval below 3",)
     assert all(metric.interval is None for metric in standing.metrics.values())
     assert standing.profile is None
-    assert standing.beats_next is not None
-    assert standing.beats_next.interval is None
+    assert (standing.next_agent, standing.beats_next) == ("td3", None)
     result = next(result for result in board.results if result.agent == "sac")
     assert (result.score.interval, result.success.interval, result.curve_band) == (None, None, None)
 
@@ -266,3 +268,14 @@ def test_a_row_and_a_method_of_one_name_are_never_pooled(make_run: MakeRun) -> N
     runs = [make_run(env, "filtered-bc", seed, 0.5) for seed in range(3)]
     runs += [make_run(env, "grpo", seed, 0.5, params={"method": "filtered-bc"}) for seed in range(3)]
     assert sorted(named(runs)["text"]) == ["filtered-bc", "grpo with method=filtered-bc"]
+
+
+@pytest.mark.parametrize("seeds", [1, 2])
+def test_a_single_run_a_side_beats_nobody_by_a_percentage(make_run: MakeRun, seeds: int) -> None:
+    levels = {"sac": 0.9, "td3": 0.1}
+    runs = [make_run(HOPPER, agent, seed, level) for agent, level in levels.items() for seed in range(seeds)]
+    console = Console(record=True, width=120, file=StringIO())
+    board = print_leaderboard(runs, console=console)
+    assert "%" not in console.export_text().partition("Every task")[0].replace("IQM [95%]", "")
+    assert '<td class="n">100%' not in render(board)
+    assert board.sections[0].standings[0].next_agent == "td3"

@@ -276,3 +276,12 @@ def test_chromium_shows_sorts_and_searches_papers(browser: Any, site_folder: Pat
     page.key("/")
     assert page.evaluate("document.activeElement.id") == "search"
     page.close()
+
+
+def test_odds_of_fewer_than_three_runs_are_not_shown(runs: list[FinishedRun]) -> None:
+    few = [run for run in runs if run.run.seed == 0]
+    board = leaderboard(few, rng=np.random.default_rng(0), resamples=20)
+    data = site_data([board], dict.fromkeys((row.run.agent for row in runs), "#123456"))
+    section = next(one for one in data["scales"][0]["sections"] if one["title"] == "Robotics")
+    assert len(section["agents"]) == 4
+    assert {odds for row in section["odds"] for odds in row} == {None}
