@@ -91,14 +91,12 @@ class Train:
 
     def run(self) -> int:
         """Executes the run and prints what came of it."""
-        from .session import Session, gone_on, set_aside, unbegun_removed
+        from .session import Session, gone_on, unbegun_removed
 
         run = self.asked_for()
         run.check()
         print(f"{run.agent} in {run.env_id}: {run.settings_from} (--preset chooses)")
         unfinished = self.resume and not is_finished(run.folder(self.out))
-        if not self.resume:
-            set_aside(run, self.out)
         run, source = gone_on(run, self.out) if unfinished else (run, None)
         session = Session(self.track, keep=True, source=source)
         with (

@@ -15,7 +15,8 @@ from ..agents.catalogue import find as find_agent
 from ..envs.catalogue import find as find_env
 from ..envs.catalogue import resolve
 from .options import parse_whole
-from .runs import CHECKPOINT, GROUPED, SAMPLED, Run, parse_value, read_run
+from .runs import CHECKPOINT, GROUPED, SAMPLED, Run, read_run
+from .values import parse_value
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -39,6 +39,7 @@ from .folders import claimed, publish
 from .packages import behind, changes
 from .records import Points, clock_of, episodes_of, part, printable, read_points, read_record, seconds_of, words
 from .training_log import Logged, training_of
+from .values import is_plain
 
 if TYPE_CHECKING:
     from .session import Session
@@ -212,7 +213,8 @@ class Run:
         """Trains, evaluates and publishes the run's folder under ``root``; a finished run is only read.
 
         Args:
-            root: folder of run folders; made where missing. What is no finished run of this name there is replaced.
+            root: folder of run folders; made where missing. What is no finished run of this name there is replaced;
+                a stopped training that can be gone on from is renamed and kept (:func:`.session.set_aside`).
             progress: called now and then with the environment steps done.
             session: who is told of it, and what it goes on from.
 
@@ -221,11 +223,12 @@ class Run:
             OSError: the disk is full or not writable; the message names the run.
         """
         from .execution import train
-        from .session import of_population
+        from .session import of_population, set_aside
 
         self.check()
         session = session or of_population(self, Path(root))
         try:
+            set_aside(self, Path(root))
             with claimed(self.partial(root)) as partial:
                 if not is_finished(self.folder(root)):
                     _write_json(partial / RUN, _record(self))
@@ -272,19 +275,6 @@ class FinishedRun:
     folder: Path
     clock: tuple[tuple[float, float], ...] = ()
     training: Mapping[str, Logged] = field(default_factory=dict, hash=False)
-
-
-def is_plain(value: Any) -> bool:
-    """Whether ``value`` is a string that a command line may hold without JSON's quotes and still mean itself."""
-    return isinstance(value, str) and parse_value(value) == value
-
-
-def parse_value(text: str) -> Any:
-    """A value of ``--set key=value``: JSON, Python's ``True``, ``False`` and ``None``, or else the string itself."""
-    try:
-        return json.loads({"True": "true", "False": "false", "None": "null"}.get(text, text))
-    except ValueError:
-        return text
 
 
 def is_finished(folder: Path) -> bool:

@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -143,13 +144,14 @@ def gone_on(run: Run, root: Path) -> tuple[Run, Path | None]:
 def set_aside(run: Run, root: Path) -> None:
     """Renames what is there of ``run`` from before it was stopped, which starting it anew would remove.
 
-    It stays what :func:`find_source` finds. Where some is set aside already, that goes.
+    It stays what :func:`find_source` finds, and so does what was set aside before: each gets a name of its own,
+    ``NAME.stopped.partial``, ``NAME.stopped-2.partial`` and so on.
     """
-    partial, aside = run.partial(root), root / f"{run.name}.stopped.partial"
+    partial = run.partial(root)
     if is_finished(run.folder(root)) or is_claimed(partial) or not (partial / CHECKPOINT).is_file():
         return
-    if aside.exists():
-        remove(aside)
+    names = (f"{run.name}.stopped{'' if number == 1 else f'-{number}'}.partial" for number in count(1))
+    aside = next(root / name for name in names if not (root / name).exists())
     partial.rename(aside)
     print(f"begins at step 0; what was stopped is kept in {aside}, where --resume goes on from", file=sys.stderr)
 

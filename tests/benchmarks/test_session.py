@@ -163,6 +163,24 @@ def test_beginning_anew_keeps_what_was_stopped(root, tmp_path, capsys):
     assert (aside / "checkpoint.zip").is_file()
 
 
+def test_every_training_that_was_stopped_is_kept(root, tmp_path):
+    stopped = replace(RUN, budget=120)
+    for _ in range(3):
+        shutil.copytree(stopped.partial(root), stopped.partial(tmp_path))
+        session.set_aside(stopped, tmp_path)
+    names = [f"{stopped.name}.stopped{number}.partial" for number in ("", "-2", "-3")]
+    assert {path.name for path in tmp_path.iterdir()} == set(names)
+    assert all(steps_of(tmp_path / name) == 80 for name in names)
+    assert load_runs(tmp_path) == []
+
+
+def test_whoever_executes_a_run_anew_keeps_what_was_stopped(root, tmp_path):
+    stopped = replace(RUN, budget=120)
+    shutil.copytree(stopped.partial(root), stopped.partial(tmp_path))
+    stopped.execute(tmp_path)  # as a race does
+    assert {path.name for path in tmp_path.iterdir()} == {stopped.name, f"{stopped.name}.stopped.partial"}
+
+
 def test_a_run_that_is_refused_leaves_nothing_behind(tmp_path, capsys):
     line = f'train --env {RUN.env_id} --agent sac --steps 60 --out {tmp_path} --set policy_kwargs={{"net_arch":"a"}}'
     assert main(line.split()) == 2
