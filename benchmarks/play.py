@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from .. import unknown
 from ..envs.catalogue import resolve
+from ..envs.errors import made_by_others
 from ..envs.seeding import Split
 from .evaluation import evaluation_seeds, is_function, success_of, view_of
 
@@ -91,7 +92,8 @@ class _Player:
         kwargs = {**view.env_kwargs, **env_kwargs, **({"split": split} if resolve(env_id).splits else {})}
         if "rgb_array" not in _render_modes(env_id):
             raise ValueError(f"{env_id} cannot be shown: its class names no render mode 'rgb_array' in its metadata")
-        self.env = gymnasium.make(env_id, render_mode="rgb_array", **kwargs)
+        with made_by_others(env_id, kwargs):
+            self.env = gymnasium.make(env_id, render_mode="rgb_array", **kwargs)
         if not view.strings:
             self.env = sb3_spaces(self.env)
         native = float(self.env.metadata.get("render_fps", 10))

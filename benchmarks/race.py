@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any
 
+from ..envs.errors import CannotBeMade
 from .engines import BUSY, Backend
 from .engines import find as find_engine
 from .engines.worker import sentence
@@ -133,6 +134,8 @@ def _check_environments(pending: Sequence[Run]) -> None:
     for run in {run.task: run for run in pending}.values():
         try:
             env = evaluation_env(run.env_id, run.agent, 1, **run.params.get("env_kwargs", {}))
+        except CannotBeMade:
+            raise
         except Exception as error:
             raise ValueError(f"{run.where} cannot be made: {sentence(error)}") from error
         if is_endless(env):

@@ -10,6 +10,7 @@ from ..agents.catalogue import plugged as plugged_agents
 from ..agents.row import Row as Agent
 from ..envs.catalogue import Row as Env
 from ..envs.catalogue import rows as env_rows
+from ..envs.errors import made_by_others
 from . import index
 from .defaults import class_of
 from .docs import RESULTS, components, number, suites
@@ -73,7 +74,8 @@ def _of_env(row: Env) -> Iterator[str]:
     yield f"{row.id}: {row.summary}"
     yield from index.field("domain", f"{row.domain}, {row.tier}")
     if row.tier == "simulated":  # others would need their server or device
-        env = gymnasium.make(row.id, disable_env_checker=True)
+        with made_by_others(row.id, {}):
+            env = gymnasium.make(row.id, disable_env_checker=True)
         yield from index.field("observed", _space(env.observation_space))
         yield from index.field("actions", _space(env.action_space))
         env.close()

@@ -28,6 +28,7 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvO
 
 from ..envs.catalogue import resolve
 from ..envs.core import select_env
+from ..envs.errors import made_by_others
 from ..envs.seeding import Split, check_split
 from ..envs.text.protocol import TextTask
 from .adapters import AdaptedEnv, AdaptedVectorEnv, Adapter, Characters, adapter_for, sb3_spaces
@@ -74,6 +75,7 @@ def sb3_env(
 
     Raises:
         ValueError: ``n_envs`` is no whole number of at least 1, or a split that the environment does not have.
+        CannotBeMade: the constructor of another package's environment raised an error.
     """
     if isinstance(n_envs, bool) or not isinstance(n_envs, int | np.integer) or n_envs < 1:
         raise ValueError(f"n_envs must be a whole number of at least 1, got {n_envs!r:.200}")
@@ -83,11 +85,12 @@ def sb3_env(
         env_kwargs["split"] = split
     elif split == "test":
         raise ValueError(f"{env_id} has no test split: it takes other problems by other seeds alone")
-    if row.vector_entry_point is not None:
-        env = gymnasium.make_vec(row.id, int(n_envs), "vector_entry_point", **env_kwargs)
-    else:
-        same_step = {"autoreset_mode": AutoresetMode.SAME_STEP}
-        env = gymnasium.make_vec(row.id, int(n_envs), "sync", vector_kwargs=same_step, **env_kwargs)
+    with made_by_others(row.id, env_kwargs):
+        if row.vector_entry_point is not None:
+            env = gymnasium.make_vec(row.id, int(n_envs), "vector_entry_point", **env_kwargs)
+        else:
+            same_step = {"autoreset_mode": AutoresetMode.SAME_STEP}
+            env = gymnasium.make_vec(row.id, int(n_envs), "sync", vector_kwargs=same_step, **env_kwargs)
     adapter = None if strings else adapter_for(env.single_observation_space, env.single_action_space)
     venv = VecMonitor(to_sb3(env if adapter is None else AdaptedVectorEnv(env, adapter)))
     venv.seed(seed)

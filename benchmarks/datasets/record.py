@@ -14,6 +14,7 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnvObs, VecEnvStepR
 
 from ...agents.control.elements_policy import reads
 from ...envs.core import select_env
+from ...envs.errors import made_by_others
 from ...envs.gui.baselines import NoisyExpert
 from .episodes import Array, Episode, Tape
 from .play import PlayActor, ScriptedActor
@@ -81,7 +82,8 @@ def boxed(env_id: str, **env_kwargs: Any) -> gymnasium.Env[Any, Any]:
     Raises:
         TypeError: other than ``Box`` spaces, or the numbers of a phone.
     """
-    env: gymnasium.Env[Any, Any] = gymnasium.make(env_id, **env_kwargs)
+    with made_by_others(env_id, env_kwargs):
+        env: gymnasium.Env[Any, Any] = gymnasium.make(env_id, **env_kwargs)
     env.close()
     if reads(env.observation_space):
         return env

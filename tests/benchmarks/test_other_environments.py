@@ -20,6 +20,7 @@ from tiltyard.benchmarks.leaderboard import print_leaderboard, write_page
 from tiltyard.benchmarks.loading import load_runs
 from tiltyard.benchmarks.play import play
 from tiltyard.benchmarks.race import _check_environments
+from tiltyard.envs.errors import CannotBeMade
 from tiltyard.wrappers import sb3_env
 
 SHORT = {"n_steps": 8, "batch_size": 8, "n_epochs": 1}
@@ -166,6 +167,44 @@ def test_no_video_of_an_environment_without_frames(
     monkeypatch.setattr(Says, "metadata", {"render_modes": []})
     with pytest.raises(ValueError, match="Says-v0 cannot be shown: its class names no render mode 'rgb_array'"):
         play(says, "random", video=tmp_path / "a.gif")
+
+
+class Fails(Says):
+    """Cannot be made."""
+
+    def __init__(self, level: int = 0, render_mode: str | None = None) -> None:
+        raise KeyError(f"no data of level {level}")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["train", "--agent", "ppo", "--steps", "16", "--set", 'env_kwargs={"level":3}', "--out", "OUT"],
+        ["evaluate", "random"],
+        ["play", "--agent", "random", "--video", "OUT/a.gif"],
+    ],
+)
+def test_what_a_constructor_raises_is_told_in_a_sentence(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gymnasium.register("Fails-v0", Fails)
+    try:
+        assert main([*(word.replace("OUT", str(tmp_path)) for word in words), "--env", "Fails-v0"]) == 2
+        level, given = (3, " with level=3") if words[0] == "train" else (0, "")
+        (said,) = [line for line in capsys.readouterr().err.splitlines() if "cannot be made" in line]
+        assert said == f"tiltyard: environment Fails-v0{given} cannot be made: KeyError: no data of level {level}"
+        with pytest.raises(CannotBeMade, match="no data of level 0") as raised:
+            sb3_env("Fails-v0", 1)
+        assert isinstance(raised.value.__cause__, KeyError)
+        with pytest.raises(CannotBeMade, match="^environment Fails-v0 cannot be made: KeyError: no data of level 0$"):
+            _check_environments([Run("Fails-v0", "dqn", 0, 5)])
+    finally:
+        gymnasium.registry.pop("Fails-v0")
+
+
+def test_keywords_that_a_constructor_does_not_have_are_told_too() -> None:
+    with pytest.raises(CannotBeMade, match="environment CartPole-v1 with lenght=3 cannot be made: TypeError: .*lenght"):
+        sb3_env("CartPole-v1", 1, lenght=3)
 
 
 def test_a_checkpoint_of_another_packages_class_is_loaded_with_trust_alone(
