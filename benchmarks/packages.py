@@ -24,6 +24,7 @@ from ..envs.catalogue import find as find_env
 from .provenance import LIBRARIES, differences
 
 if TYPE_CHECKING:
+    from ..agents.catalogue import Row
     from .runs import FinishedRun, Run
 
 SOURCE = "source of "
@@ -44,12 +45,21 @@ def behind(run: "Run", *, loaded: bool = False) -> dict[str, str]:
     Raises:
         KeyError: no such agent or environment.
     """
-    env = find_env(run.env_id)
+    return behind_both(run.env_id, run.row, loaded=loaded)
+
+
+def behind_both(env_id: str, agent: "Row | None", *, loaded: bool = False) -> dict[str, str]:
+    """:func:`behind`, of an environment and an agent's row; of the environment alone where no agent learnt.
+
+    Raises:
+        KeyError: no such environment.
+    """
+    env = find_env(env_id)
     module, _, name = env.id.rpartition(":")
     maker = env.entry_point or (registry[name].entry_point if name in registry else "")
-    named = {module, _module(maker), _module(env.vector_entry_point), _module(run.row.entry_point)}
+    named = {module, _module(maker), _module(env.vector_entry_point), _module(agent and agent.entry_point)}
     if loaded:
-        made = [load_env_creator(maker) if isinstance(maker, str) and maker else maker, run.row.load()]
+        made = [load_env_creator(maker) if isinstance(maker, str) and maker else maker, agent and agent.load()]
         theirs = [one for one in made if _module(one).partition(".")[0] != "tiltyard"]  # ours, whatever it builds on
         named |= {_module(base) for one in theirs for base in getattr(one, "__mro__", ())}
     return versions_of(named)
@@ -144,6 +154,14 @@ def _installed(names: Iterable[str]) -> dict[str, str]:
 def others_of(run: "FinishedRun") -> dict[str, str]:
     """The versions of other packages that a run has recorded."""
     return {name: version for name, version in run.versions.items() if name not in RECORDED}
+
+
+def behind_all(runs: Iterable["FinishedRun"]) -> dict[str, str]:
+    """The versions of other packages that these runs have recorded, but for runs of versions that are not here now.
+
+    What is made of runs, such as a tuning, records these as well: none of its runs are of other versions.
+    """
+    return {name: version for run in runs if not changes(run) for name, version in others_of(run).items()}
 
 
 def expected(runs: Sequence["FinishedRun"]) -> list[dict[str, str]]:

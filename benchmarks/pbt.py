@@ -29,6 +29,7 @@ from ..agents.spaces import Dimension, Number, Space, space_of
 from ..envs.catalogue import find as find_env
 from .evaluation import SEED_LIMIT, TUNING_FROM, is_tuning
 from .folders import Busy, claimed
+from .packages import behind_all
 from .race import command_of, finish
 from .runs import CONTINUES, RESUMED, FinishedRun, Run
 from .session import REPLAY
@@ -217,6 +218,7 @@ class _Training:
     def run(self, generations: int) -> Population:
         done: list[tuple[Member, ...]] = []
         finished: list[FinishedRun] = []
+        others: dict[str, str] = {}
         total = 0
         for generation in range(generations):
             runs, parents = self._next(generation, done, finished)
@@ -229,10 +231,11 @@ class _Training:
             reached = [0] * self.size if generation == 0 else [done[-1][parent].steps for parent in parents]
             total += sum(member.steps - at for member, at in zip(members, reached, strict=True))
             done.append(tuple(members))
-            self._write(done, total, None)
+            others = behind_all(finished)
+            self._write(done, total, None, others)
         best = max(range(self.size), key=lambda i: done[-1][i].score)
         population = Population(tuple(done), total, self._tested(finished[best]))
-        self._write(done, total, population.test)
+        self._write(done, total, population.test, others)
         return population
 
     def _next(
@@ -274,13 +277,16 @@ class _Training:
         tested = replace(find_policy(str(run.folder), None), seed=0).evaluate()
         return find_env(run.run.env_id).normalise(tested.mean)
 
-    def _write(self, done: Sequence[tuple[Member, ...]], steps: int, test: float | None) -> None:
+    def _write(
+        self, done: Sequence[tuple[Member, ...]], steps: int, test: float | None, others: Mapping[str, str]
+    ) -> None:
+        """Writes ``population.json``; ``others`` are versions of other packages that the members' runs recorded."""
         from .provenance import commit, hardware, versions
 
         told = {"env_id": self.first.env_id, "agent": self.first.agent, "command": self.command, "steps": steps}
         space = {name: asdict(one) for name, one in self.space.items()}
         kept = [[asdict(member) for member in members] for members in done]
-        made = {"versions": versions(), "commit": commit(), "hardware": hardware()}
+        made = {"versions": versions() | others, "commit": commit(), "hardware": hardware()}
         record = {**told, "test": test, "space": space, "generations": kept, **made}
         partial = self.root / f".{RECORD}"
         partial.write_text(json.dumps(record, indent=1) + "\n")

@@ -1,6 +1,7 @@
 """``tiltyard tune``: a dataclass as in :mod:`.cli`."""
 
 import json
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -143,13 +144,24 @@ class Tune:
         from .provenance import commit, hardware, versions
         from .tuning import TRIALS, recorded
 
-        made = {"versions": versions(), "commit": commit(), "hardware": hardware()}
+        others = self._others()
+        made = {"versions": versions() | others, "commit": commit(), "hardware": hardware()}
         found = {**self._asked(how), "choices": list(map(recorded, choices)), **made}
         (self.out / TRIALS).write_text(json.dumps(found, indent=1) + "\n")
-        page = render(template, suite=self.suite, score=_scored(choices), **about, **made)
+        page = render(template, suite=self.suite, score=_scored(choices), others=others, **about, **made)
         (self.out / "README.md").write_text(page)
         print(page)
         return 0
+
+    def _others(self) -> dict[str, str]:
+        """Versions of other packages that the trials recorded."""
+        from .loading import load_runs
+        from .packages import behind_all
+        from .runs import VersionWarning
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", VersionWarning)  # such runs are of another tuning, and not counted
+            return behind_all(load_runs(self.out))
 
 
 def _scored(choices: "Sequence[Choice]") -> str:

@@ -241,8 +241,12 @@ class _Making:
         return self._trained
 
     def _metadata(self, episodes: Sequence[Episode]) -> dict[str, Any]:
+        from ...agents.catalogue import find as find_agent
+        from ..packages import behind_both
+
         wanted = self._wanted
         trained = None if self._trained is None else dict(self._trained.record)
+        learner = None if trained is None else find_agent(wanted.agent)
         return {
             "algorithm_name": "+".join(wanted.policies) + (f" ({wanted.agent})" if trained else ""),
             "description": f"{len(episodes)} episodes of {' and '.join(wanted.policies)} in {wanted.env_id}",
@@ -256,7 +260,7 @@ class _Making:
                 "policies": dict(zip(wanted.policies, wanted.shares, strict=True)),
                 "seed": wanted.seed,
                 "medium": trained,
-                "versions": provenance.versions(),
+                "versions": provenance.versions() | behind_both(wanted.env_id, learner, loaded=True),
                 "commit": provenance.commit(),
                 "hardware": provenance.hardware(),
             },

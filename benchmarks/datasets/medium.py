@@ -48,7 +48,11 @@ class Recipe:
     @property
     def folder(self) -> Path:
         """Where it is kept: hidden, so that Minari does not take it for a dataset."""
-        decisive = [self.env_id, dict(self.settings), provenance.versions(), TARGET, EVERY, EPISODES]
+        from ...agents.catalogue import find
+        from ..packages import behind_both
+
+        versions = provenance.versions() | behind_both(self.env_id, find(self.agent), loaded=True)
+        decisive = [self.env_id, dict(self.settings), versions, TARGET, EVERY, EPISODES]
         digest = sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()[:12]
         return path_of(home(self.env_id)) / f".medium-{self.agent}-{self.seed}-{digest}"
 

@@ -5,14 +5,21 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
+from tiltyard.agents.spaces import space_of
 from tiltyard.benchmarks import FinishedRun, Run, provenance
+from tiltyard.benchmarks.cli import main
+from tiltyard.benchmarks.datasets.make import Wanted, _Making, silent
+from tiltyard.benchmarks.datasets.medium import Medium
 from tiltyard.benchmarks.leaderboard.groups import group
 from tiltyard.benchmarks.loading import one_version
-from tiltyard.benchmarks.packages import _distributions, behind, changes, expected, versions_of
+from tiltyard.benchmarks.packages import _distributions, behind, behind_all, changes, expected, versions_of
+from tiltyard.benchmarks.pbt import RECORD, _Training, train_population
 
 ROOT = Path(__file__).parents[2]
 ENV = """
@@ -141,3 +148,49 @@ def test_the_version_that_is_here_counts_before_that_of_most(versions, monkeypat
     monkeypatch.setattr("tiltyard.benchmarks.packages.behind", lambda run: {"away": "1.0"})
     runs = [done("away:A-v0", seed=seed, away=version) for seed, version in enumerate(versions)]
     assert {run.versions["away"] for run in one_version(runs)[0]} == {"1.0"}
+
+
+def trpo() -> Run:
+    """Another package's agent, for a moment, on a tuning seed."""
+    return Run("CartPole-v1", "sb3_contrib:TRPO", 10_000, 8, {"n_steps": 8, "batch_size": 8}, 2, 1)
+
+
+def test_a_tuning_records_what_its_trials_recorded(tmp_path):
+    (tmp_path / "mine.toml").write_text(
+        'seeds = [0]\n[[tasks]]\nenv_id = "CartPole-v1"\neval_episodes = 2\neval_points = 1\n'
+        'entries = [{agent = "sb3_contrib:TRPO", budget = 8, params = {n_steps = 8, batch_size = 8}}]\n'
+    )
+    rates = [0.0001, 0.001, 0.01]
+    for rate in rates:
+        replace(trpo(), params={**trpo().params, "learning_rate": rate}).execute(tmp_path / "out")
+    line = ["tune", str(tmp_path / "mine.toml"), "--grid", f"learning_rate={','.join(map(str, rates))}"]
+    assert main([*line, "--seeds", "10000", "--out", str(tmp_path / "out")]) == 0
+    told = json.loads((tmp_path / "out" / "tuning.json").read_text())["versions"]
+    assert told == provenance.versions() | {"sb3_contrib": version("sb3_contrib")}
+    assert f"sb3_contrib {version('sb3_contrib')}" in (tmp_path / "out" / "README.md").read_text()
+
+
+def test_a_population_records_what_its_members_recorded(tmp_path):
+    space = space_of(trpo().row.load(), ["learning_rate"])
+    for run in _Training(trpo(), space, "perturb", 2, tmp_path, 1, "")._next(0, [], [])[0]:
+        run.execute(tmp_path)
+    how = {"population": 2, "steps": 8, "ready": 8, "space": ["learning_rate"], "params": trpo().params}
+    train_population("CartPole-v1", "sb3_contrib:TRPO", **how, eval_episodes=2, root=tmp_path)
+    told = json.loads((tmp_path / RECORD).read_text())
+    assert told["test"] is not None
+    assert told["versions"] == provenance.versions() | {"sb3_contrib": version("sb3_contrib")}
+
+
+def test_a_dataset_records_what_is_behind_the_agent_that_learnt(tmp_path, monkeypatch):
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
+    wanted = Wanted("tiltyard/Hopper-v5", ("medium",), (1.0,), 1, 0, "sb3_contrib:TRPO", 100, {}, 0.0)
+    making = _Making(wanted, "me/mine-v0", False, silent)
+    assert making._metadata([])["tiltyard"]["versions"] == provenance.versions()  # nothing learnt
+    making._trained = Medium(tmp_path, {})
+    others = {"sb3_contrib": version("sb3_contrib")}
+    assert making._metadata([])["tiltyard"]["versions"] == provenance.versions() | others
+
+
+def test_runs_of_versions_that_are_gone_count_in_nothing_that_is_made_of_others():
+    runs = [done(seed=0, sb3_contrib="0.0"), done(seed=1, nowhere="3.1")]
+    assert behind_all(runs) == {"nowhere": "3.1"}
