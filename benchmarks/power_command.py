@@ -25,7 +25,8 @@ class Power:
     sd: float | None = None
     """standard deviation of normalised scores between seeds; by default that of the finished runs in --runs"""
     runs: Path | None = None
-    """folder of earlier runs, of this suite or one like it; by default the published ones of this suite, or runs"""
+    """folder of earlier runs; those on the suite's tasks count, and all where none is; by default the published ones of
+    this suite, or runs"""
     agents: str | None = None
     """comma-separated names of the suite's agents or methods that will be raced; all of them by default"""
     seeds: str | None = None
@@ -69,8 +70,11 @@ class Power:
 
         if self.sd is None:
             folder = self._folder(suite)
-            spread = spread_of(load_runs(folder), suite.score, paired=suite.paired)
-            return replace(spread, source=f"{spread.source} in {folder}")
+            found, tasks = load_runs(folder), {run.task for run in suite.runs(seeds=(0,))}
+            here = [run for run in found if run.run.task in tasks]
+            spread = spread_of(here or found, suite.score, paired=suite.paired)
+            others = ", on other tasks than the suite's" * (not here)
+            return replace(spread, source=f"{spread.source} in {folder}{others}")
         if not 0 < self.sd < inf:
             raise ValueError(f"--sd must be above 0 and finite, got {self.sd:g}")
         return Spread(self.sd, "as stated")

@@ -198,6 +198,19 @@ def test_the_spread_of_earlier_runs_is_read(capsys: pytest.CaptureFixture[str]) 
     assert "72 earlier runs of 6 conditions, paired by seed in" in capsys.readouterr().out
 
 
+def test_earlier_runs_on_other_tasks_count_only_where_there_are_none_on_the_suites(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    smoke = Path(__file__).parents[2] / "docs" / "results" / "smoke" / "runs"
+    task = '[[tasks]]\nenv_id = "ENV"\neval_episodes = 10\nentries = [{agent = "ppo", budget = 100}]\n'
+    (tmp_path / "drive.toml").write_text("seeds = [0, 1, 2, 3]\n" + task.replace("ENV", "tiltyard/Highway-v0"))
+    (tmp_path / "reach.toml").write_text("seeds = [0, 1, 2, 3]\n" + task.replace("ENV", "tiltyard/Reacher-v5"))
+    expected = {"drive": "6 earlier runs of 2 conditions in", "reach": "runs, on other tasks than the suite's"}
+    for name, said in expected.items():
+        assert main(["power", str(tmp_path / f"{name}.toml"), "--effect", "0.1", "--runs", str(smoke)]) == 0
+        assert said in capsys.readouterr().out
+
+
 def test_a_suite_without_runs_asks_for_a_deviation(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
