@@ -278,7 +278,7 @@ class _Training:
         return find_env(run.run.env_id).normalise(tested.mean)
 
     def _write(
-        self, done: Sequence[tuple[Member, ...]], steps: int, test: float | None, others: Mapping[str, str]
+        self, done: Sequence[tuple[Member, ...]], steps: int, test: float | None, others: dict[str, str]
     ) -> None:
         """Writes ``population.json``; ``others`` are versions of other packages that the members' runs recorded."""
         from .provenance import commit, hardware, versions
