@@ -117,6 +117,7 @@ RELEASED = {
     "control-v2-halfcheetah": "3a85863138fd6eab",
     "control-v2-hopper": "8e65fc33e572bd54",
     "control-v2-offline": "278314df209407ab",
+    "control-v2-offline-weighted": "4e2d60a937b1bd0b",
     "gui-v1": "b878c16d3e990200",
     "gui-v2": "f22ac4be9b05ff78",
     "gui-ablations-v1": "0c2f9c37d2ea4b2b",
