@@ -162,6 +162,6 @@ CONTROL_V2_OFFLINE_WEIGHTED = _offline(
     f"{_OFFLINE_DATA} All five imitate actions of the data, four of them the better ones more: IQL, the reference, "
     "f-DVL and AWAC by an advantage of each action, trajectory weighting, which is IQL besides, by returns of whole "
     f"episodes. The runs of bc and iql are those of `control-v2-offline`. {_UNTUNED} IQL, f-DVL and trajectory "
-    "weighting are highest after 5,000 to 10,000 updates, where AWAC ends, and lower by the end. Minutes do not compare: the "
-    "machine had other work beside some of the runs.",
+    "weighting are highest after 5,000 to 10,000 updates, where AWAC ends, and lower by the end. Minutes do not "
+    "compare: the machine had other work beside some of the runs.",
 )
