@@ -125,6 +125,9 @@ class ActorCritic(LearnsFromData, OffPolicyAgent):
     def __setattr__(self, name: str, value: Any) -> None:
         """Like SB3's attributes a setting may be changed later: it is checked, and holds from the next update on.
 
+        Networks and the replay buffer are there already: what they are made by holds for the agent that is loaded from
+        its checkpoint.
+
         Raises:
             TypeError, ValueError: what the constructor would refuse; the setting stays as it was.
         """
@@ -134,6 +137,8 @@ class ActorCritic(LearnsFromData, OffPolicyAgent):
                 check_subset(value, self.critic.net.n)
             self.settings = replace(self.settings, **{name: value})
         super().__setattr__(name, value)
+        if name == "learning_rate" and "lr_schedule" in vars(self):
+            self._setup_lr_schedule()
 
     def _setup_model(self) -> None:
         keep_freed_memory()

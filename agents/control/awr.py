@@ -61,6 +61,13 @@ class OrderedReplay(RowReplay):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.returns = np.zeros((self.buffer_size, self.n_envs), np.float32)
+        self.added = 0
+        """Steps of all environments added so far, also those that have made room for others since."""
+
+    def add(self, *args: Any, **kwargs: Any) -> None:
+        """As in SB3."""
+        super().add(*args, **kwargs)
+        self.added += 1
 
     def in_order(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
         """Positions of all rows by environment, oldest first, and which are the last of an unbroken stretch."""
@@ -169,7 +176,7 @@ class AWR(ActorCritic):
     def sample(self, batch_size: int) -> Batch:
         """As always; with new targets if those there are not of these data, or old."""
         buffer = self._ordered
-        moment = (buffer.pos, buffer.size(), self._n_updates // self.settings.refresh_interval)
+        moment = (buffer.added, buffer.pos, buffer.size(), self._n_updates // self.settings.refresh_interval)
         if moment != self._known:
             self.refresh()
             self._known = moment

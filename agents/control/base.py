@@ -12,11 +12,11 @@ from gymnasium.vector import VectorEnv
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.buffers import ReplayBuffer
 from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.noise import NormalActionNoise
+from stable_baselines3.common.noise import NormalActionNoise, VectorizedActionNoise
 from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.preprocessing import get_action_dim
-from stable_baselines3.common.type_aliases import MaybeCallback
+from stable_baselines3.common.type_aliases import MaybeCallback, TrainFreq
 from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.her import HerReplayBuffer
 
@@ -225,6 +225,20 @@ class OffPolicyAgent(ControlAgent, OffPolicyAlgorithm):
     ``action_noise`` may also be a number: the standard deviation of Gaussian noise on actions scaled to [-1, 1].
     """
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Keeps ``action_noise`` and ``train_freq`` in SB3's form, and what was given later for checkpoints."""
+        own = isinstance(value, VectorizedActionNoise | TrainFreq)  # SB3's, made of what was given
+        if name in ("action_noise", "train_freq") and "_constructed_with" in vars(self) and not own:
+            self._given[name] = value
+        if name == "action_noise" and isinstance(value, int | float):
+            shape = self.action_space.shape or (get_action_dim(self.action_space),)
+            value = NormalActionNoise(np.zeros(shape), np.full(shape, float(value)))
+        if name == "train_freq" and isinstance(value, list):  # as JSON has pairs
+            value = (value[0], value[1])
+        super().__setattr__(name, value)
+        if name == "train_freq" and "replay_buffer" in vars(self):
+            self._convert_train_freq()
+
     def _setup_model(self) -> None:
         space = self.action_space
         if isinstance(space, Box) and (fixed := np.flatnonzero(space.low == space.high)).size:
@@ -232,11 +246,6 @@ class OffPolicyAgent(ControlAgent, OffPolicyAlgorithm):
                 f"{type(self).__name__} scales actions between their bounds, which are equal in entry {fixed[0]} of "
                 f"{space}: leave the entry out (gymnasium.wrappers.TransformAction)"
             )
-        if isinstance(self.action_noise, int | float):
-            shape = self.action_space.shape or (get_action_dim(self.action_space),)
-            self.action_noise = NormalActionNoise(np.zeros(shape), np.full(shape, float(self.action_noise)))
-        if isinstance(self.train_freq, list):  # as JSON has pairs
-            self.train_freq = (self.train_freq[0], self.train_freq[1])
         super()._setup_model()
 
     def _store_transition(self, replay_buffer: Any, buffer_action: Any, new_obs: Any, reward: Any, *rest: Any) -> None:

@@ -152,7 +152,7 @@ class FDVL(ActorCritic):
 
     def _setup_model(self) -> None:
         super()._setup_model()
-        self.in_sample = InSample(self, self.settings)
+        self.in_sample = InSample(self)
         self.reward_factor, self.reward_offset = self.in_sample.reward_factor, self.in_sample.reward_offset
 
     def on_dataset(self, transitions: Transitions) -> None:

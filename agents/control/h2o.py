@@ -145,6 +145,8 @@ class H2O(ActorCritic):
         self.construct(settings)
 
     def _setup_model(self) -> None:
+        if self.n_steps != 1:
+            raise ValueError("H2O compares single steps of the simulator with those of the data: leave n_steps at 1")
         super()._setup_model()
         asked, rate = self.settings, self.lr_schedule(1)
         check_subset(asked.critic_subset, self.critic.net.n)

@@ -6,7 +6,7 @@ Paper: Kostrikov, Nair, Levine, Offline Reinforcement Learning with Implicit Q-L
 import math
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import torch as th
@@ -73,7 +73,8 @@ class InSampleSettings(OffPolicySettings):
             returns of its best and its worst episode, as IQL's authors do for locomotion (where all are equal, between
             them and 0); it stays 1 for rewards that ``reward_shift`` shifts.
         reward_shift: is added to rewards before; "auto" is -1 for a dataset whose rewards are all 0 or 1 and are not
-            all the same, as the authors do for mazes, and 0 for any other.
+            all the same, as the authors do for mazes, and 0 for any other. It is of single steps: with ``n_steps``
+            above 1 there is none.
         cosine_schedule: lower the actor's learning rate to 0 along half a cosine in :meth:`learn_offline`, as IQL's
             paper does. Give False where :meth:`learn` follows, which has the whole rate again: the authors fine-tune
             agents that learnt offline at a constant one.
@@ -102,20 +103,41 @@ class InSample:
 
     Args:
         agent: whose networks are updated.
-        asked: its settings.
+
+    Raises:
+        ValueError: rewards to shift, and returns of several steps.
     """
 
-    def __init__(self, agent: ActorCritic, asked: InSampleSettings) -> None:
-        self.agent, self.asked = agent, asked
+    def __init__(self, agent: ActorCritic) -> None:
+        self.agent = agent
+        asked = self.asked
         self.reward_factor = th.tensor(1.0 if isinstance(asked.reward_scale, str) else float(asked.reward_scale))
-        self.reward_offset = th.tensor(0.0 if isinstance(asked.reward_shift, str) else float(asked.reward_shift))
+        self.reward_offset = th.tensor(0.0)
+        self._shift_by(0.0 if isinstance(asked.reward_shift, str) else float(asked.reward_shift))
+
+    @property
+    def asked(self) -> InSampleSettings:
+        """The agent's settings, as they are now."""
+        return cast(InSampleSettings, self.agent.settings)
+
+    def _shift_by(self, offset: float) -> None:
+        if offset and self.agent.n_steps != 1:
+            raise ValueError(
+                f"rewards are shifted by {offset:g} a step, and n_steps={self.agent.n_steps} adds up several steps as "
+                "one: give n_steps=1, or reward_shift=0"
+            )
+        self.reward_offset.fill_(offset)
 
     def fit_rewards(self, transitions: Transitions) -> None:
-        """Finds shift and scale of rewards, where they are the dataset's to say."""
+        """Finds shift and scale of rewards, where they are the dataset's to say.
+
+        Raises:
+            ValueError: rewards to shift, and returns of several steps.
+        """
         rewards = transitions.rewards
         sparse = bool(np.isin(rewards, (0, 1)).all()) and np.ptp(rewards) > 0
         if isinstance(self.asked.reward_shift, str):
-            self.reward_offset.fill_(-1.0 if sparse else 0.0)
+            self._shift_by(-1.0 if sparse else 0.0)
         if isinstance(self.asked.reward_scale, str):
             returns = transitions.episode_returns
             between = float(np.ptp(returns) or np.abs(returns).max())
@@ -202,7 +224,7 @@ class IQL(ActorCritic):
 
     def _setup_model(self) -> None:
         super()._setup_model()
-        self.in_sample = InSample(self, self.settings)
+        self.in_sample = InSample(self)
         self.reward_factor, self.reward_offset = self.in_sample.reward_factor, self.in_sample.reward_offset
 
     def on_dataset(self, transitions: Transitions) -> None:

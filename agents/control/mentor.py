@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch as th
-from stable_baselines3.common.noise import ActionNoise
+from stable_baselines3.common.noise import ActionNoise, NormalActionNoise, VectorizedActionNoise
 from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor
 
@@ -34,7 +34,7 @@ class MENTORSettings(OffPolicySettings):
 
     Args:
         action_noise: standard deviation of exploration and of the actions in updates, on actions scaled to [-1, 1]; if
-            None the dormant ratio decides.
+            None the dormant ratio decides. Of other noise than Gaussian, which explores, it decides in updates.
         max_action_noise: the largest deviation then.
         noise_clip: limit of the noise on actions in updates.
         dormant_threshold: tau of :func:`~.mixture.dormant_ratio`.
@@ -157,10 +157,11 @@ class MENTOR(ActorCritic):
 
     @property
     def deviation(self) -> float:
-        """Sigma, the standard deviation of noise on actions, where ``action_noise`` does not say it."""
-        asked = self.settings
-        if isinstance(asked.action_noise, int | float):
-            return float(asked.action_noise)
+        """Sigma, the standard deviation of noise on actions, which ``action_noise`` says, or the dormant ratio."""
+        noise, asked = self.action_noise, self.settings
+        noise = noise.base_noise if isinstance(noise, VectorizedActionNoise) else noise
+        if isinstance(noise, NormalActionNoise):  # as a number is kept, too
+            return float(np.mean(noise._sigma))
         ratio = float(self.dormancy)
         return asked.max_action_noise * sigmoid_at(ratio, asked.target_dormant_ratio, asked.dormant_temperature)
 

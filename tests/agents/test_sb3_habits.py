@@ -394,6 +394,16 @@ def test_settings_set_later_are_saved_and_excluded_ones_included_again(tmp_path:
     assert TD3.load(tmp_path / "noisy")._given == noisy._given
 
 
+def test_noise_rate_and_frequency_set_later_hold_and_are_saved(tmp_path: Path) -> None:
+    agent = made().learn(12)
+    agent.action_noise, agent.train_freq, agent.learning_rate = 0.3, (3, "step"), 1e-5
+    assert agent.learn(6, reset_num_timesteps=False)._n_updates == 2 + 2  # one an update of three steps
+    assert {group["lr"] for group in agent.actor.optimizer.param_groups} == {1e-5}
+    agent.save(tmp_path / "agent")
+    for one in (agent, SAC.load(tmp_path / "agent")):
+        assert (one.action_noise._sigma.tolist(), one.train_freq.frequency) == ([0.3], 3)
+
+
 def test_custom_objects_that_no_setting_has_are_left_out_with_a_warning(tmp_path: Path) -> None:
     made().save(tmp_path / "agent")
     with pytest.warns(UserWarning, match="custom_objects: unknown setting of SAC 'dummy'"):

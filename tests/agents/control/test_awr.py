@@ -123,6 +123,16 @@ def test_advantages_are_returns_beyond_values_by_hand(match: Any) -> None:
     assert float(metrics["advantage_weight"]) == pytest.approx(by_hand, rel=1e-4)
 
 
+def test_experience_that_fills_the_whole_ring_gets_new_targets() -> None:
+    settings = {"gamma": 0.5, "buffer_size": 6, "train_freq": 6, "gradient_steps": 1, **SMALL}
+    agent = AWR("MlpPolicy", Count(), td_lambda=1.0, learning_starts=0, **settings).learn(12)
+    with th.no_grad():
+        last = agent.policy.value(th.tensor([[9.0], [12.0]]))[0].numpy() * agent._scale
+    # The ring was written twice from its beginning; V has moved a little since the targets of 12, 11 + 12 / 2, ...
+    ends = np.array([9.0, 12.0]) + 0.5 * last
+    assert agent.replay_buffer.returns[[2, 5], 0] == pytest.approx(ends, abs=1.0)
+
+
 def test_deviation_is_fixed(match: Any) -> None:
     agent = AWR("MlpPolicy", match.env(), action_std=0.25, **SMALL).learn_offline(match.data(), 20)
     _, log_prob = agent.actor.action_log_prob(th.zeros(2000, 1))

@@ -161,3 +161,8 @@ def test_bad_settings_are_refused(setting: Any) -> None:
 def test_both_kinds_of_transition_are_needed(ratio: float) -> None:
     with pytest.raises(ValueError, match="compares real and simulated transitions"):
         H2O("MlpPolicy", Slide(), offline_ratio=ratio, **SMALL)
+
+
+def test_returns_of_several_steps_are_refused() -> None:
+    with pytest.raises(ValueError, match="leave n_steps at 1"):
+        H2O("MlpPolicy", Slide(), n_steps=3, **SMALL)

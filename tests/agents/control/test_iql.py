@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -5,7 +6,7 @@ import numpy as np
 import pytest
 import torch as th
 
-from tiltyard.agents import BC, IQL, make
+from tiltyard.agents import BC, FDVL, IQL, make
 from tiltyard.agents.control.iql import advantage_weight, expectile_loss
 from tiltyard.agents.control.replay import Batch
 
@@ -54,6 +55,24 @@ def test_an_update_by_hand(match: Any) -> None:
     assert found["value_loss"] == pytest.approx(2.8)
     assert found["critic_loss"] == pytest.approx((2.5**2 + 1.5**2) / 2)
     assert found["actor_loss"] == pytest.approx(104.394, abs=1e-3)
+
+
+@pytest.mark.parametrize("kind", [IQL, FDVL])
+def test_shifted_rewards_are_of_single_steps(match: Any, kind: Any) -> None:
+    with pytest.raises(ValueError, match="n_steps=3 adds up several steps as one: give n_steps=1, or reward_shift=0"):
+        kind("MlpPolicy", match.env(), reward_shift=-1.0, n_steps=3, **SMALL)
+    agent, data = kind("MlpPolicy", match.env(), n_steps=3, **SMALL), match.data()
+    sparse = replace(data, rewards=(np.arange(len(data)) % 2).astype(np.float32))
+    with pytest.raises(ValueError, match="give n_steps=1, or reward_shift=0"):
+        agent.learn_offline(sparse, 0)
+    assert agent.demonstrations is None
+    agent.learn_offline(data, 0)
+
+
+def test_settings_set_later_hold(match: Any) -> None:
+    agent = IQL("MlpPolicy", match.env(), **SMALL).learn_offline(match.data(), 0)
+    agent.beta, agent.weight_limit = 0.0, 0.5
+    assert agent.update(agent.sample(8))["advantage_weight"].item() == 0.5  # of exp(0), cut to the limit
 
 
 def test_finds_the_best_actions_of_the_data(match: Any) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch as th
+from stable_baselines3.common.vec_env import DummyVecEnv
 
 from tiltyard.agents import make
 from tiltyard.agents.control.mentor import MENTOR, sigmoid_at
@@ -84,6 +85,14 @@ def outputs(mine: Any) -> list[th.Tensor]:
     return (
         mine.actor.layer_outputs(seen) if isinstance(mine.actor, ExpertActor) else layer_outputs(mine.actor.net, seen)
     )
+
+
+def test_a_given_deviation_is_that_of_exploration_and_of_updates() -> None:
+    mine = agent(action_noise=0.17)
+    assert mine.deviation == pytest.approx(0.17)
+    assert mine.action_noise._sigma.tolist() == pytest.approx([0.17] * 2)
+    two = make("mentor", DummyVecEnv([lambda: TurnedControls(2)] * 2), **SMALL, action_noise=0.17).learn(4)
+    assert two.deviation == pytest.approx(0.17)  # also where SB3 has made it noise of several environments
 
 
 def test_noise_exploitation_and_what_is_kept_follow_the_dormant_ratio_by_hand() -> None:
