@@ -4,6 +4,7 @@ Paper: Fatkhullin et al., Stochastic Policy Gradient Methods: Improved Sample Co
 Policies (2023), algorithms 1 and 2.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import torch as th
@@ -77,6 +78,41 @@ def _flat(parts: Any, like: list[Tensor] | None = None) -> Tensor:
     if like is not None:
         parts = [th.zeros_like(one) if part is None else part for part, one in zip(parts, like, strict=True)]
     return th.cat([part.reshape(-1) for part in parts])
+
+
+class AtLearnt:
+    """What a rollout calls of a callback, which sees, evaluates and saves the learnt policy, not the one that acts.
+
+    Args:
+        agent: whose rollout it is.
+        callback: SB3's.
+    """
+
+    def __init__(self, agent: "MomentumPG", callback: BaseCallback) -> None:
+        self.agent, self.callback = agent, callback
+
+    def update_locals(self, scope: dict[str, Any]) -> None:
+        """As in SB3, as are all that follow."""
+        self.callback.update_locals(scope)
+
+    def on_rollout_start(self) -> None:
+        """See SB3."""
+        self._shown(self.callback.on_rollout_start)
+
+    def on_step(self) -> bool:
+        """See SB3."""
+        return bool(self._shown(self.callback.on_step))
+
+    def on_rollout_end(self) -> None:
+        """See SB3."""
+        self._shown(self.callback.on_rollout_end)
+
+    def _shown(self, call: Callable[[], Any]) -> Any:
+        self.agent._put(self.agent.center)
+        try:
+            return call()
+        finally:
+            self.agent._put(self.agent.acted)
 
 
 class MomentumPG(FastPPO):
@@ -194,15 +230,17 @@ class MomentumPG(FastPPO):
     def collect_rollouts(  # type: ignore[override]
         self, env: VecEnv, callback: BaseCallback, rollout_buffer: Rollout, n_rollout_steps: int
     ) -> bool:
-        """New episodes, acted with :meth:`acting_at`; afterwards the policy is the learnt one again."""
+        """New episodes, acted with :meth:`acting_at`; for callbacks and afterwards the policy is the learnt one."""
         self._last_obs = env.reset()  # type: ignore[assignment]
         self._source = source_of(env)
         self.reward_scale.reset(env.num_envs)
         self.acted = self.acting_at()
         self._put(self.acted)
-        going_on = super().collect_rollouts(env, callback, rollout_buffer, n_rollout_steps)
-        self._put(self.center)
-        return going_on
+        seen: Any = AtLearnt(self, callback)
+        try:
+            return super().collect_rollouts(env, seen, rollout_buffer, n_rollout_steps)
+        finally:
+            self._put(self.center)
 
     def train(self) -> None:
         """Learns from the last rollout: a step, or first what carries the momentum along."""

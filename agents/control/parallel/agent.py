@@ -61,7 +61,10 @@ class ParallelSettings(OffPolicySettings):
         norm_obs: whether observations are normalised by running moments (of what was acted on; in the authors' code,
             of each batch as well).
         norm_reward: whether rewards are divided so that returns stay in the critics' range; if not, give the range of
-            returns: ``policy_kwargs={"critic_head_kwargs": {"v_min": ..., "v_max": ...}}``.
+            returns: ``policy_kwargs={"critic_head_kwargs": {"v_min": ..., "v_max": ...}}``. What is measured are
+            returns to the ends of episodes, those of time limits too, while values go on beyond these: in tasks that a
+            time limit ends after fewer than some 3 / (1 - gamma) steps they would leave the range and are cut to it, so
+            that there too the range is better given.
         clip_obs: limit of normalised observations, either way (there: none).
     """
 

@@ -94,6 +94,30 @@ def test_a_rollout_cut_short_leaves_the_learnt_policy() -> None:
     assert agent._now().equal(agent.center)
 
 
+class Looks(BaseCallback):
+    """Notes whether each step shows the learnt policy, and whether another one acts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.learnt: list[bool] = []
+        self.apart: list[bool] = []
+
+    def _on_step(self) -> bool:
+        agent: Any = self.model
+        self.learnt.append(agent._now().equal(agent.center))
+        self.apart.append(not agent.acted.equal(agent.center))
+        return True
+
+
+def test_callbacks_see_the_learnt_policy_while_another_acts() -> None:
+    looks = Looks()
+    agent = made().learn(4 * 18, callback=looks)
+    assert all(looks.learnt)
+    assert any(looks.apart)
+    again = made().learn(4 * 18)
+    assert again.center.equal(agent.center)  # who looks changes nothing
+
+
 def test_the_policy_is_the_learnt_one_between_rollouts_and_momentum_is_saved(tmp_path: Path) -> None:
     agent = made(variant="n-harpg").learn(5 * 18)
     assert agent._now().equal(agent.center)
