@@ -4,7 +4,6 @@ Paper: Fatkhullin et al., Stochastic Policy Gradient Methods: Improved Sample Co
 Policies (2023), algorithms 1 and 2.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import torch as th
@@ -18,6 +17,7 @@ from torch import Tensor
 from ... import unknown
 from .on_policy.fast_ppo import FastPPO
 from .on_policy.rollout import Rollout
+from .on_policy.shown import Shown
 from .on_policy.sources import source_of
 
 VARIANTS = ("n-pg-igt", "n-harpg", "harpg", "n-pg")
@@ -78,41 +78,6 @@ def _flat(parts: Any, like: list[Tensor] | None = None) -> Tensor:
     if like is not None:
         parts = [th.zeros_like(one) if part is None else part for part, one in zip(parts, like, strict=True)]
     return th.cat([part.reshape(-1) for part in parts])
-
-
-class AtLearnt:
-    """What a rollout calls of a callback, which sees, evaluates and saves the learnt policy, not the one that acts.
-
-    Args:
-        agent: whose rollout it is.
-        callback: SB3's.
-    """
-
-    def __init__(self, agent: "MomentumPG", callback: BaseCallback) -> None:
-        self.agent, self.callback = agent, callback
-
-    def update_locals(self, scope: dict[str, Any]) -> None:
-        """As in SB3, as are all that follow."""
-        self.callback.update_locals(scope)
-
-    def on_rollout_start(self) -> None:
-        """See SB3."""
-        self._shown(self.callback.on_rollout_start)
-
-    def on_step(self) -> bool:
-        """See SB3."""
-        return bool(self._shown(self.callback.on_step))
-
-    def on_rollout_end(self) -> None:
-        """See SB3."""
-        self._shown(self.callback.on_rollout_end)
-
-    def _shown(self, call: Callable[[], Any]) -> Any:
-        self.agent._put(self.agent.center)
-        try:
-            return call()
-        finally:
-            self.agent._put(self.agent.acted)
 
 
 class MomentumPG(FastPPO):
@@ -236,7 +201,7 @@ class MomentumPG(FastPPO):
         self.reward_scale.reset(env.num_envs)
         self.acted = self.acting_at()
         self._put(self.acted)
-        seen: Any = AtLearnt(self, callback)
+        seen: Any = Shown(callback, lambda: self._put(self.center), lambda: self._put(self.acted))
         try:
             return super().collect_rollouts(env, seen, rollout_buffer, n_rollout_steps)
         finally:

@@ -26,6 +26,7 @@ from ... import unknown
 from .on_policy.fast_ppo import FastPPO
 from .on_policy.moments import RunningMoments
 from .on_policy.rollout import Rollout
+from .on_policy.shown import Shown
 from .on_policy.sources import Source, Step, source_of
 
 Floats = npt.NDArray[np.float64]
@@ -267,7 +268,7 @@ class PROTECTED(FastPPO):
     def collect_rollouts(  # type: ignore[override]
         self, env: VecEnv, callback: BaseCallback, rollout_buffer: Rollout, n_rollout_steps: int
     ) -> bool:
-        """New episodes of the policy, or of one before, under attack; afterwards the policy is the newest again."""
+        """New episodes of the policy, or of one before, under attack; callbacks see the newest, as it is afterwards."""
         if self.kind == "before" and len(self.trials) != env.num_envs:  # after a checkpoint
             self.progress[1] = 0
         newest, parameters = self._state(), self.adversary[None]
@@ -284,12 +285,15 @@ class PROTECTED(FastPPO):
         self._last_obs = attack(env.reset())
         self._source = Attacked(source_of(env), attack)
         self.reward_scale.reset(env.num_envs)
-        if self.kind == "before":
-            self._load(self.policy, self.members[self.opponent])
-        going_on = super().collect_rollouts(env, callback, rollout_buffer, n_rollout_steps)
-        if self.kind == "before":
+        if self.kind != "before":
+            return super().collect_rollouts(env, callback, rollout_buffer, n_rollout_steps)
+        opponent = self.members[self.opponent]
+        seen: Any = Shown(callback, lambda: self._load(self.policy, newest), lambda: self._load(self.policy, opponent))
+        self._load(self.policy, opponent)
+        try:
+            return super().collect_rollouts(env, seen, rollout_buffer, n_rollout_steps)
+        finally:
             self._load(self.policy, newest)
-        return going_on
 
     @property
     def opponent(self) -> int:

@@ -121,6 +121,27 @@ def test_rollouts_of_adversaries_leave_the_policy_as_it_is() -> None:
     assert agent.opponent == 0
 
 
+class Looks(BaseCallback):
+    """Notes the policy that each step of an adversary's rollout on an earlier one shows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shown: list[th.Tensor] = []
+
+    def _on_step(self) -> bool:
+        agent: Any = self.model
+        if agent.kind == "before":
+            self.shown.append(agent._state())
+        return True
+
+
+def test_callbacks_see_the_newest_policy_while_an_earlier_one_acts() -> None:
+    looks, agent = Looks(), made()
+    agent.learn(6 * 32, callback=looks)  # the last rollout is on the policy before
+    assert len(looks.shown) == 8
+    assert all(one.equal(agent._state()) for one in looks.shown)
+
+
 def test_the_adversary_serves_the_newest_policy_and_harms_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[th.Tensor] = []
     agent = made()
