@@ -168,6 +168,10 @@ class RowReplay(ReplayBuffer):
     def add(self, *args: Any, **kwargs: Any) -> None:
         """As in SB3."""
         super().add(*args, **kwargs)
+        self.forget_drawn()
+
+    def forget_drawn(self) -> None:
+        """Drops what was drawn ahead, when the table has changed."""
         self._ready = self._rows[:0]
 
     def draw(self, n: int) -> Tensor:

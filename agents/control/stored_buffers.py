@@ -8,6 +8,8 @@ import numpy.typing as npt
 from stable_baselines3.common.buffers import DictReplayBuffer, ReplayBuffer
 from stable_baselines3.her import HerReplayBuffer
 
+from .replay import RowReplay
+
 Arrays = dict[str, npt.NDArray[Any]]
 HINDSIGHT = ("episode_start", "episode_length")
 UNFINISHED = "steps_of_unfinished_episode"
@@ -120,6 +122,8 @@ def fill(buffer: ReplayBuffer, stored: Arrays) -> None:
         array[:] = stored[name]
     buffer.full = filled == buffer.buffer_size
     buffer.pos = filled % buffer.buffer_size
+    if isinstance(buffer, RowReplay):
+        buffer.forget_drawn()
     if isinstance(buffer, HerReplayBuffer):
         buffer._current_ep_start = (buffer.pos - stored[UNFINISHED]) % buffer.buffer_size
 

@@ -102,6 +102,18 @@ def test_a_copy_of_a_replay_buffer_draws_what_is_stored_in_the_copy(copied: Any)
     assert not (agent.replay_buffer.rewards == 7.0).any()
 
 
+def test_a_loaded_replay_buffer_forgets_what_was_drawn_ahead(tmp_path: Path) -> None:
+    agent = made().learn(20)
+    agent.replay_buffer.ahead = 4
+    agent.replay_buffer.draw(5)  # and 15 for later
+    rewards = agent.replay_buffer.rewards.copy()
+    agent.replay_buffer.rewards[:] = 7.0
+    agent.save_replay_buffer(tmp_path / "buffer")
+    agent.replay_buffer.rewards[:] = rewards
+    agent.load_replay_buffer(tmp_path / "buffer")
+    assert (agent.replay_buffer.draw(5)[:, agent.replay_buffer.columns.reward] == 7.0).all()
+
+
 def test_a_copy_of_an_on_policy_agent_learns_as_the_original(tmp_path: Path) -> None:
     how: dict[str, Any] = {"n_steps": 8, "batch_size": 8, "seed": 0, "policy_kwargs": {"net_arch": [8]}}
     first = FastPPO("MlpPolicy", "Pendulum-v1", **how).learn(16)
