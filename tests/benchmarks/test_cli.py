@@ -9,6 +9,7 @@ from dataclasses import asdict, replace
 
 import pytest
 
+from tiltyard import __version__
 from tiltyard.benchmarks import Run, docs, load_runs
 from tiltyard.benchmarks.claims.harness import claims
 from tiltyard.benchmarks.cli import COMMANDS, main
@@ -184,6 +185,11 @@ def test_options_of_their_own_are_settings_of_the_run(tmp_path, monkeypatch):
     assert main([*line.split(), "--set", "buffer_size=1e5"]) == 0
     assert taken[1].params["buffer_size"] == 100_000
     assert type(taken[1].params["buffer_size"]) is int
+
+
+def test_the_module_is_the_script():
+    done = subprocess.run([sys.executable, "-m", "tiltyard", "-V"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"tiltyard {__version__}\n"
 
 
 def test_the_version_is_told_and_listed(capsys):
