@@ -54,11 +54,9 @@ DRIVING_V2 = Suite(
 
 _RATE = 3e-4
 _REMARK_V3 = (
-    "Both drive by pedal and steering (`action=box`). The runs of soft actor-critic are those of `driving-v2`, where "
-    "PPO drives by manoeuvres, and of an earlier commit: one that was repeated at the later commit, seed 0 on the race "
-    "track, has other numbers (0.88 for 0.82), since the agent's code has changed in between. Each agent had five "
-    "learning rates on two tuning seeds in Intersection-v0 and RaceTrack-v0 (docs/results/driving-v2-tuning-sac and "
-    "driving-v3-tuning). Curves still rise at the end of these short runs, PPO's most."
+    "Both drive by pedal and steering (`action=box`). Each agent had five learning rates on two tuning seeds in "
+    "Intersection-v0 and RaceTrack-v0 (docs/results/driving-v2-tuning-sac, of an earlier form of the agent, and "
+    "driving-v3-tuning). Curves still rise at the end of these short runs."
 )
 
 
