@@ -230,7 +230,7 @@ class OffPolicyAgent(ControlAgent, OffPolicyAlgorithm):
         own = isinstance(value, VectorizedActionNoise | TrainFreq)  # SB3's, made of what was given
         if name in ("action_noise", "train_freq") and "_constructed_with" in vars(self) and not own:
             self._given[name] = value
-        if name == "action_noise" and isinstance(value, int | float):
+        if name == "action_noise" and isinstance(value, int | float) and "action_space" in vars(self):
             shape = self.action_space.shape or (get_action_dim(self.action_space),)
             value = NormalActionNoise(np.zeros(shape), np.full(shape, float(value)))
         if name == "train_freq" and isinstance(value, list):  # as JSON has pairs
@@ -246,6 +246,8 @@ class OffPolicyAgent(ControlAgent, OffPolicyAlgorithm):
                 f"{type(self).__name__} scales actions between their bounds, which are equal in entry {fixed[0]} of "
                 f"{space}: leave the entry out (gymnasium.wrappers.TransformAction)"
             )
+        if isinstance(self.action_noise, int | float):  # given before the spaces, to an agent without an environment
+            self.action_noise = self.action_noise
         super()._setup_model()
 
     def _store_transition(self, replay_buffer: Any, buffer_action: Any, new_obs: Any, reward: Any, *rest: Any) -> None:

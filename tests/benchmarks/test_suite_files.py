@@ -114,7 +114,7 @@ reference = "dqn"
         ('reference = "dqn"', 'reference = "sac"', "comparison 'Both' of suite bad: unknown agent 'sac'"),
         ('tasks = ["CartPole-v1"]', 'tasks = ["CartPole-v2"]', "comparison 'Both' of suite bad: unknown task"),
         ("seeds = [0]", 'seeds = [0]\nrepeats = "text-v2-pol"', "what suite bad repeats: unknown suite 'text-v2-pol'"),
-        ("eval_points = 1", "eval_points = 1\nenv_kwargs = { suton_barto_reward = true }", "CartPole-v1 with suton"),
+        ("eval_points = 1", "eval_points = 1\nenv_kwargs = { suton_barto_reward = true }", "environment CartPole"),
     ],
 )
 def test_what_cannot_be_compared_or_made_is_refused_before_any_run(
