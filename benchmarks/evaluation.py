@@ -311,36 +311,25 @@ class RandomPolicy:
         self, observation: Any, state: Any = None, episode_start: Any = None, deterministic: bool = True
     ) -> tuple[Any, Any]:
         """One random action per environment, whatever is observed."""
-        actions = [self._space.sample() for _ in range(self._batched)]
-        return (actions if isinstance(actions[0], str | dict) else np.stack(actions)), state
+        return _batch([self._space.sample() for _ in range(self._batched)]), state
 
 
 class FunctionPolicy:
-    """A function of one observation that returns an action, with SB3's ``predict``."""
+    """Functions of one observation that return an action, one for each environment, with SB3's ``predict``."""
 
-    def __init__(self, act: Callable[[Any], Any], num_envs: int) -> None:
-        self.act, self.num_envs = act, num_envs
-
-    def predict(
-        self, observation: Any, state: Any = None, episode_start: Any = None, deterministic: bool = True
-    ) -> tuple[Any, Any]:
-        """The function's action in each environment."""
-        actions = [self.act(select_env(observation, index)) for index in range(self.num_envs)]
-        return (actions if isinstance(actions[0], str | dict) else np.stack(actions)), state
-
-
-class Experts:
-    """The experts of a vector's environments, each of its own, with SB3's ``predict``."""
-
-    def __init__(self, experts: Sequence[Any]) -> None:
-        self.experts = experts
+    def __init__(self, acts: Sequence[Callable[[Any], Any]]) -> None:
+        self.acts = acts
 
     def predict(
         self, observation: Any, state: Any = None, episode_start: Any = None, deterministic: bool = True
     ) -> tuple[Any, Any]:
-        """Each expert's action in its environment."""
-        actions = [one.predict(select_env(observation, index))[0] for index, one in enumerate(self.experts)]
-        return (actions if isinstance(actions[0], str | dict) else np.stack(actions)), state
+        """Each function's action in its environment."""
+        return _batch([act(select_env(observation, index)) for index, act in enumerate(self.acts)]), state
+
+
+def _batch(actions: list[Any]) -> Any:
+    """Actions of single environments as a vector takes them."""
+    return actions if isinstance(actions[0], str | dict) else np.stack(actions)
 
 
 def is_function(agent: Any) -> bool:
@@ -357,11 +346,16 @@ def _alike(seen: Any, space: Any) -> bool:
     return bool(type(seen) is type(space) is Text or seen == space)
 
 
+def _acting(expert: Any) -> Callable[[Any], Any]:
+    """The expert's action by its observation."""
+    return lambda seen: expert.predict(seen)[0]
+
+
 def _expert_of(base: Any) -> Any:
     """The scripted expert of a vector, or those of its environments."""
     alone: list[Any] = [one.unwrapped for one in base.envs] if isinstance(base, SyncVectorEnv) else []
     if alone and all(isinstance(one, SingleEnv) for one in alone):
-        return Experts([one.expert() for one in alone])
+        return FunctionPolicy([_acting(one.expert()) for one in alone])
     if not hasattr(base, "expert"):
         raise ValueError(f"{base.spec.id} has no expert: evaluate an agent, or random")
     return base.expert()
@@ -382,7 +376,7 @@ def policy_for(agent: Any, env: "VecEnv") -> Any:
     if agent == "expert":
         return _expert_of(env.unwrapped.env.unwrapped)  # type: ignore[attr-defined]
     if is_function(agent):
-        return FunctionPolicy(agent, env.num_envs)
+        return FunctionPolicy([agent] * env.num_envs)
     if not hasattr(agent, "predict"):
         raise TypeError(f'what is evaluated has SB3\'s predict, or is "expert" or "random", got {agent!r:.200}')
     own, space = getattr(agent, "action_space", env.action_space), env.action_space

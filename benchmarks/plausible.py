@@ -2,8 +2,8 @@
 
 A return is held against the environment's own scale. Where a whole success is worth 1 (our text, phones, driving, arms
 and mazes: their experts' scores are above 0 and at most 1), no return exceeds 1, by construction of their rewards.
-Returns of physics (MuJoCo's tasks) have no such end, and those of environments that plugins add have ends that nobody
-told: at most ten times the way from a random policy to the expert, up or (a hundred times) down, is believed.
+Returns of physics (MuJoCo's tasks) have no such bound, and the bounds of environments that plugins add are unknown:
+normalised scores of at most 10 and at least -100 are accepted there.
 Environments of other packages, whose scores are not known, have the limits of :mod:`.records`.
 """
 
@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable
 
 from ..envs.catalogue import find as find_env
+from ..envs.errors import OURS
 from ..envs.row import Row
 from .records import LARGEST, Points
 from .runs import RESUMED, FinishedRun, Run
@@ -19,8 +20,6 @@ ROUNDING = 1e-6
 """Of returns in 32 bits."""
 MOST_UP, MOST_DOWN = 10.0, 100.0
 """Normalised scores of one episode of physics, at most and (negative) at least."""
-OURS = "tiltyard/"
-"""Before the ids of our environments, whose rewards are known."""
 WORST_UNIT = -10.0
 """Least return where a success is worth 1: penalties are tenths."""
 

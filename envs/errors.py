@@ -7,7 +7,7 @@ from typing import Any
 from gymnasium.error import DependencyNotInstalled
 
 OURS = "tiltyard/"
-"""Before the ids of our environments, whose constructors say in a sentence what is wrong with a keyword."""
+"""Prefix of our environments' ids: their rewards are known, their constructors refuse keywords in a sentence."""
 
 
 class InvalidAction(ValueError):

@@ -1,7 +1,7 @@
 """Seeded faults of a device: packets that are lost, late, garbage or half written, and a device that is gone."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -66,7 +66,7 @@ def made(keywords: Mapping[str, Any]) -> Faults:
     Raises:
         ValueError: one that there is not, or see :class:`Faults`.
     """
-    known = (*KINDS, "delay_s", "gone_s", "seed")
+    known = [one.name for one in fields(Faults) if one.name != "counts"]
     for name in keywords:
         if name not in known:
             raise ValueError(unknown("fault", name, known))

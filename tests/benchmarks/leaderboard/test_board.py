@@ -271,7 +271,7 @@ def test_a_row_and_a_method_of_one_name_are_never_pooled(make_run: MakeRun) -> N
 
 
 @pytest.mark.parametrize("seeds", [1, 2])
-def test_a_single_run_a_side_beats_nobody_by_a_percentage(make_run: MakeRun, seeds: int) -> None:
+def test_no_probability_of_improvement_is_shown_below_three_runs(make_run: MakeRun, seeds: int) -> None:
     levels = {"sac": 0.9, "td3": 0.1}
     runs = [make_run(HOPPER, agent, seed, level) for agent, level in levels.items() for seed in range(seeds)]
     console = Console(record=True, width=120, file=StringIO())
