@@ -1,10 +1,10 @@
 """Control at budgets at which agents differ: three runners at 100,000 steps, one update a step; PPO at 3,000,000.
 
-``control-v2`` has all agents on the three, which takes 49 core-hours; ``control-v2-halfcheetah`` is what fits in four
-and ``control-v2-hopper`` what fits in two: one runner, and the agents with the least computing time. They were cut
-before any run, by time alone. Agents of ours that can be compiled are, which needs a C++ compiler and changes the time
-that they take alone. ``control-v2-offline`` has what SAC met on its way in place of steps, and 100,000 updates: critics
-after 5,000 are untrained; ``control-v2-offline-weighted`` has other agents on the same.
+``control-v2`` has all agents on the three, which takes 49 core-hours; ``control-v2-halfcheetah`` is what fits in four,
+``control-v2-walker2d`` in three and ``control-v2-hopper`` in two: one runner, and the agents with the least computing
+time. They were cut before any run, by time alone. Agents of ours that can be compiled are, which needs a C++ compiler
+and changes the time that they take alone. ``control-v2-offline`` has what SAC met on its way in place of steps, and
+100,000 updates: critics after 5,000 are untrained; ``control-v2-offline-weighted`` has other agents on the same.
 
 All that replay have the same networks (two layers of 256), batches, learning starts and updates a step, and their
 papers' other values; what differs is the method. PPO steps 128 environments and has thirty times the steps, which take
@@ -104,6 +104,7 @@ def _one_runner(name: str, agents: Sequence[str]) -> Suite:
 
 CONTROL_V2_CHEETAH = _one_runner("HalfCheetah", ("sac", "td3", "dsac-t", "stream-x", "fast-ppo"))
 CONTROL_V2_HOPPER = _one_runner("Hopper", ("sac", "stream-x", "fast-ppo"))
+CONTROL_V2_WALKER = _one_runner("Walker2d", ("sac", "td3", "stream-x", "fast-ppo"))
 
 _CHEETAH = "tiltyard/HalfCheetah-v5"
 _LEARNT: dict[str, Any] = {

@@ -33,6 +33,7 @@ def test_all_that_replay_have_the_same_networks_batches_and_updates_a_step() -> 
     [
         ("control-v2-halfcheetah", {"sac", "td3", "dsac-t", "stream-x", "fast-ppo"}),
         ("control-v2-hopper", {"sac", "stream-x", "fast-ppo"}),
+        ("control-v2-walker2d", {"sac", "td3", "stream-x", "fast-ppo"}),
     ],
 )
 def test_one_runner_alone_is_the_same_race_with_fewer_agents(name: str, agents: set[str]) -> None:
