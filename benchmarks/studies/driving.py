@@ -38,7 +38,7 @@ ALPHA = 0.05
 Floats = npt.NDArray[np.float64]
 
 
-def drive(policy: Any, env_id: str, split: Any, agent: Any, episodes: int) -> dict[str, float]:
+def drive(policy: Any, env_id: str, split: Any, agent: Any, episodes: int, **env_kwargs: Any) -> dict[str, float]:
     """Plays one episode on each of ``episodes`` problems, and returns means, and sums over the km of all together.
 
     Args:
@@ -47,10 +47,11 @@ def drive(policy: Any, env_id: str, split: Any, agent: Any, episodes: int) -> di
         split: "test" or "train"; the problems of training maps are none that a run was trained on.
         agent: its name, which says how it sees the environment.
         episodes: at most 128.
+        **env_kwargs: the environment's keywords that the policy was trained with.
     """
     from tiltyard.benchmarks.evaluation import evaluation_env, evaluation_seeds, policy_for
 
-    env = evaluation_env(env_id, agent, episodes, split=split)
+    env = evaluation_env(env_id, agent, episodes, split=split, **env_kwargs)
     policy = policy_for(agent, env) if policy is None else policy
     env.unwrapped.seed_envs(evaluation_seeds(0, episodes))  # type: ignore[attr-defined]
     observations: Any = env.reset()
@@ -95,12 +96,14 @@ def play(job: tuple[str, str, str, int]) -> str:
     folder, env_id, agent, episodes = job
     found: dict[str, Any] = {"env_id": env_id, "agent": agent, "reward": "", "seed": -1, "episodes": episodes}
     policy: Any = None
+    env_kwargs: dict[str, Any] = {}
     if folder:
         run = read_run(Path(folder)).run
         policy, _ = load_agent(folder)
+        env_kwargs = run.params.get("env_kwargs", {})
         found |= {"env_id": run.env_id, "agent": run.agent, "reward": condition_of(dict(run.params)), "seed": run.seed}
     for split in SPLITS:
-        found[split] = drive(policy, found["env_id"], split, found["agent"], episodes)
+        found[split] = drive(policy, found["env_id"], split, found["agent"], episodes, **env_kwargs)
     return json.dumps(found, indent=1) + "\n"
 
 

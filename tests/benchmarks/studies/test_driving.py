@@ -5,7 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from tiltyard.benchmarks.studies.driving import amounts, condition_of, report, score, sign_flips, tables
+from tiltyard.benchmarks import load_runs
+from tiltyard.benchmarks.cli import main
+from tiltyard.benchmarks.studies.driving import amounts, condition_of, play, report, score, sign_flips, tables
 
 NUMBERS = (
     "completion",
@@ -84,6 +86,16 @@ def test_counts_are_for_each_km_of_all_episodes_together():
 def test_a_condition_is_the_reward_trained_with():
     assert condition_of({}) == "carl"
     assert condition_of({"env_kwargs": {"training_reward": "sum"}}) == "sum"
+
+
+def test_an_agent_drives_by_the_actions_that_it_was_trained_with(tmp_path):
+    small = ["--steps", "16", "--eval-episodes", "2", "--eval-points", "1", "--out", str(tmp_path)]
+    settings = ["--set", "n_envs=2", "n_steps=8", 'env_kwargs={"action": "box"}']
+    assert main(["train", "--env", "tiltyard/Merge-v0", "--agent", "fast-ppo", *small, *settings]) == 0
+    (run,) = load_runs(tmp_path)
+    found = json.loads(play((str(run.folder), "", "", 2)))
+    assert found["test"]["km"] > 0
+    assert (found["agent"], found["reward"]) == ("fast-ppo", "carl")
 
 
 def test_there_must_be_a_race_to_score(tmp_path):
