@@ -80,9 +80,10 @@ class Transitions:
         return np.bincount(self.episodes, minlength=len(self.episode_returns)).astype(np.int64)
 
     def returns(self, gamma: float) -> Float32:
-        """The discounted return from each step to the end of its episode, ``[N]``: ``G_t = r_t + gamma G_{t+1}``.
+        """The discounted return from each step on, ``[N]``: ``G_t = r_t + gamma (1 - terminations_t) G_{t+1}``.
 
-        A truncated episode's return holds what was seen of it: nothing is put in for what a time limit cut off.
+        It goes to the end of the step's episode, or to a termination within it, as some recorders leave behind. A
+        truncated episode's return holds what was seen of it: nothing is put in for what a time limit cut off.
 
         Raises:
             ValueError: ``gamma`` outside [0, 1].
@@ -94,7 +95,7 @@ class Transitions:
         for back in range(int(lengths.max())):  # all episodes at once, each from its own end
             alive = lengths > back
             steps = last[alive] - back
-            total[alive] = self.rewards[steps] + gamma * total[alive]
+            total[alive] = self.rewards[steps] + gamma * np.where(self.terminations[steps] > 0, 0, total[alive])
             found[steps] = total[alive]
         return found
 

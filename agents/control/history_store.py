@@ -23,7 +23,7 @@ class Histories(NamedTuple):
     observations: Tensor  # [B, L + 1, obs] the last one belongs to no action
     actions: Tensor  # [B, L] int64
     rewards: Tensor  # [B, L]
-    going_on: Tensor  # [B, L] 0 where the episode terminated, else 1
+    going_on: Tensor  # [B, L] 0 where a step terminated, else 1
     valid: Tensor  # [B, L] bool
 
     def to(self, device: th.device | str) -> "Histories":
@@ -63,17 +63,21 @@ class HistoryStore:
         """Stretches that are kept."""
         return self.count
 
-    def add(self, observations: npt.ArrayLike, actions: npt.ArrayLike, rewards: npt.ArrayLike, ended: bool) -> None:
+    def add(
+        self, observations: npt.ArrayLike, actions: npt.ArrayLike, rewards: npt.ArrayLike, ended: npt.ArrayLike
+    ) -> None:
         """Adds an episode of T steps.
 
         Args:
             observations: ``[T + 1, obs]``, the last of them included.
             actions: ``[T]`` counted from 0.
             rewards: ``[T]``.
-            ended: whether it terminated; a time limit is no termination.
+            ended: whether it terminated, or whether each step did ``[T]``; a time limit is no termination.
         """
         seen, rewarded = (th.as_tensor(np.asarray(part, np.float32)) for part in (observations, rewards))
         taken = th.as_tensor(np.asarray(actions, np.int64))
+        going_on = th.ones(len(taken))
+        going_on[slice(None) if np.ndim(ended) else slice(-1, None)] -= th.as_tensor(np.asarray(ended, np.float32))
         for first in range(0, len(taken), self.length):
             steps = min(self.length, len(taken) - first)
             for part in self._of:
@@ -81,9 +85,7 @@ class HistoryStore:
             kept = Histories(*(part[self.place] for part in self._of))
             kept.observations[: steps + 1] = seen[first : first + steps + 1]
             kept.actions[:steps], kept.rewards[:steps] = taken[first : first + steps], rewarded[first : first + steps]
-            kept.going_on[:steps], kept.valid[:steps] = 1, True
-            if ended and first + steps == len(taken):
-                kept.going_on[steps - 1] = 0
+            kept.going_on[:steps], kept.valid[:steps] = going_on[first : first + steps], True
             self.count, self.place = max(self.count, self.place + 1), (self.place + 1) % self.capacity
 
     def at(self, places: Tensor) -> Histories:
@@ -108,7 +110,7 @@ class HistoryStore:
         for first, last in zip(firsts, lasts, strict=True):
             steps = slice(first, last + 1)
             seen = np.concatenate([data.observations[steps], data.next_observations[last : last + 1]])
-            made.add(seen, data.actions[steps], data.rewards[steps], bool(data.terminations[last]))
+            made.add(seen, data.actions[steps], data.rewards[steps], data.terminations[steps])
         return made
 
 

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,13 @@ def test_returns_of_a_dataset_by_hand() -> None:
     agent = CalQL("MlpPolicy", Count(), gamma=0.5, **SMALL).learn_offline(two_episodes(), 0)
     assert agent.demonstrations is not None
     assert agent.demonstrations.returns.tolist() == [0.5, -1.0, 0.0, -2.0]
+
+
+def test_a_bound_of_minus_infinity_stays_behind_a_termination_within_the_episode() -> None:
+    data = replace(two_episodes(), terminations=np.array([0, 1, 1, 0], np.float32))
+    agent = CalQL("MlpPolicy", Count(), gamma=1.0, **SMALL).learn_offline(data, 0)
+    assert agent.demonstrations is not None
+    assert agent.demonstrations.returns.tolist() == [0.0, -1.0, 1.0, UNKNOWN]
 
 
 def test_what_a_time_limit_cut_off_is_bounded_from_below() -> None:

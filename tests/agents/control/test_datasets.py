@@ -66,6 +66,13 @@ def test_returns_worked_by_hand_stay_within_their_episode():
         read.returns(1.5)
 
 
+def test_returns_end_at_a_termination_within_an_episode():
+    flags = {"terminations": [False, True, False, False], "truncations": [False, False, False, True]}
+    recorded = episode(0, [1, 2, 4, 8], terminated=False, **flags)
+    read = Transitions.from_minari(dataset(recorded), OBSERVATIONS, ACTIONS)
+    np.testing.assert_array_equal(read.returns(0.5), [1 + 0.5 * 2, 2, 4 + 0.5 * 8, 8])
+
+
 def test_an_id_loads_what_the_dataset_itself_does():
     made = dataset(*TWO)
     by_id, by_hand = (Transitions.from_minari(source, OBSERVATIONS, ACTIONS) for source in ("test/by-hand-v0", made))

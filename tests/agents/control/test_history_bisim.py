@@ -117,6 +117,14 @@ def test_a_dataset_is_all_its_episodes() -> None:
     assert whole.going_on.sum() == cut.going_on.sum() == 10
 
 
+def test_a_step_that_terminates_within_an_episode_has_no_future() -> None:
+    data = recorded(2)
+    terminations = np.zeros(len(data), np.float32)
+    terminations[1] = 1
+    found = HistoryStore.of(replace(data, terminations=terminations), 2).all()
+    assert found.going_on[found.valid].tolist() == (1 - terminations).tolist()
+
+
 def test_the_weight_changes_the_latents_gradient_and_nothing_else_does() -> None:
     def moved(**settings: Any) -> tuple[list[th.Tensor], float]:
         agent = made(**settings).learn_offline(recorded(), 0)
