@@ -59,11 +59,14 @@ class HNPG(LearnsFromData, FastPPO):
     states of the dataset. Without a dataset it is on-policy alone.
 
     The dataset is given by :meth:`learn_offline`, whose updates teach from it alone; 0 takes it in for :meth:`learn`.
+    Observations and rewards are normalised by what the environment gave, and before it gave any by the dataset.
 
     Departures: PPO's clipped surrogate in place of a natural gradient step (the authors' TRPO); one critic and one
     actor for all steps of an episode, where theirs has one a step and backs up from the last to the first in every
     iteration, so that here a reward comes back by ``critic_backups`` steps an iteration; episodes that the rollout cuts
-    off end in V; Adam goes on, where theirs begins anew. 30 steps a backup and lambda 1 are theirs.
+    off end in V; Adam goes on, where theirs begins anew. 30 steps a backup and lambda 1 are theirs. Fresh steps are
+    learnt as they were acted on, so normalised without their own rollout, which has entered the dataset's; they are the
+    further apart the fewer rollouts were before.
 
     Args:
         policy: "MlpPolicy"; observations and actions are flat boxes.
@@ -282,6 +285,7 @@ class HNPG(LearnsFromData, FastPPO):
         if self.demonstrations is None:
             raise ValueError("HNPG has no transitions to learn from: call learn_offline(dataset, n) or learn(n)")
         self._finish_update()
+        self._normalise_by(self.demonstrations)
         self.policy.set_training_mode(True)
         self._update_learning_rate(self.policy.optimizer)
         for _ in range(gradient_steps):
@@ -293,6 +297,14 @@ class HNPG(LearnsFromData, FastPPO):
             generator = th.Generator().manual_seed(int(th.randint(2**62, ())))
             run_update(samples, self._gradients(), self.policy.optimizer, settings, generator)
             self._n_updates += 1
+
+    def _normalise_by(self, data: Demonstrations) -> None:
+        """Where nothing was seen yet; else what is learnt from the dataset is read in other units after a rollout."""
+        policy: Any = self.policy
+        if all(one.count < 1 for one in policy.moments.values()):
+            policy.update_moments(data.rows[:, self._columns().observation])
+        if self.norm_reward and self.reward_scale.count < 1:
+            self.reward_scale.update(data.returns)
 
     def _demonstrations(self, dataset: Any) -> Demonstrations:
         agent: Any = self

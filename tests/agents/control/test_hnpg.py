@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,18 @@ def test_rewards_of_the_dataset_are_normalised_as_those_of_the_environment(tmp_p
     loaded = HNPG.load(tmp_path / "agent")
     seen, actions = th.ones(2, 8), th.zeros(2, 3)
     assert loaded.q(seen, actions).equal(agent.q(seen, actions))
+
+
+def test_before_any_rollout_it_normalises_by_the_dataset() -> None:
+    found = data()
+    large = replace(found, observations=100 + 7 * found.observations, rewards=50 * found.rewards)
+    agent = made(norm_reward=True).learn_offline(large, 1)
+    seen = agent.policy.normalized(th.from_numpy(large.observations))  # type: ignore[operator]
+    assert th.allclose(seen.mean(dim=0), th.zeros(8), atol=1e-4)
+    assert float(seen.std(dim=0).max()) == pytest.approx(1, abs=0.01)
+    assert float(agent.reward_scale.var) == pytest.approx(large.returns(1.0).var(), rel=1e-3)
+    agent.learn_offline(large, 1)  # what was seen once counts once
+    assert float(agent.reward_scale.count) == pytest.approx(len(large), abs=0.1)
 
 
 @pytest.mark.slow
