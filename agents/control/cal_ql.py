@@ -24,7 +24,9 @@ def unseen_tail(last_rewards: Any, gamma: float) -> FloatArray:
 
     A negative last reward counts as going on for ever, r / (1 - gamma); any other counts as nothing more to come. So a
     failure that pays -1 a step is worth -1 / (1 - gamma) throughout, as in the authors' code for sparse rewards, and a
-    return of positive rewards is what was seen of it, as in their code for dense ones.
+    return of positive rewards is what was seen of it, as in their code for dense ones. Departure: their code is told
+    whether rewards are sparse, and asks then whether each of the episode's is a failure's; to dense ones it adds
+    nothing, negative ones as well, of which the return seen is no bound from below.
     """
     negative = np.minimum(last_rewards, 0)
     with np.errstate(divide="ignore", invalid="ignore"):

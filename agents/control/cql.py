@@ -205,8 +205,11 @@ class CQL(ActorCritic):
 
     Defaults are the authors' for a fixed weight (5 or 10; 10 actions of each kind, actor 1e-4, critics 3e-4, targets
     without entropy). Departures: two hidden layers by default (theirs: three; ``policy_kwargs``); the actor learns from
-    Q from the first update, where theirs clones the data for 40 000 (without much difference, they say); with
-    ``max_target_backup`` the least critic is taken before the best action, as Cal-QL's code does. As in their code the
+    Q from the first update, where theirs clones the data for 40 000 (without much difference, they say), and on the
+    critics after their step, where theirs takes those before it; with ``max_target_backup`` the least critic is taken
+    before the best action, as Cal-QL's code does, but with ``backup_entropy`` the best is that less its entropy term
+    (there the best by value, less the term of that action); ``target_action_gap`` is taken from the gap before it is
+    weighted by w, as in Cal-QL's code (theirs: after), and the factor begins at 1 (Cal-QL's: e). As in their code the
     squared error counts whole beside ``min_q_weight``: in (4) it is halved, so that a weight there is half of one here.
     """
 

@@ -128,10 +128,10 @@ class FDVL(ActorCritic):
     about 1 a step, since f* is no function of scale; ``reward_scale="auto"`` does so.
 
     Departures: the paper's formula for chi-square, :math:`\max(x + x^2/4, 0)`, rises again below -4, where it would
-    count actions much worse than V in V's disfavour although no such action can have a weight below 0; here f* is 0
-    there, as the conjugate over weights of at least 0 is. Batches are 256, not 1024. V sees no uniformly random actions
-    (an option of the code, which smooths it where data are narrow). Critics with another head than "mse" learn by that
-    head's loss, not Huber's.
+    count actions much worse than V in V's disfavour although no such action can have a weight below 0; here f* stays 0
+    there, flat as the conjugate over weights of at least 0 is (at -1, from x = -2 down). Batches are 256, not 1024. V
+    sees no uniformly random actions (an option of the code, which smooths it where data are narrow). Critics with
+    another head than "mse" learn by that head's loss, not Huber's.
     """
 
     policy_defaults: ClassVar[dict[str, Any]] = {

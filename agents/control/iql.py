@@ -207,7 +207,8 @@ class IQL(ActorCritic):
         L_Q &= E[(r + \gamma V(s') - Q_i(s, a))^2]                        \quad\text{(equation 6)}
 
     in this order, as in the authors' code; then the target critics follow. The actor is a Gaussian around tanh of its
-    network with one learned deviation an action dimension. Defaults are the paper's for locomotion.
+    network with one learned deviation an action dimension. Defaults are the paper's for locomotion, but for
+    ``reward_scale``, which is "auto" there.
 
     All layers begin orthogonally with a gain of sqrt(2), as theirs do.
     """

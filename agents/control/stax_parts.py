@@ -108,6 +108,9 @@ class Emitter:
     Children are :math:`\theta + \sigma \epsilon`, two a parent; of parents and children together the :math:`\mu` of
     highest reward go on. :math:`\sigma` is :func:`initial_std` and stays.
 
+    Departures from the authors' code: there only what is more novel than the ancestor counts as novel, here its first
+    parents too; and there the ancestor joins the archive of rewards once more as its emitter ends.
+
     Attributes:
         ancestor: one individual.
         std: sigma.

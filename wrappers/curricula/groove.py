@@ -34,8 +34,8 @@ class LevelReplay(RandomTeacher):
     ago a level was last drawn. What :meth:`update` is told is the score. Where the buffer is full, the lowest score
     leaves it. A level that was drawn is not drawn again until it has been told, or so many others as the buffer holds.
 
-    The defaults of replay, temperature and buffer are those of GROOVE's authors, but for their deterministic choice of
-    the highest scores, which at this temperature comes to nearly the same; staleness is that of level replay.
+    The defaults of replay and buffer are those of GROOVE's authors, who always take the highest scores; temperature and
+    staleness are those of level replay: but for the staleness, the highest score is drawn nearly always.
 
     Args:
         low: ``[d]`` least value of each parameter.

@@ -94,6 +94,8 @@ class Recurrence(th.autograd.Function):
 class S5Layer(nn.Module):
     """One layer with its gate, added to its input: ``u + GLU(gelu(y))``, as in the second paper's experiments.
 
+    Departure: the layers there are normalised as well (before the state space and after it), and 4 of width 256.
+
     Args:
         width: H, of inputs and outputs.
         states: 2P, even: half of them are kept, as each stands for a conjugate pair.

@@ -70,9 +70,9 @@ class FastSAC(ParallelActorCritic):
     ``policy_delay``-th update, and the temperature moves with it.
 
     Departures from the authors' code: the entropy wanted is minus the number of actions (there 0), alpha begins at 0.01
-    (there 0.001) and moves with the actor's updates (there with every update); log-deviations are clamped to [-20, 2]
-    as in our SAC (there bounded by tanh to [-5, 0]); layers are not normalised and have ReLUs (there normalised, and
-    SiLUs); Adam's second moment has torch's 0.999 (there 0.95).
+    (there 0.001) and moves with the actor's updates by its log-probabilities (there with every update, by those at s');
+    log-deviations are clamped to [-20, 2] as in our SAC (there bounded by tanh to [-5, 0]); layers are not normalised
+    and have ReLUs (there normalised, and SiLUs); Adam's second moment has torch's 0.999 (there 0.95).
     """
 
     policy_defaults: ClassVar[dict[str, Any]] = {
