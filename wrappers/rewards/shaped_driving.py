@@ -47,8 +47,10 @@ class ShapedSum:
     one is read off the state of the simulator, this one off observations.
 
     Departures: hazards are those that our observation names (the vehicle ahead in the way, people on the next crossing
-    of the route, the next stop line), distances are between bumpers where the code's are between middles, and episodes
-    end as ours do: who arrives is paid no more, where Roach's training routes never end.
+    of the route, the next stop line), distances are between bumpers where the code's are between middles; vehicles and
+    people count at any distance, so that the wanted speed falls from 13 and 11 m between middles on, where the code's
+    count within 9.5 m alone, and so drops there from 6 to 1.8 and 4.2 m/s; and episodes end as ours do: who arrives is
+    paid no more, where Roach's training routes never end.
     """
 
     def __init__(self, speed: float = SPEED) -> None:
