@@ -113,7 +113,8 @@ class CalQL(ActorCritic):
 
     Defaults are the authors' (weight 5, targets of the best of 10 actions, half of each batch from the dataset,
     orthogonal layers with a gain of 0.01 in the last, log-deviations that begin at -1 under a learned scale and
-    offset). Departure: they cut the data's actions to 0.99999; nothing here takes a density of these.
+    offset). Departures: they cut the data's actions to 0.99999, but nothing here takes a density of
+    these; their actor climbs the critics before their step, and their multiplier begins at e, as in :class:`~.cql.CQL`.
     """
 
     policy_defaults: ClassVar[dict[str, Any]] = {"orthogonal_init": 0.01, "log_std_offset": -1.0}

@@ -131,7 +131,8 @@ class H2O(ActorCritic):
     batch real; all rates 3e-4). Departures: discriminators learn from the batch of the update, not from larger ones of
     their own; Sigma is of the data, where theirs is of a buffer ten elevenths of which are zeros at the time, which
     makes it about a tenth (``next_state_scale=0.3``), and where a step moves the state little against the spread of the
-    data, less than either serves better (the row says 0.03); the actor begins with deviations near 1, not exp(-1).
+    data, less than either serves better (the row says 0.03); the actor begins with deviations near 1, not exp(-1),
+    and climbs the critics after their step, where theirs climbs those before it.
     """
 
     needs_data: ClassVar[bool] = True

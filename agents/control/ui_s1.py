@@ -127,9 +127,10 @@ class UIS1(RecordedSteps):
 
     Departures: no penalty for leaving a reference policy (theirs has weight 1e-4); all actions of a mini-batch count
     alike; of episodes that are alike, at most three rounds are drawn. The code differs from the paper, which we follow,
-    in three places: there the return ends *before* the first action that does not match, the episode-level advantage
-    is that of each step's own reward over all steps of all rollouts, and eta is compared with the deviation of the
-    returns at the first step. Begin with :meth:`clone`, as the paper begins with supervised learning.
+    in these places: there the return ends *before* the first action that does not match, the episode-level advantage
+    is that of each step's own reward over all steps of all rollouts, eta is compared with the deviation of the returns
+    at the first step, deviations are of samples, not of populations, r is 0.19, 0.55 and 1 (here 0.1, 0.5 and 1), and
+    its example patches twice. Begin with :meth:`clone`, as the paper begins with supervised learning.
     """
 
     settings: UIS1Settings
