@@ -69,7 +69,8 @@ class ArCHer(LanguageAgent):
     iteration and not for each step, because the policy does not change while the critics learn. One causal encoder
     reads history and utterance together, and begins as a copy of the policy; the paper encodes each with RoBERTa.
     Learning rates are those of small networks: the authors' 2e-5 (critics) and 1e-6 to 1e-5 (policy) are for pretrained
-    ones, and leave a small one where it was. The checkpoint holds the replay.
+    ones, and leave a small one where it was. An iteration has 20 steps of the critics (theirs 50), and the replay holds
+    10,000 turns (theirs 100,000). The checkpoint holds the replay.
 
     Args:
         policy: ``"guess-my-city-base"``, ``"transformer-1m"`` and others, see
@@ -89,7 +90,7 @@ class ArCHer(LanguageAgent):
         **settings: of :class:`~tiltyard.agents.language.agent.LanguageAgent`.
 
     Paper: ArCHer: Training Language Model Agents via Hierarchical Multi-Turn RL (2024), eqs. 1 to 4 and algorithm 1;
-    numbers from the authors' configuration of twenty questions.
+    other numbers from the authors' configuration of twenty questions.
     """
 
     counters: ClassVar[tuple[str, ...]] = (*LanguageAgent.counters, "iterations")

@@ -29,6 +29,10 @@ def advantage(
     Raises:
         ValueError: ``rollouts.state`` or ``rollouts.step_reward`` is None.
 
+    Departures from the authors' code: its A_E by default takes mean and deviation over all turns of the group, so that
+    a long episode's reward counts as often as it has turns; here each episode counts once, as in eq. 3. The paper's KL
+    penalty (0.01 in their scripts) is the agent's ``kl_coef``, here 0; their penalty on invalid actions is left out.
+
     Paper: Group-in-Group Policy Optimization for LLM Agent Training (2025), eqs. 3 to 8; the authors' default is F = 1
     for steps and episodes alike.
     """

@@ -15,6 +15,9 @@ def advantage(rollouts: Rollouts, *, max_entropy: float = 0.7, entropy_coef: flo
     from the end. There delta is ``boost`` in the completions above (its square in both runs) and 0 in those below,
     elsewhere 1. n_i counts a completion's tokens in conflict. A group of one is its own mean: only its entropy counts.
 
+    Departure: the authors' code counts the tokens of the run from the end at the places of the run from the start, so
+    that its n_i is the greater of the two runs; here it is the number of tokens in either.
+
     Args:
         rollouts: reads ``tokens``, ``mask``, ``reward``, ``group`` and ``entropy``.
         max_entropy: nats, about ln 2; completions beyond it are left out.

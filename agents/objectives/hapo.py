@@ -49,7 +49,8 @@ def loss(
     h > 0 outside, and for h <= 0 inside, the band half as wide as the bounds, and A elsewhere.
 
     Quantile and distances are a group's (the code: of whatever batch is at hand), hence whole groups. In the code the
-    scale of the negative side lost its sign, so that its h is never negative; this is what the paper describes.
+    scale of the negative side lost its sign, so that its h is never negative; this is what the paper describes. The
+    code's bound of 10 on ratios where A < 0 is left out.
 
     Args:
         rollouts: reads ``logp_old``, ``mask`` and ``group``.

@@ -21,7 +21,8 @@ def loss(
 
     Only in completions of advantage 0 or more, and only in turns in which the sum of log pi_old - log pi is above 0:
     the penalty and its gradient are exactly 0 where a turn has become likelier. The paper averages the penalty over the
-    tokens of the completions preserved, here it is averaged as the surrogate is.
+    tokens of the completions preserved; here it is averaged as the surrogate is, as in the authors' code. Its variant
+    that spares the tokens of the answer is left out, and so is its KL penalty to a reference (0.001).
 
     Args:
         rollouts: reads ``logp_old``, ``mask`` and ``turn``.
@@ -32,7 +33,7 @@ def loss(
         clip_high: how far a ratio may rise above 1.
 
     Paper: On GRPO Collapse in Search-R1: The Lazy Likelihood-Displacement Death Spiral (2025), second version, eq. 4
-    and 6.
+    and 6; weight and the gate by turns as in the authors' ``train_grpo_nqhot.sh``.
     """
     mask = rollouts.mask
     surrogate, metrics = ppo_clip(rollouts, advantage, policy_out, clip_low=clip_low, clip_high=clip_high)

@@ -6,7 +6,7 @@ from torch import Tensor
 from ..language.rollouts import PolicyOut, Rollouts
 from .parts.completions import correct
 from .parts.leave_one_out import leave_one_out
-from .parts.ops import log_ratios, masked_mean, per_token
+from .parts.ops import k3, log_ratios, masked_mean, per_token
 
 
 def advantage(rollouts: Rollouts, *, right_weight: float = 1.0, wrong_weight: float = 0.5) -> Tensor:
@@ -60,6 +60,5 @@ def loss(
     loss = -per_token(advantage) * torch.where(correct(rollouts)[:, None], logp, ratio)
     if kl_coef == 0:
         return loss, {}
-    distance = torch.where(rollouts.mask, rollouts.need("logp_ref") - policy_out.logp, 0.0)
-    kl = distance.exp() - distance - 1
+    kl = k3(policy_out.logp, rollouts.need("logp_ref"), rollouts.mask)
     return loss + kl_coef * kl, {"kl_ref": masked_mean(kl.detach(), rollouts.mask)}

@@ -25,8 +25,12 @@ def advantage(
     The verifiable reward, times ``verifiable_weight``, joins the last step less its own leave-one-out mean. Each token
     is charged reward_kl_coef (log pi_old - log pi_ref), for which the tokens before it are charged too.
 
+    Rewards that shape tokens leave what the environment paid on the last token: it is part of the last step's reward
+    then, and ``reward`` is the sum of all, process rewards included.
+
     Departures from the authors' code: it takes a line's end for a step's, and silences that token even where it is all
-    of a step; it standardises the advantages of a batch unless told not to.
+    of a step; it standardises the advantages of a batch unless told not to; it averages the loss over a completion's
+    tokens and then over completions, where the row averages over all tokens of the batch.
 
     Args:
         rollouts: reads ``step_reward``, ``turn``, ``mask``, ``group``, ``reward`` (the verifiable one) and, for the KL

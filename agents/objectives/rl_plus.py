@@ -25,7 +25,8 @@ def loss(
         gamma: how quickly a token that the policy learns stops to count.
 
     Paper: RL-PLUS: Countering Capability Boundary Collapse of LLMs in Reinforcement Learning with Hybrid-policy
-    Optimization (2025); the guess of the expert's policy, gamma and the missing clip from the authors' code.
+    Optimization (2025); the guess of the expert's policy, gamma and the missing clip from the authors' code, whose
+    script also has an entropy bonus of 0.001 (``ent_coef`` of the agent, here 0).
     """
     mask = rollouts.mask
     ratio = log_ratios(rollouts, policy_out).exp()

@@ -23,6 +23,7 @@ def advantage(rollouts: Rollouts, *, limit: float = 3.0, epsilon: float = 1e-8) 
 
     Paper: R1-Reward: Training Multimodal Reward Model Through Stable Reinforcement Learning (2025), advantage filter of
     StableReinforce. Its code sets the bounds at mean - 3 and mean + 3 of the raw advantages; these are the paper's.
+    The KL penalty inside the reward of its script (0.001, as in REINFORCE++, on which it builds) is left out.
     """
     reward, tokens = rollouts.reward.double(), rollouts.mask.sum(1).double()
     centred = reward - (reward * tokens).sum() / tokens.sum().clamp(min=1)

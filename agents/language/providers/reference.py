@@ -4,9 +4,7 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
-import torch
-
-from ...objectives.parts.ops import masked_mean
+from ...objectives.parts.ops import k3, masked_mean
 from ..context import Context
 from ..rollouts import Rollouts
 from .base import Provider
@@ -25,8 +23,8 @@ class Reference(Provider):
 
     def measure(self, rollouts: Rollouts) -> dict[str, float]:
         """``kl_ref``: the divergence of the policy that wrote from the reference, the k3 estimate."""
-        moved = torch.where(rollouts.mask, rollouts.need("logp_ref") - rollouts.logp_old, 0.0)
-        return {"kl_ref": float(masked_mean(moved.exp() - moved - 1, rollouts.mask))}
+        kl = k3(rollouts.logp_old, rollouts.need("logp_ref"), rollouts.mask)
+        return {"kl_ref": float(masked_mean(kl, rollouts.mask))}
 
     def networks(self) -> dict[str, Any]:
         """The copy."""

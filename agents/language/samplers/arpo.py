@@ -48,10 +48,14 @@ class ARPO(Sampler):
     ``"arpo"`` (:func:`advantage`), which gives a common token the mean advantage of its leaves. With ``"grpo"`` it is
     the paper's soft estimation, its default, since the ratios of common tokens agree.
 
+    The paper measures H_t on the first tokens after the reply; its code, and so this, on those of turn t itself, which
+    the reply answers, so that all episodes split with the plain probability after the first reply.
+
     Departures: entropies are exact, where the authors' code sums over the ten likeliest tokens, and H_0 is that of the
-    episode's first turn for branches too (that code takes their own first one). The environment is brought to a branch
-    by playing the common turns again, and these turns are counted as timesteps, so that nothing of the paper's saving
-    of tool calls shows here; whole episodes are played between two rounds of branching, which changes no decision.
+    episode's first turn for branches too (that code takes their own first one, and keeps what it noted in the first
+    batch for all later ones). The environment is brought to a branch by playing the common turns again, and these turns
+    are counted as timesteps, so that nothing of the paper's saving of tool calls shows here; whole episodes are played
+    between two rounds of branching, which changes no decision.
 
     Args:
         initial: share of a group's episodes that begin at the prompt.

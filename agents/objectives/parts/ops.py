@@ -78,6 +78,15 @@ def log_ratios(rollouts: Rollouts, policy_out: PolicyOut) -> Tensor:
     return torch.where(rollouts.mask, policy_out.logp - rollouts.logp_old, 0.0).clamp(-20, 20)
 
 
+def k3(logp: Tensor, reference: Tensor, mask: Tensor) -> Tensor:
+    """exp(d) - d - 1, d = reference - logp, of each written token, ``[B, T]``; 0 elsewhere.
+
+    An estimate of KL(pi || reference) that is never negative. d is cut at 20, so that exp is finite.
+    """
+    distance = torch.where(mask, reference - logp, 0.0).clamp(max=20)
+    return distance.exp() - distance - 1
+
+
 def per_token(values: Tensor) -> Tensor:
     """An advantage ``[B]`` as ``[B, 1]``, so that it spreads over tokens; ``[B, T]`` as it is."""
     return values[:, None] if values.dim() == 1 else values

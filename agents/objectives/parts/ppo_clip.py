@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from ...language.rollouts import PolicyOut, Rollouts
-from .ops import masked_mean
+from .ops import k3, masked_mean
 
 
 def ppo_clip(
@@ -19,6 +19,10 @@ def ppo_clip(
     """-min(rho A, clip(rho, 1 - clip_low, 1 + clip_high) A) + kl_coef * KL; ``[B, T]``.
 
     rho = exp(logp - logp_old); KL is estimated by exp(d) - d - 1 with d = logp_ref - logp, unbiased and never negative.
+
+    Departures from verl's code, on which most methods' own is built: it also bounds the loss where A < 0 (dual clip, at
+    a ratio of 3 unless told otherwise) and the KL of a token, at 10. Like it, this cuts log rho and d at 20 above, so
+    that loss and gradient are finite whatever became of a token's probability.
 
     Args:
         rollouts: reads ``logp_old``, ``mask`` and, for the KL penalty, ``logp_ref``.
@@ -35,7 +39,7 @@ def ppo_clip(
     """
     mask = rollouts.mask
     advantage = advantage[:, None] if advantage.dim() == 1 else advantage
-    log_ratio = torch.where(mask, policy_out.logp - rollouts.logp_old, 0.0)  # garbage under the mask stays there
+    log_ratio = torch.where(mask, policy_out.logp - rollouts.logp_old, 0.0).clamp(max=20)
     ratio = log_ratio.exp()
     clipped = ratio.clamp(1 - clip_low, 1 + clip_high)
     per_token = -torch.minimum(ratio * advantage, clipped * advantage)
@@ -47,8 +51,7 @@ def ppo_clip(
     if kl_coef > 0:
         if rollouts.logp_ref is None:
             raise ValueError("kl_coef above 0 needs rollouts.logp_ref, the reference policy's log-probabilities")
-        distance = torch.where(mask, rollouts.logp_ref - policy_out.logp, 0.0)
-        kl = distance.exp() - distance - 1
+        kl = k3(policy_out.logp, rollouts.logp_ref, mask)
         per_token = per_token + kl_coef * kl
         metrics["kl_ref"] = masked_mean(kl.detach(), mask)
     return per_token, metrics

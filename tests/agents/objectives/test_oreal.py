@@ -33,3 +33,11 @@ def test_penalty_by_hand(completions):
     loss, metrics = oreal.loss(rollouts, torch.zeros(1), out, kl_coef=0.1)
     assert loss[0, 1].item() == pytest.approx(0.1 * (1 - math.log(2)), abs=1e-6)
     assert metrics["kl_ref"].item() == pytest.approx(1 - math.log(2), abs=1e-6)
+
+
+def test_the_penalty_on_a_token_that_became_all_but_impossible_is_finite(completions):
+    rollouts, out = completions([1.0], [[-1.0]], [[-100.0]], ref=[[-1.0]])
+    loss, _ = oreal.loss(rollouts, torch.zeros(1), out)
+    loss.sum().backward()
+    assert loss.isfinite().all()
+    assert out.logp.grad.isfinite().all()

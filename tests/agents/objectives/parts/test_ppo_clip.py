@@ -65,3 +65,17 @@ def test_a_penalty_without_a_reference_is_refused():
     rollouts, out = one_token(1.0)
     with pytest.raises(ValueError, match="logp_ref"):
         ppo_clip(replace(rollouts, logp_ref=None), torch.ones(1), out, kl_coef=0.1)
+
+
+@pytest.mark.parametrize("advantage", [1.0, -1.0])
+def test_a_token_that_was_or_became_all_but_impossible_leaves_loss_and_gradient_finite(advantage):
+    rollouts, _ = one_token(1.0)
+    for old, new in ((-100.0, 0.0), (0.0, -100.0)):  # exp(100) is beyond single precision
+        logp = torch.tensor([[0.0, new]], requires_grad=True)
+        rollouts = replace(rollouts, logp_old=torch.tensor([[0.0, old]]), logp_ref=torch.tensor([[0.0, old]]))
+        out = PolicyOut(logp, torch.zeros(1, 2))
+        per_token, metrics = ppo_clip(rollouts, torch.tensor([advantage]), out, kl_coef=0.04)
+        per_token.sum().backward()
+        assert per_token.isfinite().all()
+        assert logp.grad.isfinite().all()
+        assert all(value.isfinite() for value in metrics.values())
