@@ -92,6 +92,14 @@ def per_token(values: Tensor) -> Tensor:
     return values[:, None] if values.dim() == 1 else values
 
 
+def next_written(values: Tensor, mask: Tensor) -> Tensor:
+    """``values`` ``[B, T]`` at the next written token after each position, ``[B, T]``; 0 behind the last one."""
+    columns = torch.arange(mask.shape[1], device=mask.device)
+    place = torch.where(mask, columns, mask.shape[1]).flip(1).cummin(1).values.flip(1)  # of this one or the next
+    place = torch.cat([place[:, 1:], torch.full_like(place[:, :1], mask.shape[1])], 1)
+    return torch.cat([values, torch.zeros_like(values[:, :1])], 1).gather(1, place)
+
+
 def turn_ends(turn: Tensor, mask: Tensor) -> Tensor:
     """The last written token of each turn, ``[B, T]`` bool, from ``turn`` ``[B, T]`` (int64, rising) and ``mask``."""
     beyond = torch.iinfo(torch.int64).max
