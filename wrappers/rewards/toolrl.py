@@ -133,11 +133,12 @@ class ToolRL(Reward):
         return episodes.reward.new_tensor(graded)
 
     def grade(self, completion: str, reference: str) -> float:
-        """R of one completion.
+        """R of one completion; white space around it does not count.
 
         Raises:
             ValueError: the reference has tool calls that cannot be read.
         """
+        completion = completion.strip()
         return format_reward(completion, reference) + self._correctness(completion, reference)
 
     def _correctness(self, completion: str, reference: str) -> float:

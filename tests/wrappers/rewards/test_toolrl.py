@@ -81,6 +81,11 @@ def test_format_is_that_of_the_reference(completion, reference, paid):
     assert format_reward(completion, reference) == paid
 
 
+@pytest.mark.parametrize("around", ["{} ", "\n{}\n\n", " {}"])
+def test_white_space_around_a_completion_does_not_count(around):
+    assert ToolRL().grade(around.format(text(GOLD[0])), text(GOLD[0])) == 4
+
+
 def test_where_no_tool_is_to_be_called_only_the_format_counts():
     assert ToolRL().grade("<think></think>\n<response>hi</response>", "<think></think>\n<response>hey</response>") == 1
 
