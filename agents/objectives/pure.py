@@ -25,8 +25,8 @@ def advantage(
     The verifiable reward, times ``verifiable_weight``, joins the last step less its own leave-one-out mean. Each token
     is charged reward_kl_coef (log pi_old - log pi_ref), for which the tokens before it are charged too.
 
-    Rewards that shape tokens leave what the environment paid on the last token: it is part of the last step's reward
-    then, and ``reward`` is the sum of all, process rewards included.
+    Rewards that shape tokens leave what the environment paid on the last token of its turn: it is part of that step's
+    reward then, and ``reward`` is the sum of all, process rewards included.
 
     Departures from the authors' code: it takes a line's end for a step's, and silences that token even where it is all
     of a step; it standardises the advantages of a batch unless told not to; it averages the loss over a completion's

@@ -121,6 +121,26 @@ def test_garbage_outside_the_mask_changes_nothing(handle, garbage):
 
 
 @every_row
+def test_words_between_written_tokens_take_no_time(handle):
+    """What the environment says between two turns is neither learnt from nor a step of its own."""
+    rollouts, at = batch(REWARDS), 4
+    given = policy_out(rollouts)
+    given = replace(given, logp_mean=(given.logp.detach() - 1) * rollouts.mask)
+    loss, gradient = loss_and_gradient(handle, rollouts, given)
+
+    def apart(column: torch.Tensor) -> torch.Tensor:
+        said = torch.zeros_like(column[:, :1]) if column.dtype == torch.bool else column[:, at - 1 : at]
+        return torch.cat([column[:, :at], said, column[:, at:]], 1)
+
+    spread = replace(rollouts, **{name: apart(getattr(rollouts, name)) for name in (*WIDE, "mask")})
+    out = PolicyOut(apart(given.logp.detach()).requires_grad_(), apart(given.entropy), apart(given.logp_mean))
+    other_loss, other_gradient = loss_and_gradient(handle, spread, out)
+    assert torch.allclose(other_loss, loss, atol=1e-6)
+    assert (other_gradient[:, at] == 0).all()
+    assert torch.allclose(other_gradient[:, [*range(at), *range(at + 1, other_gradient.shape[1])]], gradient, atol=1e-6)
+
+
+@every_row
 def test_the_order_of_rows_does_not_matter(handle):
     rollouts = batch(REWARDS)
     loss, gradient = loss_and_gradient(handle, rollouts, policy_out(rollouts))
