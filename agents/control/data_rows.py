@@ -3,8 +3,9 @@
 from ..row import Row, Settings
 
 # Four updates of the critics and one of the actor a step, as in SERL's simulated example (RLPD's own runs do 20). The
-# critics are RLPD's; that the temperature begins at 0.01 and stays out of the targets is SERL's. Departure: the entropy
-# wanted is SAC's, minus the number of action dimensions, of which both codes want half (``target_entropy``).
+# critics are RLPD's; that the temperature begins at 0.01 and stays out of the targets is SERL's. Both codes want
+# half of SAC's entropy, minus half the number of action dimensions: presets of our tasks give it (``target_entropy``);
+# in other environments, and without a preset, it is SAC's.
 _SERL: Settings = {
     "*": {
         "gradient_steps": 4,

@@ -113,8 +113,9 @@ class SAC(ActorCritic):
     that the entropy stays near its target. Numbers and order of updates are those of SB3's SAC.
 
     RLPD is this class with ``critic_layer_norm``, ten critics of which a target takes the least of two drawn ones, an
-    actor that follows their mean, many updates a step and ``offline_ratio=0.5``; see the row ``serl``. Departure: its
-    authors' code wants half of the entropy, minus half the number of action dimensions (``target_entropy``).
+    actor that follows their mean, many updates a step and ``offline_ratio=0.5``; see the row ``serl``. Its authors'
+    code wants half of the entropy, minus half the number of action dimensions: so do the presets of our tasks, and
+    elsewhere ``target_entropy`` sets it.
     """
 
     settings: SACSettings
