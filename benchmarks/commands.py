@@ -31,7 +31,7 @@ def parse_names(text: str | None) -> list[str] | None:
 
 
 def parse_seeds(text: str | None) -> list[int] | None:
-    """``"0-9"``, ``"3"``, ``"0,2,5-7"`` as a list; None stays None.
+    """``"0-9"``, ``"3"``, ``"0,2,5-7"`` as a list without repeats; None stays None.
 
     Raises:
         ValueError: anything else, or no seed at all.
@@ -45,7 +45,7 @@ def parse_seeds(text: str | None) -> list[int] | None:
         if not ends or last < first or last - first >= 10_000:
             raise ValueError(f"--seeds takes numbers and ranges such as 0-9 or 0,2,5-7; got {text!r}")
         seeds += range(first, last + 1)
-    return seeds
+    return list(dict.fromkeys(seeds))
 
 
 def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:

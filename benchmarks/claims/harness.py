@@ -8,6 +8,7 @@ experiment turns out not to show what it was to show, its claim says why in :att
 """
 
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -19,7 +20,7 @@ from ... import unknown
 from .. import provenance
 from ..threads import one_thread
 from ..verdicts import RULE, Judgement, Part, judge, overall
-from .claim import Claim, Comparison, Measurement
+from .claim import FEWEST, Claim, Comparison, Measurement
 from .record import RESULTS, Verdict, definition, kept, register, spelled, store, stored
 
 __all__ = ["RESULTS", "Verdict", "claims", "judged", "load", "rejudge", "run_claim", "store", "stored"]
@@ -70,9 +71,13 @@ def run_claim(handle: str, *, seeds: int | Sequence[int] | None = None, folder: 
             verdict is returned but stored only where ``folder`` is given.
         folder: where ``<handle>.json`` is stored; :data:`.record.RESULTS` by default.
 
+    Warns:
+        UserWarning: the files that define the claim have changed since the verdict that is replicated.
+
     Raises:
         KeyError: no such claim.
-        ValueError: seeds to replicate with that are for tuning, or that the stored verdict has had; or no such verdict.
+        ValueError: seeds to replicate with that are fewer than three, given twice or for tuning, or that the stored
+            verdict has had; or no such verdict.
     """
     claim, measure = load(handle)
     home, trial = Path(folder or RESULTS), isinstance(seeds, int) and folder is None
@@ -81,6 +86,13 @@ def run_claim(handle: str, *, seeds: int | Sequence[int] | None = None, folder: 
         _check_fresh(handle, seeds, before)
     chosen = _seeds(claim, seeds)
     digest = _definition(handle)
+    if before is not None and seeds is not None and before.definition not in ("", digest):
+        warnings.warn(
+            f"the files that define {handle} have changed since its stored verdict (digest {before.definition}, now "
+            f"{digest}): if more than their wording did, this replicates another experiment",
+            UserWarning,
+            2,
+        )
     if not trial:
         register(handle, digest, chosen, provenance.commit(), home)
     start = time.perf_counter()
@@ -169,12 +181,16 @@ def _definition(handle: str) -> str:
 
 
 def _check_fresh(handle: str, seeds: Sequence[int], before: Verdict | None) -> None:
-    """Refuses to replicate nothing, or on seeds that a verdict has had."""
+    """Refuses to replicate nothing, on too few seeds, or on seeds that count twice or that a verdict has had."""
     if before is None:
         raise ValueError(
             f"there is no verdict on {handle} in docs/results/claims of this folder: work in a checkout of Tiltyard, "
             f"or run tiltyard claim {handle} first"
         )
+    if len(set(seeds)) < len(seeds):
+        raise ValueError(f"each seed counts once, got {spelled(seeds)}")
+    if len(seeds) < FEWEST:
+        raise ValueError(f"a verdict needs at least {FEWEST} seeds, got {len(seeds)}")
     had = {seed for one in (kept(before), *before.replications) for seed in _listed(one["seeds"])}
     if again := sorted(had & set(seeds)):
         raise ValueError(

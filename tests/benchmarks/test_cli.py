@@ -340,7 +340,14 @@ def test_a_fault_of_ours_is_shown_whole(monkeypatch):
 
 @pytest.mark.parametrize(
     ("text", "seeds"),
-    [("0-3", [0, 1, 2, 3]), ("5", [5]), ("0,2,5-7", [0, 2, 5, 6, 7]), (" 1 , 2 ", [1, 2]), (None, None)],
+    [
+        ("0-3", [0, 1, 2, 3]),
+        ("5", [5]),
+        ("0,2,5-7", [0, 2, 5, 6, 7]),
+        (" 1 , 2 ", [1, 2]),
+        ("3,1-4,3", [3, 1, 2, 4]),
+        (None, None),
+    ],
 )
 def test_seeds_are_numbers_and_ranges(text, seeds):
     assert parse_seeds(text) == seeds

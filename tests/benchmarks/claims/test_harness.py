@@ -128,6 +128,26 @@ def test_fresh_seeds_replicate_beside_the_verdict(a_claim: type, tmp_path: Path)
             run_claim("made-up", seeds=(had, 200, 300), folder=tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("seeds", "why"),
+    [((100, 100, 100), "each seed counts once, got 100,100,100"), ((100, 101), "needs at least 3 seeds, got 2")],
+)
+def test_seeds_that_give_no_verdict_are_refused_before_anything_runs(
+    seeds: tuple[int, ...], why: str, a_claim: type, tmp_path: Path
+) -> None:
+    run_claim("made-up", folder=tmp_path)
+    registered = (tmp_path / "registered.tsv").read_text()
+    with pytest.raises(ValueError, match=why):
+        run_claim("made-up", seeds=seeds, folder=tmp_path)
+    assert (tmp_path / "registered.tsv").read_text() == registered
+
+
+def test_a_replication_of_a_changed_definition_is_told(a_claim: type, tmp_path: Path) -> None:
+    record.store(replace(run_claim("made-up", folder=tmp_path), seeds="0-9", definition="0123"), tmp_path)
+    with pytest.warns(UserWarning, match="define made-up have changed since its stored verdict .digest 0123, now"):
+        run_claim("made-up", seeds=(100, 101, 102), folder=tmp_path)
+
+
 OLDER = "an older rule"
 
 
