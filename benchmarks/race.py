@@ -52,6 +52,7 @@ def race(
     root: str | Path = "runs",
     engine: str = "local",
     workers: int | None = None,
+    command: str | None = None,
 ) -> list[FinishedRun]:
     """Executes every run of a suite that is not finished yet, and returns them all in the suite's order.
 
@@ -65,6 +66,7 @@ def race(
         root: folder of run folders. Finished runs found there are kept, unfinished ones start again.
         engine: "local" (a process a core) or "ray".
         workers: runs at a time; as many as there are cores by default.
+        command: what to type to go on where some fail; by default what makes this race.
 
     Raises:
         KeyError: no such suite, agent or engine.
@@ -80,8 +82,8 @@ def race(
     for run in runs:
         if is_tuning(run.seed):
             raise ValueError(f"seed {run.seed} is for tuning and is never raced: use seeds below {TUNING_FROM}")
-    command = command_of("race", name, agents=agents, seeds=seeds, engine=engine, workers=workers, out=root)
-    return finish(suite, runs, root=Path(root), engine=engine, workers=workers, command=command)
+    own = command_of("race", name, agents=agents, seeds=seeds, engine=engine, workers=workers, out=root)
+    return finish(suite, runs, root=Path(root), engine=engine, workers=workers, command=command or own)
 
 
 def finish(

@@ -16,7 +16,7 @@ import numpy as np
 from ..envs.catalogue import find as find_env
 from .adastop import AdaStop
 from .permutation import LEAST
-from .race import race
+from .race import command_of, race
 from .runs import FinishedRun, Run
 from .suites import Suite, find
 
@@ -87,9 +87,11 @@ def race_until_decided(
     found = find(suite) if isinstance(suite, str) else suite
     names = _names(found, agents)
     test = AdaStop(names, rng=np.random.default_rng(0), group=group, groups=groups, level=level)
+    called = suite if isinstance(suite, str) else suite.name
+    command = command_of("race", called, agents=agents, engine=engine, workers=workers, out=root) + " --until-decided"
 
     def take(needed: Sequence[str], seeds: Sequence[int]) -> list[FinishedRun]:
-        return race(found, agents=needed, seeds=seeds, root=root, engine=engine, workers=workers)
+        return race(found, agents=needed, seeds=seeds, root=root, engine=engine, workers=workers, command=command)
 
     planned = groups * len(found.runs(agents=agents, seeds=range(group)))
     return decide(test, take, planned=planned, progress=progress)

@@ -1,6 +1,6 @@
 """Races that stop by themselves: which runs are taken, what is decided, and what is refused."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +8,8 @@ import pytest
 
 from tiltyard.benchmarks.adastop import AdaStop
 from tiltyard.benchmarks.cli import main
+from tiltyard.benchmarks.engines import ENGINES
+from tiltyard.benchmarks.race import RaceIncomplete
 from tiltyard.benchmarks.runs import FinishedRun, Run
 from tiltyard.benchmarks.suites import Entry, Suite, Task
 from tiltyard.benchmarks.until_decided import decide, race_until_decided
@@ -105,3 +107,19 @@ def test_a_race_until_decided(tmp_path: Path) -> None:
     found = race_until_decided(suite, root=root, group=4, groups=1, progress=lines.append)
     assert len(found.runs) == found.planned == 8
     assert lines == [f"seeds 0-3: {int(found.test.decisions['sac', 'td3'] == 'undecided')} of 1 pairs undecided"]
+
+
+def broken_engine(runs: Sequence[Run], root: Path, workers: int | None = None) -> Iterator[tuple[Run, str]]:
+    """An engine on which every run fails."""
+    yield from ((run, "the machine is off") for run in runs)
+
+
+def test_a_race_that_fails_says_how_the_whole_of_it_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not how its last group goes on, of a suite by a name that nobody knows."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(ENGINES, "broken", f"{__name__}:broken_engine")
+    entries = 'entries = [{ agent = "ppo", budget = 64 }, { agent = "dqn", budget = 64 }]'
+    Path("mine.toml").write_text(f'seeds = [0]\n[[tasks]]\nenv_id = "CartPole-v1"\n{entries}\n')
+    with pytest.raises(RaceIncomplete, match="the machine is off") as caught:
+        race_until_decided("mine.toml", root="runs", engine="broken")
+    assert str(caught.value).endswith("run: tiltyard race mine.toml --engine broken --out runs --until-decided")
