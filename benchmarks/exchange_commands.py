@@ -40,7 +40,8 @@ class Import:
     """Shows results of other libraries in the same tables and plots: Stable-Baselines3, CleanRL, W&B, TensorBoard."""
 
     sources: tyro.conf.Positional[tuple[str, ...]]
-    """files, each PATH or AGENT@TASK=PATH: evaluations.npz, Monitor or W&B CSV, event files, RL-zoo's benchmark.md"""
+    """files, each PATH or AGENT@TASK=PATH: evaluations.npz, Monitor or W&B CSV, event files, RL-zoo's benchmark.md; or
+    the folder of one training's Monitor files"""
     tag: str | None = None
     """scalar or column of returns; by default the first usual name there is, such as charts/episodic_return"""
     out: Path = Path("site")

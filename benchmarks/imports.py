@@ -2,7 +2,8 @@
 
 ==============================  ===================================================================================
 SB3's ``evaluations.npz``       returns of evaluation episodes, ``[points, episodes]``
-SB3's Monitor CSV               returns of training episodes, over steps summed from their lengths
+SB3's Monitor CSV               returns of training episodes, over steps summed from their lengths; a folder of such
+                                files is one training, whose environments wrote one each
 CSV of W&B, or of CleanRL       a column of returns over a column of steps; in W&B's export a column a run
 TensorBoard's event files       a scalar of returns: the first of :data:`TAGS` there is, or the one asked for
 RL-zoo's ``benchmark.md``       one mean return a task and agent, of one run each
@@ -17,8 +18,6 @@ Training ends with an episode, so that its last step differs from seed to seed: 
 steps lie within :data:`ALIKE` of the smallest are one condition, and the smallest is their budget.
 """
 
-import csv
-import json
 import math
 import re
 import warnings
@@ -26,7 +25,6 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from io import StringIO
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -34,6 +32,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from .events import read_scalars
+from .monitors import Trained, csv_rows, of_folder, of_text
 from .records import LARGEST_FILE, read_bytes
 from .runs import FinishedRun, Run
 
@@ -90,7 +89,7 @@ class Curve:
 
 @dataclass
 class Source:
-    """A path with the names that its user gave: ``AGENT@TASK=PATH``, ``AGENT=PATH`` or ``PATH``."""
+    """A file, or a folder of one training's Monitor files: ``AGENT@TASK=PATH``, ``AGENT=PATH`` or ``PATH``."""
 
     path: Path
     agent: str = ""
@@ -129,11 +128,18 @@ def read_runs(sources: Iterable[Source]) -> list[FinishedRun]:
 
 
 def _check_once(paths: Sequence[Path]) -> None:
-    """Refuses a file that is given twice: its runs would count as so many more (``ValueError``)."""
+    """Refuses what is given twice: it would count as so many more runs (``ValueError``); warns where that may be so."""
     counts = Counter(path.resolve() for path in paths)
+    monitors = Counter(path.resolve().parent for path in paths if path.name.endswith("monitor.csv"))
     for path in paths:
         if counts[path.resolve()] > 1:
             raise ValueError(f"{path} is given {counts[path.resolve()]} times: a file counts once, so give it once")
+        if monitors[path.resolve()]:
+            raise ValueError(f"{path} is given, and so are Monitor files in it: give the folder or its files")
+    for folder, count in monitors.items():
+        if count > 1:
+            told = f"{count} Monitor files of {folder} count as {count} runs"
+            warnings.warn(f"{told}: if one training wrote them, give the folder in place of the files", UserWarning, 3)
 
 
 def _budgets(curves: Sequence[Curve]) -> list[int]:
@@ -151,6 +157,8 @@ def _budgets(curves: Sequence[Curve]) -> list[int]:
 
 def _read(source: Source) -> list[Curve]:
     path = source.path
+    if path.is_dir():
+        return [_trained(path, of_folder(path))]
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
     try:
@@ -170,7 +178,8 @@ def _read(source: Source) -> list[Curve]:
 def _named(curve: Curve, source: Source) -> Curve:
     """With the names of the user, else of the file, else of the folders of RL-zoo and CleanRL around it."""
     found: dict[str, Any] = {"agent": "", "task": "", "seed": None}
-    parents = source.path.resolve().parents
+    inside = source.path / "monitor.csv" if source.path.is_dir() else source.path
+    parents = inside.resolve().parents
     for i, folder in enumerate(parents[:3]):
         if match := _CLEANRL.fullmatch(folder.name):
             found = match.groupdict()
@@ -272,31 +281,11 @@ def _is_training(name: str) -> bool:
     return not name.rpartition(" - ")[2].startswith("eval")
 
 
-def _rows(path: Path, text: str) -> list[dict[str, str | None]]:
-    """The rows of a CSV file by the names of its columns; None where a row is shorter than the header.
-
-    Raises:
-        ValueError: no CSV, or a row that is longer than the header.
-    """
-    reader = csv.DictReader(StringIO(text))
-    try:
-        rows: list[dict[Any, Any]] = list(reader)
-    except csv.Error as error:
-        raise ValueError(f"{path} is no CSV file: {error}") from error
-    for number, row in enumerate(rows, 1):
-        if None in row:
-            width = len(reader.fieldnames or ())
-            raise ValueError(
-                f"{path}: row {number} has {width + len(row[None])} cells and the header {width}: give each as many"
-            )
-    return rows
-
-
 def _csv(path: Path, tag: str | None) -> list[Curve]:
     text = read_bytes(path, LARGEST_FILE).decode("utf-8-sig")
     if text.startswith("#{"):
-        return [_monitor(path, text)]
-    rows = _rows(path, text)
+        return [_trained(path, of_text(path, text))]
+    rows = csv_rows(path, text)
     columns = list(rows[0]) if rows else []
     step = next((name for name in STEPS if name in columns), None)
     wanted = (tag,) if tag else TAGS
@@ -320,21 +309,9 @@ def _csv(path: Path, tag: str | None) -> list[Curve]:
     return curves
 
 
-def _monitor(path: Path, text: str) -> Curve:
-    first, _, rest = text.partition("\n")
-    rows = _rows(path, rest)
-    if rows and None in rows[-1].values():
-        rows.pop()
-        warnings.warn(f"{path}: its last row is cut off and was left out", UserWarning, 2)
-    try:
-        env_id = str(json.loads(first[1:]).get("env_id", "") or "")
-        values, lengths = ([float(row[name] or "") for row in rows] for name in ("r", "l"))
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path} is no Monitor CSV of Stable-Baselines3: {error!r}") from error
-    if any(None in row.values() for row in rows) or not all(length >= 1 for length in lengths):
-        raise ValueError(f"{path} has a row that is cut off, or an episode of fewer than 1 step: take such rows out")
-    steps = np.cumsum(lengths).tolist()
-    return _over(path, steps, values, task="" if env_id == "None" else env_id, training=True)
+def _trained(path: Path, found: Trained) -> Curve:
+    steps = np.cumsum([one.length for one in found.episodes]).tolist()
+    return _over(path, steps, [one.value for one in found.episodes], task=found.env_id, training=True)
 
 
 def _zoo(path: Path) -> list[Curve]:

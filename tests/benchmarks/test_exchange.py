@@ -337,3 +337,36 @@ def test_points_are_sorted_and_few_stay_as_they_are() -> None:
     assert (len(steps), steps[-1], means[0], means[-1]) == (POINTS, 100, 1.0, 3.0)
     with pytest.raises(ValueError, match="not finite"):
         binned([1], [math.nan])
+
+
+def monitors(folder: Path) -> list[Path]:
+    """Files of a training in two environments; the second began 1 s later."""
+    folder.mkdir(parents=True)
+    for i, rows in enumerate(("10,10,1.0\n30,30,5.0\n", "20,20,1.5\n")):
+        text = f'#{{"t_start": {100.0 + i}, "env_id": "CartPole-v1"}}\nr,l,t\n{rows}'
+        (folder / f"{i}.monitor.csv").write_text(text)
+    return sorted(folder.iterdir())
+
+
+def test_the_environments_of_one_training_are_one_run(tmp_path: Path) -> None:
+    files = monitors(tmp_path / "ppo" / "CartPole-v1_3")
+    (run,) = read_runs([Source(files[0].parent)])
+    assert (run.run.agent, run.run.env_id, run.run.seed) == ("ppo", "imported.training:CartPole-v1", 3)
+    assert [point[:2] for point in run.curve] == [(10, 10.0), (30, 20.0), (60, 30.0)]  # as they ended
+
+
+def test_their_files_one_by_one_are_told_to_count_as_runs(tmp_path: Path) -> None:
+    files = monitors(tmp_path / "a")
+    with pytest.warns(UserWarning, match="2 Monitor files of .* count as 2 runs: if one training wrote them, give the"):
+        assert len(read_runs([Source(file, agent="ppo") for file in files])) == 2
+    with pytest.raises(ValueError, match="give the folder or its files"):
+        read_runs([Source(files[0].parent, agent="ppo"), Source(files[0], agent="ppo")])
+    with pytest.raises(ValueError, match="holds no Monitor files"):
+        read_runs([Source(tmp_path, agent="ppo")])
+
+
+def test_files_that_have_no_order_are_refused(tmp_path: Path) -> None:
+    files = monitors(tmp_path / "a")
+    files[0].write_text('#{"env_id": "CartPole-v1"}\nr,l\n10,10\n')
+    with pytest.raises(ValueError, match="without t_start or t"):
+        read_runs([Source(files[0].parent, agent="ppo")])
