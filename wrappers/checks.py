@@ -1,5 +1,6 @@
-"""What a vector environment returns, checked where it enters: a reward wrapper's mistake is named as such."""
+"""What wrappers are given: settings that are numbers, and what a vector environment returns; mistakes are named."""
 
+from numbers import Integral, Real
 from traceback import walk_tb
 from typing import Any
 
@@ -8,6 +9,24 @@ import numpy.typing as npt
 from gymnasium.vector import SyncVectorEnv, VectorEnv
 
 Stepped = tuple[Any, npt.NDArray[np.float32], Any, Any, dict[str, Any]]
+
+
+def check_numbers(**settings: Any) -> None:
+    """Refuses settings that are no numbers, by their names.
+
+    Raises:
+        TypeError: a text, None, a list or whatever else is no number; NaN and infinity are numbers.
+    """
+    for name, value in settings.items():
+        if not isinstance(value, Real):
+            raise TypeError(f"{name} must be a number, got {value!r:.200}")
+
+
+def check_whole(**settings: Any) -> None:
+    """Refuses settings that are no whole numbers (``TypeError``), by their names."""
+    for name, value in settings.items():
+        if not isinstance(value, Integral):
+            raise TypeError(f"{name} must be a whole number, got {value!r:.200}")
 
 
 def step_checked(env: VectorEnv[Any, Any, Any], actions: Any) -> Stepped:

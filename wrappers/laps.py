@@ -20,6 +20,7 @@ from ..envs.driving.town.reward import STEP_DT
 from ..envs.driving.town.state import NONE
 from ..envs.driving.town.vehicle import TYRE_GRIP
 from ..envs.driving.vehicle import MAX_BRAKE, MAX_THROTTLE
+from .checks import check_numbers
 
 Floats = npt.NDArray[np.float64]
 Info = dict[str, Any]
@@ -53,7 +54,8 @@ class LapPractice(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         penalty: of a recovery.
 
     Raises:
-        ValueError: another observation, or a setting below 0.
+        TypeError: a setting that is no number.
+        ValueError: another observation, or a setting that is below 0 or not finite.
     """
 
     def __init__(
@@ -65,8 +67,9 @@ class LapPractice(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         scene = getattr(getattr(env.unwrapped, "batched", None), "scene", None)
         if not isinstance(space, Box) or len(space.shape) != 1 or scene != "racetrack":
             raise ValueError("laps are practised in tiltyard/RaceTrack-v0 with observation='vector'")
-        if min(back, pause, penalty) < 0:
-            raise ValueError(f"back, pause and penalty are at least 0, got {back}, {pause} and {penalty}")
+        check_numbers(back=back, pause=pause, penalty=penalty)
+        if not all(0 <= setting < math.inf for setting in (back, pause, penalty)):
+            raise ValueError(f"back, pause and penalty are finite and at least 0, got {back}, {pause} and {penalty}")
         self.back, self.pause, self.penalty = back, pause, penalty
         self.observation_space = Box(-1.0, 1.0, (space.shape[0] + 1,), np.float32)
         self.recoveries = self.laps = 0

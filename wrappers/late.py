@@ -8,6 +8,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
+from .checks import check_whole
+
 Question = TypeVar("Question")
 Answer = TypeVar("Answer")
 
@@ -21,10 +23,12 @@ class Late(Generic[Question, Answer]):
         capacity: questions that may wait; further ones are dropped and counted, as a full queue drops them.
 
     Raises:
+        TypeError: a delay or a capacity that is no whole number.
         ValueError: a delay below 0 or a capacity below 1.
     """
 
     def __init__(self, answer: Callable[[list[Question]], list[Answer]], *, delay: int, capacity: int = 10_000) -> None:
+        check_whole(delay=delay, capacity=capacity)
         if delay < 0 or capacity < 1:
             raise ValueError(f"delay is at least 0 and capacity at least 1, got {delay} and {capacity}")
         self.answer, self.delay, self.capacity = answer, delay, capacity

@@ -23,6 +23,7 @@ from gymnasium.spaces import Box, Dict
 from gymnasium.utils import RecordConstructorArgs
 
 from .. import unknown
+from .checks import check_whole
 
 Info = dict[str, Any]
 
@@ -64,6 +65,7 @@ class AutonomousPractice(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructo
         super().__init__(env)
         if on_failure not in ON_FAILURE:
             raise ValueError(unknown("on_failure", on_failure, ON_FAILURE))
+        check_whole(patience=1 if patience is None else patience)
         if patience is not None and patience < 1:
             raise ValueError(f"patience is a number of tries, at least 1, or None, got {patience}")
         self.on_failure, self.patience = on_failure, patience

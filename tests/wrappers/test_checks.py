@@ -1,4 +1,4 @@
-"""Rewards are one number per environment when they arrive, or the error says what they were."""
+"""Rewards are one number per environment when they arrive, settings are numbers, or the error says what they were."""
 
 import gymnasium
 import numpy as np
@@ -6,7 +6,17 @@ import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers.vector import TransformReward
 
-from tiltyard.wrappers.checks import step_checked
+from tiltyard.wrappers import (
+    VLMRL,
+    AutonomousPractice,
+    HybridReward,
+    LapPractice,
+    PotentialShaping,
+    ShapedDriving,
+    VectorPotentialShaping,
+)
+from tiltyard.wrappers.checks import check_whole, step_checked
+from tiltyard.wrappers.late import Late
 
 
 class Pays(gymnasium.RewardWrapper):
@@ -45,3 +55,76 @@ def test_an_environment_whose_reward_is_no_number_is_refused_and_other_errors_pa
     env.reset(seed=0)
     with pytest.raises(AssertionError, match="invalid"):
         step_checked(env, np.full(3, 7))
+
+
+def shaped(**settings):
+    return PotentialShaping(gymnasium.make("CartPole-v1"), lambda observation: 0.0, **settings)
+
+
+def all_shaped(**settings):
+    return VectorPotentialShaping(vector(), lambda observations: np.zeros(3), **settings)
+
+
+def practised(**settings):
+    return AutonomousPractice(gymnasium.make("CartPole-v1"), **settings)
+
+
+def laps(**settings):
+    return LapPractice(gymnasium.make("tiltyard/RaceTrack-v0", observation="vector"), **settings)
+
+
+def late(**settings):
+    return Late(lambda questions: questions, **{"delay": 1, **settings})
+
+
+def phone(**settings):
+    return HybridReward(gymnasium.make("tiltyard/Phone-v0"), **settings)
+
+
+def driven(wrapper):
+    return lambda **settings: wrapper(gymnasium.make("tiltyard/Town-v0", observation="vector"), **settings)
+
+
+@pytest.mark.parametrize("bad", ["x", None, [1.0]])
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (shaped, "gamma"),
+        (shaped, "weight"),
+        (all_shaped, "gamma"),
+        (phone, "idle"),
+        (laps, "pause"),
+        (late, "delay"),
+        (driven(ShapedDriving), "speed"),
+        (driven(VLMRL), "target"),
+        (driven(VLMRL), "penalty"),
+    ],
+)
+def test_a_setting_that_is_no_number_is_named(make, name, bad):
+    with pytest.raises(TypeError, match=f"{name} must be a (whole )?number, got"):
+        make(**{name: bad})
+
+
+@pytest.mark.parametrize(
+    ("make", "setting", "why"),
+    [
+        (laps, {"pause": float("nan")}, "back, pause and penalty are finite and at least 0, got 3.0, nan"),
+        (late, {"delay": float("nan")}, "delay must be a whole number, got nan"),
+        (practised, {"patience": 2.5}, "patience must be a whole number, got 2.5"),
+        (driven(VLMRL), {"span": [1]}, r"the span of contrasts is two growing numbers, got \[1\]"),
+        (driven(VLMRL), {"span": 0.3}, "the span of contrasts is two growing numbers, got 0.3"),
+        (
+            driven(VLMRL),
+            {"goals": "clear road"},
+            "goals are two texts, what is wanted and what is not",
+        ),
+    ],
+)
+def test_numbers_that_would_be_nonsense_are_refused(make, setting, why):
+    with pytest.raises((TypeError, ValueError), match=why):
+        make(**setting)
+
+
+def test_numbers_of_numpy_are_numbers():
+    assert shaped(gamma=np.float32(0.5)).gamma == 0.5
+    check_whole(steps=np.int64(3))

@@ -23,6 +23,7 @@ from gymnasium.wrappers import (
 )
 from stable_baselines3.common.monitor import Monitor
 
+from ..checks import check_whole
 from ..perturbations.action_delay import ActionDelay
 from ..perturbations.random_physics import RandomPhysics
 from .alp_gmm import TaughtEnv
@@ -101,6 +102,8 @@ class S3RL(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             raise TypeError(f"snapshots are what teacher_snapshots makes, got {snapshots!r:.200}")
         if not snapshots.states:
             raise ValueError("there are no snapshots to start from: make some with teacher_snapshots")
+        cut = 1 if truncate_steps is None else truncate_steps
+        check_whole(clusters=clusters, snapshot_steps=snapshot_steps, truncate_steps=cut)
         if clusters < 1 or snapshot_steps < 0 or (truncate_steps is not None and truncate_steps < 1):
             raise ValueError(
                 "need clusters and truncate_steps of at least 1 and snapshot_steps of at least 0, "

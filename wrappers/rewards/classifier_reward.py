@@ -46,7 +46,7 @@ class ClassifierReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorA
 
     Raises:
         TypeError: no classifier.
-        ValueError: a bad setting.
+        ValueError: a bad setting, or a classifier that was never fitted.
     """
 
     def __init__(
@@ -75,6 +75,8 @@ class ClassifierReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorA
         super().__init__(env)
         if not hasattr(classifier, "logits"):
             raise TypeError(f"classifier must be a fitted SuccessClassifier, got {classifier!r:.200}")
+        if getattr(classifier, "network", classifier) is None:
+            raise ValueError("this classifier has learned nothing yet: call its fit() or load() first")
         for name, value, valid in (("reward", reward, REWARDS), ("learns_from", learns_from, LEARNS)):
             if value not in valid:
                 raise ValueError(unknown(name, value, valid))

@@ -23,6 +23,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 
 from ...envs.gui.declare.aims import surplus
 from ...envs.gui.declare.state import key_of
+from ..checks import check_numbers
 from ..perturbations.streams import reset_mask
 from ..phone_states import FIRST, NOW, WANTED, PhoneStates, Where, phone_states
 
@@ -283,6 +284,7 @@ def _alike(observation: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 def _check(gamma: float, weight: float, idle: float) -> None:
+    check_numbers(gamma=gamma, weight=weight, idle=idle)
     if not 0 < gamma <= 1:
         raise ValueError(f"gamma is the agent's discount, in (0, 1], got {gamma}")
     for name, value in (("weight", weight), ("idle", idle)):

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 
+from ..checks import check_numbers
 from .potentials import Potential, published_potential
 
 Info = dict[str, Any]
@@ -37,7 +38,8 @@ class PotentialShaping(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorA
         weight: what the potential is multiplied by: one unit of it should be worth less than success.
 
     Raises:
-        TypeError: no potential is given, and the environment has none of its own; or it is no function.
+        TypeError: no potential is given, and the environment has none of its own; or it is no function; or ``gamma`` or
+            ``weight`` is no number.
         ValueError: ``gamma`` is not in (0, 1], ``weight`` is not finite, or later a potential is not one finite number.
     """
 
@@ -137,6 +139,7 @@ class VectorPotentialShaping(VectorWrapper[Any, Any, Any]):
 def _check(potential: Potential | None, gamma: float, weight: float) -> None:
     if potential is not None and not callable(potential):
         raise TypeError(f"potential is a function of the observation, got {potential!r:.200}")
+    check_numbers(gamma=gamma, weight=weight)
     if not 0 < gamma <= 1:
         raise ValueError(f"gamma is the agent's discount, in (0, 1], got {gamma}")
     if not np.isfinite(weight):

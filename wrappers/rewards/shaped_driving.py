@@ -14,6 +14,7 @@ import numpy.typing as npt
 from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import VectorEnv
 
+from ..checks import check_numbers
 from ..driving import Array, Floats, Judged, Seen, VectorJudged, seen
 
 SPEED = 6.0  # m/s that is wanted where nothing is in the way
@@ -100,6 +101,7 @@ class VectorShapedDriving(VectorJudged):
 
 
 def _positive(speed: float) -> float:
+    check_numbers(speed=speed)
     if not 0.0 < speed < np.inf:
         raise ValueError(f"speed must be a positive number of m/s, got {speed!r}")
     return speed

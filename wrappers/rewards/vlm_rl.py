@@ -5,7 +5,8 @@ Driving (2024); formulas and numbers as in the authors' code (``clip_rewarded_sa
 """
 
 from collections import deque
-from typing import Any
+from numbers import Real
+from typing import Any, TypeGuard
 
 import gymnasium
 import numpy as np
@@ -13,6 +14,7 @@ import numpy.typing as npt
 from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import VectorEnv
 
+from ..checks import check_numbers
 from ..driving import Array, Floats, Judged, VectorJudged, seen
 from .driving_captions import GOALS
 from .driving_encoder import Encoder, load
@@ -54,8 +56,12 @@ class Contrast:
         if encoder is None:
             encoder, told = load()
             span = tuple(told["span"]) if span is None else span
-        if span is None or not span[0] < span[1]:
-            raise ValueError(f"the span of contrasts is two growing numbers, got {span}: (0.0, 0.03) is the paper's")
+        if not _is_pair(goals, str):
+            raise TypeError(f"goals are two texts, what is wanted and what is not, got {goals!r:.200}")
+        if not _is_pair(span, Real) or not span[0] < span[1]:
+            raise ValueError(
+                f"the span of contrasts is two growing numbers, got {span!r:.200}: (0.0, 0.03) is the paper's"
+            )
         self.encoder, self.span = encoder, span
         wanted, unwanted = encoder.words(list(goals)).cpu().numpy().astype(np.float64)
         self.direction: Floats = weights[1] * unwanted - weights[0] * wanted
@@ -69,6 +75,10 @@ class Contrast:
         """1 for what is wanted, 0 for what is not, ``[n]``."""
         low, high = self.span
         return 1.0 - (np.clip(self.contrast(frames), low, high) - low) / (high - low)
+
+
+def _is_pair(value: Any, kind: type[Any]) -> TypeGuard[tuple[Any, Any]]:
+    return isinstance(value, tuple | list) and len(value) == 2 and all(isinstance(one, kind) for one in value)
 
 
 def pace(score: npt.ArrayLike, speed: npt.ArrayLike, target: float) -> Floats:
@@ -97,6 +107,7 @@ class LanguageGoals:
     """
 
     def __init__(self, contrast: Contrast, *, target: float = TARGET, penalty: float = PENALTY) -> None:
+        check_numbers(target=target, penalty=penalty)
         if not 0.0 < target < np.inf or not np.isfinite(penalty):
             raise ValueError(f"target is a positive speed in m/s and penalty finite, got {target!r} and {penalty!r}")
         self.contrast, self.target, self.penalty = contrast, target, penalty

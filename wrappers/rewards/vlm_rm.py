@@ -17,6 +17,7 @@ import numpy as np
 from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import VectorEnv
 
+from ..checks import check_numbers
 from ..driving import Array, Floats
 from .encoders import Encoder
 from .frame_reward import FrameReward, VectorFrameReward, check_frames, check_rendered
@@ -56,7 +57,7 @@ class GoalText:
         alpha: of :func:`regularised`.
 
     Raises:
-        TypeError: an encoder without ``pictures`` and ``words``, or a text that is none.
+        TypeError: an encoder without ``pictures`` and ``words``, a text that is none, or an alpha that is no number.
         ValueError: see :func:`regularised`.
     """
 
@@ -69,6 +70,7 @@ class GoalText:
         texts = [goal] if baseline is None else [goal, baseline]
         if wrong := [text for text in texts if not isinstance(text, str) or not text.strip()]:
             raise TypeError(f"goal and baseline are texts with words, got {wrong[0]!r}")
+        check_numbers(alpha=alpha)
         self.encoder, self.alpha = encoder, alpha
         vectors = encoder.words(texts).cpu().numpy().astype(np.float64)
         self.goal: Floats = vectors[0]

@@ -175,6 +175,8 @@ def test_bad_settings_are_refused(classifier: SuccessClassifier) -> None:
     ):
         with pytest.raises(ValueError, match=message):
             ClassifierReward(Shuttle(), classifier, **bad)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="has learned nothing yet: call its fit"):
+        ClassifierReward(Shuttle(), SuccessClassifier())
     with pytest.raises(TypeError, match="classifier must be a fitted SuccessClassifier, got None"):
         ClassifierReward(Shuttle(), None)  # type: ignore[arg-type]
 
