@@ -93,11 +93,16 @@ def _standing(standing: Standing) -> list[str]:
     return [
         str(standing.rank or "-"),
         standing.agent + VERIFIED * standing.verified,
-        f"{metrics['iqm'].brief:.3f}",
-        *(format(Metric(metrics[name].value, None), ".2f") for name in ("mean", "optimality_gap")),
+        format(metrics["iqm"].brief, _digits(metrics["iqm"], 3)),
+        *(format(Metric(metrics[name].value, None), _digits(metrics[name], 2)) for name in ("mean", "optimality_gap")),
         f"{standing.beats_next:.0%}" if standing.beats_next else "",
         str(standing.runs),
     ]
+
+
+def _digits(metric: Metric, decimals: int) -> str:
+    """How a number is written: large ones whole, so that names beside them have room."""
+    return ",.0f" if abs(metric.value) >= LARGE else f",.{decimals}f"
 
 
 def _results(board: Board, width: int) -> list[Table]:
@@ -124,7 +129,7 @@ def _results(board: Board, width: int) -> list[Table]:
 def _result(result: Result) -> tuple[str, ...]:
     return (
         result.agent + VERIFIED * result.verified,
-        format(result.score.brief, ",.0f" if abs(result.score.value) >= LARGE else ",.2f"),
+        format(result.score.brief, _digits(result.score, 2)),
         f"{result.success:.0%}",
         length_of(result.runs).removesuffix(" steps").replace(" steps (trained for ", "\n(trained for\n"),
         str(len(result.runs)),

@@ -370,3 +370,16 @@ def test_files_that_have_no_order_are_refused(tmp_path: Path) -> None:
     files[0].write_text('#{"env_id": "CartPole-v1"}\nr,l\n10,10\n')
     with pytest.raises(ValueError, match="without t_start or t"):
         read_runs([Source(files[0].parent, agent="ppo")])
+
+
+def test_large_returns_leave_room_for_names_in_80_columns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    rows = [f"{10 * i},{1000.0 + i},{1200.0 + i},{1400.0 + i},{900.0 + i}" for i in range(1, 9)]
+    runs = "slowest__1", "slowest__2", "slowest__3", "other__1"
+    names = [f"Hopper-v4__{run}__1 - charts/episodic_return" for run in runs]
+    (tmp_path / "wandb.csv").write_text("\n".join([",".join(["global_step", *names]), *rows]) + "\n")
+    assert main(["import", str(tmp_path / "wandb.csv"), "--out", str(tmp_path / "site")]) == 0
+    ranked = capsys.readouterr().out.partition("Every task")[0]
+    assert re.search(r" 1 +slowest +1,208 \[1,008, 1,408\] +1,208 ", ranked)
