@@ -62,7 +62,8 @@ class Contrast:
             raise ValueError(
                 f"the span of contrasts is two growing numbers, got {span!r:.200}: (0.0, 0.03) is the paper's"
             )
-        self.encoder, self.span = encoder, span
+        self.encoder = encoder
+        self.span: tuple[float, float] = span
         wanted, unwanted = encoder.words(list(goals)).cpu().numpy().astype(np.float64)
         self.direction: Floats = weights[1] * unwanted - weights[0] * wanted
 
