@@ -156,7 +156,8 @@ class Race:
         if self.until_decided:
             if self.seeds is not None:
                 raise ValueError("--until-decided chooses the seeds: leave --seeds out")
-            print(race_until_decided(self.suite, agents=agents, **how))
+            print(found := race_until_decided(self.suite, agents=agents, **how))
+            print(f"{len(found.runs)} runs finished in {self.out}; now: tiltyard leaderboard {self.out}")
             return 0
         if self.seeds is None and (told := too_few(find(self.suite), agents)):
             print(f"tiltyard: {told}", file=sys.stderr)

@@ -18,6 +18,8 @@ from .adastop import AdaStop
 from .permutation import LEAST
 from .race import command_of, race
 from .runs import FinishedRun, Run
+from .scores import Score, normalised_score
+from .sequential import Sequential, told
 from .suites import Suite, find
 
 GROUP, GROUPS = 5, 6
@@ -41,14 +43,9 @@ class Decided:
 
     def __str__(self) -> str:
         took = ", ".join(f"{name} {count}" for name, count in self.test.runs.items())
-        lines = [
-            f"{a} {'>' if one == 'larger' else '<'} {b} ({self.means[a]:.3f}, {self.means[b]:.3f})"
-            if one != "undecided"
-            else f"{a} and {b} undecided ({self.means[a]:.3f}, {self.means[b]:.3f})"
-            for (a, b), one in self.test.decisions.items()
-        ]
         saved = f"{len(self.runs)} runs in place of {self.planned}"
-        return "\n".join([*lines, f"seeds: {took}; {saved}; family-wise error at most {self.test.level:.0%}"])
+        seeds = f"seeds: {took}; {saved}; family-wise error at most {self.test.level:.0%}"
+        return "\n".join([*told(self.test, self.means), seeds])
 
 
 def race_until_decided(
@@ -86,7 +83,9 @@ def race_until_decided(
         raise ValueError(f"a verdict needs at least {LEAST} runs a side, got groups of {group}")
     found = find(suite) if isinstance(suite, str) else suite
     names = _names(found, agents)
-    test = AdaStop(names, rng=np.random.default_rng(0), group=group, groups=groups, level=level)
+    record = Sequential(found.name, found.score, group, groups, level, _runs(found, names, agents, group * groups))
+    test = record.test()
+    record.write(Path(root))
     called = suite if isinstance(suite, str) else suite.name
     command = command_of("race", called, agents=agents, engine=engine, workers=workers, out=root) + " --until-decided"
 
@@ -94,7 +93,7 @@ def race_until_decided(
         return race(found, agents=needed, seeds=seeds, root=root, engine=engine, workers=workers, command=command)
 
     planned = groups * len(found.runs(agents=agents, seeds=range(group)))
-    return decide(test, take, planned=planned, progress=progress)
+    return decide(test, take, planned=planned, progress=progress, score=found.score)
 
 
 def decide(
@@ -103,6 +102,7 @@ def decide(
     *,
     planned: int,
     progress: Callable[[str], None] = print,
+    score: Score = "final",
 ) -> Decided:
     """Takes groups of runs of the agents that a test still needs, until it is done.
 
@@ -111,6 +111,7 @@ def decide(
         take: gives the finished runs of some agents with some seeds.
         planned: runs that all groups would have.
         progress: is told the decisions after every group.
+        score: what of a run is judged.
     """
     runs: list[FinishedRun] = []
     scores: dict[str, list[float]] = {name: [] for name in test.runs}
@@ -119,7 +120,7 @@ def decide(
         seeds = range(first, first + test.group)
         new = take(needed, seeds)
         runs += new
-        blocks = {name: _scores(name, seeds, new) for name in needed}
+        blocks = {name: _scores(name, seeds, new, score) for name in needed}
         for name, block in blocks.items():
             scores[name] += block
         test.add(blocks)
@@ -153,9 +154,16 @@ def _names(suite: Suite, agents: Sequence[str] | None) -> list[str]:
     return names
 
 
-def _scores(name: str, seeds: Sequence[int], runs: Sequence[FinishedRun]) -> list[float]:
+def _runs(suite: Suite, names: Sequence[str], agents: Sequence[str] | None, seeds: int) -> dict[str, list[list[str]]]:
+    """Of each agent and each seed the names of its runs, one a task."""
+    runs = suite.runs(agents=agents, seeds=range(seeds))
+    return {
+        name: [[run.name for run in runs if _name(run) == name and run.seed == seed] for seed in range(seeds)]
+        for name in names
+    }
+
+
+def _scores(name: str, seeds: Sequence[int], runs: Sequence[FinishedRun], score: Score) -> list[float]:
     """An agent's normalised score with each seed, mean over tasks."""
-    return [
-        float(np.mean([one.normalised for one in runs if _name(one.run) == name and one.run.seed == seed]))
-        for seed in seeds
-    ]
+    mine = [run for run in runs if _name(run.run) == name]
+    return [float(np.mean([normalised_score(one, score) for one in mine if one.run.seed == seed])) for seed in seeds]

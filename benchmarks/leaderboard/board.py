@@ -19,6 +19,7 @@ from .. import statistics
 from ..overshoot import remark_on
 from ..runs import FinishedRun
 from ..saturated import Bounds, none
+from ..sequential import replayed
 from ..statistics import MIN_RUNS, Band, Floats, Interval, Scores
 from .admission import changed_tree, core, unknown_agent
 from .groups import Groups, env_of, group, short
@@ -113,6 +114,8 @@ def leaderboard(
     Raises:
         ValueError: no run at all, or none on this scale.
     """
+    runs = list(runs)
+    races = [race.said for race in replayed(runs)]
     runs, by, left = scaled(runs, scale)
     groups, notes = group(runs, across=across)
     if not groups:
@@ -132,7 +135,7 @@ def leaderboard(
         sections.insert(0, _section(OVERALL, [task for task in scored if task in shared], complete, boot))
     results = [_result(*key, found, boot, by) for key, found in groups.items()]
     results.sort(key=lambda result: (tasks.index(result.task), -result.score.value, result.agent))
-    board = Board(tuple(sections), tuple(results), (*left, *notes, *_untrained(tasks)), level, by)
+    board = Board(tuple(sections), tuple(results), (*races, *left, *notes, *_untrained(tasks)), level, by)
     return _marked(board, groups, frozenset(verified)) if verified else board
 
 

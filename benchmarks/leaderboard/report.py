@@ -17,6 +17,7 @@ from ..overshoot import length_of
 from ..pages import plain, render
 from ..permutation import holm
 from ..runs import FinishedRun
+from ..sequential import Replayed, replayed
 from ..suites import Comparison, Suite
 from ..tuning import Tuning
 from .admission import changed_tree
@@ -87,6 +88,7 @@ def _shown(suite: Suite, runs: Iterable[FinishedRun], tuning: Tuning | None, sca
     runs = [run for run in runs if any(_compares(comparison, run) for comparison in suite.comparisons)]
     if not runs:
         raise ValueError(f"suite {suite.name} has nothing to report: it has no comparison with a finished run")
+    races = replayed(runs)
     runs, by, left = scaled(runs, scale, suite.score)
     board = leaderboard(runs, rng=np.random.default_rng(0), scale=by)
     for comparison in suite.comparisons:
@@ -95,7 +97,7 @@ def _shown(suite: Suite, runs: Iterable[FinishedRun], tuning: Tuning | None, sca
     found = [one for one in every if one is not None]
     boards = [(one.comparison, one.board) for one in found]
     tuned = None if tuning is None else tuned_section(tuning, boards, paired=suite.paired)
-    return _Shown(suite, runs, tuple(left), board, found, _Family(found), tuned)
+    return _Shown(suite, runs, tuple(left), board, found, _Family(found, races), tuned)
 
 
 def _bases(other: "_Shown", mine: "_Shown") -> Any:
@@ -250,10 +252,12 @@ class _Shown:
 class _Family:
     """The verdicts of a page: exact permutation tests of the mean score over runs, corrected for how many there are.
 
-    A comparison that stands on the page twice is one test.
+    A comparison that stands on the page twice is one test. Where seeds were added until decided there is none: the
+    verdict is AdaStop's.
     """
 
-    def __init__(self, shown: Sequence[_Found]) -> None:
+    def __init__(self, shown: Sequence[_Found], races: Sequence[Replayed]) -> None:
+        self.races = races
         raw: dict[tuple[str, str, tuple[str, ...]], float] = {}
         for one in shown:
             for agent in (standing.agent for standing in one.section.standings):
@@ -261,7 +265,7 @@ class _Family:
                     continue
                 for tasks in {one.section.tasks, *((task,) for task in one.section.tasks)}:
                     found = one.contrast(agent, tasks)
-                    if found is not None and found.enough:
+                    if found is not None and found.enough and not self._sequential(one, agent, tasks):
                         raw[_key(one, agent, tasks)] = found.p
         self.p = dict(zip(raw, holm(raw), strict=True))
 
@@ -269,6 +273,8 @@ class _Family:
         """The adjusted p-value, and the verdict in words."""
         if agent in one.comparison.inert:
             return ["", INERT]
+        if said := self._sequential(one, agent, tasks):
+            return ["", said]
         p, found = self.p.get(_key(one, agent, tasks)), one.contrast(agent, tasks)
         if p is None or found is None:
             return ["", NO_PAIRED_VERDICT if one.paired else NO_VERDICT]
@@ -276,6 +282,14 @@ class _Family:
         if p > ALPHA:
             return [said, "no significant difference"]
         return [said, "better" if found.better else "worse"]
+
+    def _sequential(self, one: _Found, agent: str, tasks: Sequence[str]) -> str:
+        """What AdaStop says where either side was raced until decided; "" where neither was."""
+        mine, theirs = (
+            [run.run.name for of in one.board.results if of.agent == name and of.task in tasks for run in of.runs]
+            for name in (agent, one.comparison.reference)
+        )
+        return next(filter(None, (race.verdict(mine, theirs) for race in self.races)), "")
 
 
 def _key(one: _Found, agent: str, tasks: Sequence[str]) -> tuple[str, str, tuple[str, ...]]:

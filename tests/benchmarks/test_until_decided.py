@@ -6,11 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tiltyard.benchmarks import load_runs
 from tiltyard.benchmarks.adastop import AdaStop
 from tiltyard.benchmarks.cli import main
 from tiltyard.benchmarks.engines import ENGINES
 from tiltyard.benchmarks.race import RaceIncomplete
 from tiltyard.benchmarks.runs import FinishedRun, Run
+from tiltyard.benchmarks.sequential import replayed
 from tiltyard.benchmarks.suites import Entry, Suite, Task
 from tiltyard.benchmarks.until_decided import decide, race_until_decided
 
@@ -107,6 +109,8 @@ def test_a_race_until_decided(tmp_path: Path) -> None:
     found = race_until_decided(suite, root=root, group=4, groups=1, progress=lines.append)
     assert len(found.runs) == found.planned == 8
     assert lines == [f"seeds 0-3: {int(found.test.decisions['sac', 'td3'] == 'undecided')} of 1 pairs undecided"]
+    (again,) = replayed(load_runs(root))
+    assert (again.test.decisions, again.means) == (found.test.decisions, pytest.approx(found.means))
 
 
 def broken_engine(runs: Sequence[Run], root: Path, workers: int | None = None) -> Iterator[tuple[Run, str]]:
