@@ -52,18 +52,24 @@ def export_csv(runs: Sequence[FinishedRun], out: Path) -> list[Path]:
 
 
 def export_rliable(runs: Sequence[FinishedRun], out: Path) -> list[Path]:
-    """Writes each section's scores and tasks into ``out``: those of agents that ran all its ranked tasks."""
+    """Writes each section's scores and tasks into ``out``: those of agents that ran all its ranked tasks.
+
+    Raises:
+        ValueError: ``out`` holds sections that these runs do not have, which would be read as theirs.
+    """
     board = leaderboard(runs, rng=np.random.default_rng(0))
+    paths = [out / (re.sub(r"[^\w.-]+", "-", section.name) + ".npz") for section in board.sections]
+    if others := sorted(path.name for path in {*out.glob("*.npz")} - {*paths}):
+        raise ValueError(f"{out} holds {', '.join(others)} of another export: remove it, or give another folder")
     out.mkdir(parents=True, exist_ok=True)
     written = []
-    for section in board.sections:
+    for section, path in zip(board.sections, paths, strict=True):
         scores = {}
         for standing in section.standings:
             if standing.rank is not None:
                 found = {result.task: result.runs for result in board.results if result.agent == standing.agent}
                 columns = [[run.normalised for run in found[task][: standing.runs]] for task in section.ranked_on]
                 scores[standing.agent] = np.array(columns, dtype=np.float64).T
-        path = out / (re.sub(r"[^\w.-]+", "-", section.name) + ".npz")
         np.savez(path, **scores)  # type: ignore[arg-type]  # of allow_pickle, whose name no agent has
         path.with_suffix(".json").write_text(json.dumps({"tasks": list(section.ranked_on)}, indent=1) + "\n")
         written += [path, path.with_suffix(".json")]

@@ -63,6 +63,15 @@ def test_csv_leaves_normalised_empty_where_there_is_no_scale(tmp_path: Path) -> 
     )
 
 
+def test_sections_of_another_export_are_not_left_beside_these(runs: list[FinishedRun], tmp_path: Path) -> None:
+    FORMATS["rliable"](reported(SMOKE), tmp_path)
+    FORMATS["rliable"](reported(SMOKE), tmp_path)  # the same once more
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(ValueError, match=r"robotics\.npz.* of another export: remove it, or give another folder"):
+        FORMATS["rliable"](runs, tmp_path)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
 def test_rliables_own_functions_find_the_boards_numbers(runs: list[FinishedRun], tmp_path: Path) -> None:
     from rliable import library, metrics
 
