@@ -161,12 +161,18 @@ def results() -> Content:
     return "Results", ("page", "what was measured", "raw data", "command"), rows
 
 
+FEW = 4
+"""Files that are named one by one."""
+
+
 def raw_data(page: Path) -> str:
     """What lies beside a page of results, from which its numbers come: folders of runs, files of JSON, or nothing."""
-    runs = list(page.parent.glob("runs/*/final.json"))
+    runs = [*page.parent.glob("runs/*/final.json"), *page.parent.glob("runs/*.json")]
     files = [code(path.name) for path in sorted(page.parent.glob("*.json"))]
     if runs:
         return f"{len(runs)} runs"
+    if len(files) > FEW:
+        return f"{len(files)} files"
     return ", ".join(files) if files else "lost" if LOST in page.read_text(encoding="utf-8") else "on the page"
 
 

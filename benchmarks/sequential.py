@@ -131,10 +131,10 @@ def replayed(runs: Iterable[FinishedRun]) -> list[Replayed]:
     Raises:
         ValueError: a record that cannot be read.
     """
-    runs = {run.run.name: run for run in runs}
-    roots = sorted({run.folder.parent for run in runs.values() if run.folder.name})
+    named = {run.run.name: run for run in runs}
+    roots = sorted({run.folder.parent for run in named.values() if run.folder.name})
     races = [_read(path) for root in roots for path in sorted(root.glob(PATTERN))]
-    return [_replay(race, runs) for race in races if _names(race) & runs.keys()]
+    return [_replay(race, named) for race in races if _names(race) & named.keys()]
 
 
 def _read(path: Path) -> Sequential:
