@@ -185,7 +185,9 @@ class SafeCheckpoint(BaseAlgorithm, metaclass=_Constructed):
         given, classes = _custom(cls, custom_objects or {})
         changes, device = {**given, **kwargs}, present_device(device)
         check_keywords(cls, changes)
-        if missing := [str(name)[:50] for name in stored.get("excluded", ()) if name not in changes]:
+        with refusing(path):
+            missing = _left_out(stored, changes)
+        if missing:
             names = ", ".join(f"{name}=" for name in missing)
             warnings.warn(f"{called(path)} was saved without some of its settings: give load() {names}", stacklevel=2)
         with refusing(path):
@@ -321,6 +323,14 @@ class SafeCheckpoint(BaseAlgorithm, metaclass=_Constructed):
             recursive_setattr(self, f"{name}.data", given.to(self.device))
         for name, value in counters.items():
             setattr(self, name, value)
+
+
+def _left_out(stored: Mapping[str, Any], changes: Mapping[str, Any]) -> list[str]:
+    """Settings that the file was saved without and that ``changes`` does not give either."""
+    names = stored.get("excluded", [])
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError("its list of settings that were left out is no list of names")
+    return [name[:50] for name in names if name not in changes]
 
 
 def _taken(agent: type[Any], changed: Mapping[str, Any]) -> dict[str, Any]:

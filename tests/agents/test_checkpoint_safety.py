@@ -282,7 +282,11 @@ def test_a_member_is_there_once(sac: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"format": 2}, {"class": 3}, {"class": "S" * 101}, {"settings": []}, {"versions": None}, {"spaces": []}]
+    "change",
+    [
+        *[{"format": 2}, {"class": 3}, {"class": "S" * 101}, {"settings": []}, {"versions": None}, {"spaces": []}],
+        *[{"excluded": names} for names in (None, True, 7, "gamma", [["gamma"]])],
+    ],
 )
 def test_what_is_missing_or_of_another_form_says_so(change: Settings, sac: Path) -> None:
     refused(SAC, changed(sac, lambda stored: stored.update(change)), "damaged")
