@@ -76,6 +76,14 @@ def publish(partial: Path, folder: Path) -> None:
     _sync(folder.parent)
 
 
+def write_whole(path: Path, text: str) -> None:
+    """Writes a file that appears whole or not at all; its folder is made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.partial")
+    partial.write_text(text, encoding="utf-8")
+    os.replace(partial, path)
+
+
 def remove(path: Path) -> None:
     """Removes a file, a link (not what it leads to) or a whole folder."""
     if path.is_dir() and not path.is_symlink():

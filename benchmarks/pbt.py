@@ -28,7 +28,7 @@ from .. import unknown
 from ..agents.spaces import Dimension, Number, Space, space_of
 from ..envs.catalogue import find as find_env
 from .evaluation import SEED_LIMIT, TUNING_FROM, is_tuning
-from .folders import Busy, claimed
+from .folders import Busy, claimed, write_whole
 from .packages import behind_all
 from .race import command_of, finish
 from .runs import CONTINUES, RESUMED, FinishedRun, Run
@@ -288,6 +288,4 @@ class _Training:
         kept = [[asdict(member) for member in members] for members in done]
         made = {"versions": versions() | others, "commit": commit(), "hardware": hardware()}
         record = {**told, "test": test, "space": space, "generations": kept, **made}
-        partial = self.root / f".{RECORD}"
-        partial.write_text(json.dumps(record, indent=1) + "\n")
-        partial.replace(self.root / RECORD)
+        write_whole(self.root / RECORD, json.dumps(record, indent=1) + "\n")

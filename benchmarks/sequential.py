@@ -6,7 +6,6 @@ the test's decisions again, the only verdicts that hold.
 """
 
 import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -16,6 +15,7 @@ import numpy as np
 
 from ..envs.catalogue import find
 from .adastop import AdaStop, Decision
+from .folders import write_whole
 from .runs import FinishedRun
 from .scores import Score, raw_score
 
@@ -53,11 +53,8 @@ class Sequential:
     def write(self, root: Path) -> Path:
         """Leaves the record in the folder of runs, which is made; a race that is gone on with has the same file."""
         text = json.dumps(vars(self), indent=1) + "\n"
-        root.mkdir(parents=True, exist_ok=True)
         path = root / PATTERN.replace("*", sha256(text.encode()).hexdigest()[:8])
-        partial = path.with_suffix(".partial")
-        partial.write_text(text, encoding="utf-8")
-        os.replace(partial, path)
+        write_whole(path, text)
         return path
 
 

@@ -24,7 +24,6 @@ A finished run or test is not done again. A process that is killed begins its ru
 
 import argparse
 import json
-import os
 import shlex
 import time
 from collections import Counter
@@ -112,10 +111,9 @@ def where() -> dict[str, Any]:
 
 def write(path: Path, record: dict[str, Any]) -> None:
     """A JSON file that appears whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(".partial")
-    temporary.write_text(json.dumps(record, indent=1) + "\n")
-    os.replace(temporary, path)
+    from tiltyard.benchmarks.folders import write_whole
+
+    write_whole(path, json.dumps(record, indent=1) + "\n")
 
 
 def greedy(path: Path) -> Act:

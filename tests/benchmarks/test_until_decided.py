@@ -119,7 +119,7 @@ def broken_engine(runs: Sequence[Run], root: Path, workers: int | None = None) -
 
 
 def test_a_race_that_fails_says_how_the_whole_of_it_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not how its last group goes on, of a suite by a name that nobody knows."""
+    """The printed command resumes the whole race from its suite file, not the last group of seeds alone."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(ENGINES, "broken", f"{__name__}:broken_engine")
     entries = 'entries = [{ agent = "ppo", budget = 64 }, { agent = "dqn", budget = 64 }]'
