@@ -177,6 +177,10 @@ class Claim:
     such as 100-119; by default the claim's own, from 0 on"""
     rejudge: bool = False
     """judge the stored runs by today's rule instead of running any; a verdict that changes keeps the old one"""
+    workers: int = 1
+    """processes that share its runs; they change no result"""
+    out: Path = Path("runs/claims")
+    """folder where runs are kept until the verdict is stored, so that the same command goes on where it was stopped"""
 
     def run(self) -> int:
         """Runs the experiment, tells of every run on the standard error, and prints the verdict."""
@@ -188,7 +192,8 @@ class Claim:
             print(rejudge(self.handle))
             return 0
         with _runs_told():
-            verdict = run_claim(self.handle, seeds=commands.parse_seeds(self.seeds))
+            seeds = commands.parse_seeds(self.seeds)
+            verdict = run_claim(self.handle, seeds=seeds, kept=self.out, workers=self.workers)
         print(verdict)
         return 0
 

@@ -30,21 +30,34 @@ def claimed(partial: Path) -> Iterator[Path]:
     Raises:
         Busy: another process holds it.
     """
-    partial.parent.mkdir(parents=True, exist_ok=True)
-    lock = _lock(partial)
+    with held(partial):
+        try:
+            partial.mkdir(exist_ok=True)
+            for leftover in partial.iterdir():
+                remove(leftover)
+            with _traceback_in(partial / ERROR):
+                yield partial
+        finally:
+            with suppress(OSError):  # it holds what was done so far, or it was published
+                partial.rmdir()
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """A folder, made or not, that no other process holds meanwhile.
+
+    Raises:
+        Busy: another process holds it.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    lock = _lock(folder)
     try:
         lock.acquire(timeout=PATIENCE, poll_interval=PAUSE)
     except Timeout as error:
-        raise Busy(f"{partial.stem} is being run by another process") from error
+        raise Busy(f"{folder.stem} is being run by another process") from error
     try:
-        partial.mkdir(exist_ok=True)
-        for leftover in partial.iterdir():
-            remove(leftover)
-        with _traceback_in(partial / ERROR):
-            yield partial
+        yield
     finally:
-        with suppress(OSError):  # it holds what was done so far, or it was published
-            partial.rmdir()
         Path(lock.lock_file).unlink(missing_ok=True)
         lock.release()
 
@@ -76,11 +89,11 @@ def publish(partial: Path, folder: Path) -> None:
     _sync(folder.parent)
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Writes a file that appears whole or not at all; its folder is made."""
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Writes a file that appears whole or not at all; its folder is made, and text is written as UTF-8."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.partial")
-    partial.write_text(text, encoding="utf-8")
+    partial.write_bytes(content.encode() if isinstance(content, str) else content)
     os.replace(partial, path)
 
 

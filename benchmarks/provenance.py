@@ -5,6 +5,7 @@ import platform
 import re
 import subprocess
 from functools import cache
+from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -44,6 +45,17 @@ def commit() -> str:
     if not (home / ".git").exists():  # an installed wheel: a repository around it would not be ours
         return ""
     return commit_of(home)
+
+
+@cache
+def sources() -> str:
+    """A digest of all of Tiltyard's Python files, which whatever changes code changes."""
+    home = Path(__file__).resolve().parents[1]
+    digest = sha256()
+    parts = ("agents", "benchmarks", "envs", "wrappers")  # a checkout holds more, such as its virtual environment
+    for path in sorted(path for part in parts for path in (home / part).rglob("*.py")):
+        digest.update(f"{path.relative_to(home)}\0".encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def commit_of(home: Path) -> str:

@@ -1,9 +1,8 @@
 """A published claim as data: conditions on a testbed, the effects that decide with their margins, and its premise."""
 
-import logging
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
@@ -11,12 +10,10 @@ import numpy as np
 from ..statistics import Floats
 from ..testbeds.testbed import Testbed
 from ..verdicts import Part
+from .progress import Job, runs
 
 C = TypeVar("C")
 R = TypeVar("R")
-
-log = logging.getLogger(__name__)
-"""Says of every run that it is done, at level INFO."""
 
 GRID = (0.01, 0.03, 0.1, 0.3)
 """Learning rates that every condition may choose from."""
@@ -167,9 +164,8 @@ class Found(Generic[C, R]):
         some = self.seed_list[:most]
         if (key := repr((rates, some, bed))) in self.reruns:
             return self.reruns[key]
-        conditions = {name: self[name].condition for name in rates}
-        runs = {name: [_run(bed, name, conditions[name], rate, seed) for seed in some] for name, rate in rates.items()}
-        outcomes = {name: Outcome(conditions[name], rate, runs[name]) for name, rate in rates.items()}
+        chosen = {name: (self[name].condition, rate) for name, rate in rates.items()}
+        outcomes = _outcomes(bed, chosen, some)
         self.reruns[key] = Found(self.claim, bed, outcomes, {}, some)
         return self.reruns[key]
 
@@ -177,10 +173,8 @@ class Found(Generic[C, R]):
         """Some conditions at their learning rates on the seeds of tuning, for what else a claim may choose there."""
         tuning = self.claim.tuning
         some = range(TUNING, TUNING + (min(self.seeds, tuning.seeds) if tuning else 0))
-        return {
-            name: [_run(self.testbed, name, self[name].condition, self[name].rate, seed) for seed in some]
-            for name in names
-        }
+        chosen = {name: (self[name].condition, self[name].rate) for name in names}
+        return {name: outcome.runs for name, outcome in _outcomes(self.testbed, chosen, some).items()}
 
     def faster(self, factor: float, *, most: int) -> "Found[C, R]":
         """All conditions once more at a multiple of their learning rates."""
@@ -243,14 +237,10 @@ class Comparison(Claim):
             raise ValueError(f"seed {tuned[0]} is for tuning, which takes those from {TUNING} on: report others")
         bed: Testbed = testbed or self.testbed
         tried: dict[tuple[str, float, int], list[float]] = {}
-        outcomes: dict[str, Outcome[Any, Any]] = {}
         chosen = {name: (condition, float("nan")) for name, condition in self.conditions.items()}
         if self.tuning is not None:
             chosen = self._tune(self.tuning, bed, min(len(chosen_seeds), self.tuning.seeds), tried)
-        for name, (condition, rate) in chosen.items():
-            runs = [_run(bed, name, condition, rate, seed) for seed in chosen_seeds]
-            outcomes[name] = Outcome(condition, rate, runs)
-        return Found(self, bed, outcomes, tried, chosen_seeds)
+        return Found(self, bed, _outcomes(bed, chosen, chosen_seeds), tried, chosen_seeds)
 
     def _tune(
         self, tuning: Tuning, bed: Testbed, seeds: int, tried: dict[tuple[str, float, int], list[float]]
@@ -259,10 +249,13 @@ class Comparison(Claim):
         names = [tuning.alike] if tuning.alike else list(self.conditions)
         grid, new = sorted(tuning.grid), sorted(tuning.grid)
         for _ in range(WIDEN + 1):
-            for name, rate in ((name, rate) for name in names for rate in new):
-                for i, form in enumerate(self._forms(name)):
-                    runs = (_run(bed, name, form, rate, seed) for seed in range(TUNING, TUNING + seeds))
-                    tried[name, rate, i] = [tuning.score(run) for run in runs]
+            trials = [(name, rate, i) for name in names for rate in new for i in range(len(self._forms(name)))]
+            done = runs(
+                Job(bed, name, self._forms(name)[i], rate, seed, tuning=True)
+                for name, rate, i in trials
+                for seed in range(TUNING, TUNING + seeds)
+            )
+            tried |= {trial: [tuning.score(run) for run in done[j * seeds :][:seeds]] for j, trial in enumerate(trials)}
             best = {name: _best(name, tried) for name in names}
             new = _beyond(grid, {rate for _, rate, _ in best.values()})
             grid = sorted([*grid, *new])
@@ -298,14 +291,20 @@ class Comparison(Claim):
         return replace(self, testbed=self.testbed.smallest(), tuning=tuning, seeds=FEWEST)
 
 
-def _run(bed: Testbed, name: str, condition: Any, rate: float, seed: int) -> Any:
-    """One run, which is told when it is done."""
-    start = time.perf_counter()
-    run = bed.run(condition, rate, seed)
-    at = "" if rate != rate else f" at rate {rate:g}"  # NaN: there is none
-    tuned = " (tuning)" if seed >= TUNING else ""
-    log.info("%s%s, seed %d%s: %.1f s", name, at, seed, tuned, time.perf_counter() - start)
-    return run
+def _outcomes(
+    bed: Testbed, chosen: Mapping[str, tuple[Any, float]], seeds: Sequence[int]
+) -> dict[str, Outcome[Any, Any]]:
+    """What conditions do at their learning rates, on each seed."""
+    done = iter(
+        runs(
+            Job(bed, name, condition, rate, seed, tuning=seed >= TUNING)
+            for name, (condition, rate) in chosen.items()
+            for seed in seeds
+        )
+    )
+    return {
+        name: Outcome(condition, rate, list(islice(done, len(seeds)))) for name, (condition, rate) in chosen.items()
+    }
 
 
 def _best(name: str, tried: Mapping[tuple[str, float, int], list[float]]) -> tuple[str, float, int]:

@@ -21,11 +21,12 @@ from .. import provenance
 from ..threads import one_thread
 from ..verdicts import RULE, Judgement, Part, judge, overall
 from .claim import FEWEST, Claim, Comparison, Measurement
+from .progress import folder_of, kept_in
 from .record import RESULTS, Verdict, definition, kept, register, spelled, store, stored
 
 __all__ = ["RESULTS", "Verdict", "claims", "judged", "load", "rejudge", "run_claim", "store", "stored"]
 
-_NOT_CLAIMS = {"__init__", "claim", "effects", "harness", "papers", "record"}
+_NOT_CLAIMS = {"__init__", "claim", "effects", "harness", "papers", "progress", "record"}
 
 
 def claims() -> tuple[str, ...]:
@@ -61,7 +62,14 @@ def judged(claim: Claim, parts: Mapping[str, Part], details: Mapping[str, Any]) 
     return {"judgement": judgement, "reason": reason, "parts": tuple(found.values()), "rule": RULE}
 
 
-def run_claim(handle: str, *, seeds: int | Sequence[int] | None = None, folder: str | Path | None = None) -> Verdict:
+def run_claim(
+    handle: str,
+    *,
+    seeds: int | Sequence[int] | None = None,
+    folder: str | Path | None = None,
+    kept: str | Path | None = None,
+    workers: int = 1,
+) -> Verdict:
     """Runs a claim's experiment and judges it.
 
     Args:
@@ -70,6 +78,9 @@ def run_claim(handle: str, *, seeds: int | Sequence[int] | None = None, folder: 
             by one they replicate: their verdict is added to the stored record. A number is for trying things out: its
             verdict is returned but stored only where ``folder`` is given.
         folder: where ``<handle>.json`` is stored; :data:`.record.RESULTS` by default.
+        kept: a folder in which runs are kept as they finish, until the verdict is stored: where it is interrupted, the
+            same call goes on from them, unless code or libraries have changed meanwhile. None keeps none.
+        workers: processes that share the runs; they change no result.
 
     Warns:
         UserWarning: the files that define the claim have changed since the verdict that is replicated.
@@ -77,48 +88,61 @@ def run_claim(handle: str, *, seeds: int | Sequence[int] | None = None, folder: 
     Raises:
         KeyError: no such claim.
         ValueError: seeds to replicate with that are fewer than three, given twice or for tuning, or that the stored
-            verdict has had; or no such verdict.
+            verdict has had; or no such verdict; or fewer workers than one.
+        folders.Busy: another process is running the same.
+        RuntimeError: a process that ran a part was killed.
     """
     claim, measure = load(handle)
+    given = seeds is not None and not isinstance(seeds, int)
     home, trial = Path(folder or RESULTS), isinstance(seeds, int) and folder is None
     before = None if trial else _before(home, handle)
-    if seeds is not None and not isinstance(seeds, int):
-        _check_fresh(handle, seeds, before)
     chosen = _seeds(claim, seeds)
+    if given:
+        _check_fresh(handle, chosen, before)
     digest = _definition(handle)
-    if before is not None and seeds is not None and before.definition not in ("", digest):
+    if before is not None and given and before.definition not in ("", digest):
         warnings.warn(
             f"the files that define {handle} have changed since its stored verdict (digest {before.definition}, now "
             f"{digest}): if more than their wording did, this replicates another experiment",
             UserWarning,
             2,
         )
-    if not trial:
+    where = None if kept is None else folder_of(Path(kept), handle, spelled(chosen), digest)
+    if not trial and not (where and where.exists()):
         register(handle, digest, chosen, provenance.commit(), home)
-    start = time.perf_counter()
-    with one_thread():
-        found = measure(seeds=seeds)
-    given = "" if seeds is None or isinstance(seeds, int) else f" --seeds {spelled(seeds)}"
-    verdict = Verdict(
-        handle=handle,
+    with kept_in(where, workers) as progress:
+        start = time.perf_counter()
+        with one_thread():
+            found = measure(seeds=seeds)
+        seconds = time.perf_counter() - start + progress.saved
+        verdict = _verdict(claim, found, chosen, digest, seconds, replicated=given)
+        if not trial:
+            _keep(verdict, before, home, replicated=given)
+    return verdict
+
+
+def _verdict(
+    claim: Claim, found: Measurement, seeds: Sequence[int], digest: str, seconds: float, *, replicated: bool
+) -> Verdict:
+    """What a claim's record says of an experiment that has just been done."""
+    given = f" --seeds {spelled(seeds)}" if replicated else ""
+    return Verdict(
+        handle=claim.handle,
         **judged(claim, found.parts, found.details),
         sentence=claim.sentence,
         effect=claim.effect,
         remark=claim.remark,
         date=datetime.now(UTC).date().isoformat(),
-        seeds=spelled(chosen),
+        seeds=spelled(seeds),
         definition=digest,
-        command=f"tiltyard claim {handle}{given}",
+        command=f"tiltyard claim {claim.handle}{given}",
         versions=provenance.versions(),
         commit=provenance.commit(),
         hardware=provenance.hardware(),
-        seconds=round(time.perf_counter() - start, 1),
+        seconds=round(seconds, 1),
         details=dict(found.details),
         withdrawn=claim.withdrawn,
     )
-    if not trial:
-        _keep(verdict, before, home, replicated=bool(given))
-    return verdict
 
 
 def rejudge(handle: str, folder: str | Path | None = None) -> Verdict:

@@ -1,13 +1,16 @@
 """What every claim has: a testbed, conditions with named baselines, an effect, a premise, a margin, and few lines."""
 
 import math
+import shutil
 from pathlib import Path
 from typing import Any
 
+import cloudpickle
 import pytest
 
 from tiltyard.benchmarks.claims import harness
 from tiltyard.benchmarks.claims.claim import Claim, Comparison
+from tiltyard.benchmarks.claims.progress import Job, kept_in
 
 FOLDER = Path(harness.__file__).parent
 LINES = 80
@@ -89,6 +92,14 @@ def test_conditions_are_tuned_with_equal_budgets(handle: str) -> None:
     assert tuning.alike is None or tuning.alike in COMPARISONS[handle].baselines
 
 
+@each_comparison
+def test_processes_can_be_sent_what_a_claim_runs(handle: str) -> None:
+    claim = COMPARISONS[handle]
+    for name, condition in claim.conditions.items():
+        sent = Job(claim.testbed, name, condition, 0.1, 0)
+        assert str(cloudpickle.loads(cloudpickle.dumps(sent))) == str(sent)
+
+
 TAKE_LONG = set(
     """archer arsq contrastive-ucb d5rl f-dvl-recoil gigpo h2o lamo mentor multi-domain-rlvr perceptualreward remax sapo
     spo spr stream-x tscac""".split()
@@ -99,10 +110,22 @@ TAKE_LONG = set(
 @pytest.mark.parametrize(
     "handle", [pytest.param(one, marks=[pytest.mark.slow] if one in TAKE_LONG else []) for one in COMPARISONS]
 )
-def test_a_claim_runs_in_its_smallest_size(handle: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_claim_runs_in_its_smallest_size_and_goes_on_from_what_it_kept(
+    handle: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)  # where a race keeps its runs
     claim = COMPARISONS[handle].smallest()
-    found = claim.measure()
+    kept, copy = tmp_path / "kept", tmp_path / "copy"
+    with kept_in(kept):
+        found = claim.measure()
+        shutil.copytree(kept, copy)
+    finished = len(list(copy.iterdir()))
+    with kept_in(copy) as progress:
+        again = claim.measure()
+    assert progress.resumed == finished > 0
+    assert {name: part.values for name, part in again.parts.items()} == {
+        name: part.values for name, part in found.parts.items()
+    }
     assert found.parts
     assert any(part.decides for part in found.parts.values())
     for part in found.parts.values():
