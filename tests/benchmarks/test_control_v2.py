@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tiltyard.benchmarks import Suite, race
+from tiltyard.benchmarks.power import too_few
 from tiltyard.benchmarks.scores import last_five, raw_score
 from tiltyard.benchmarks.suites import find
 
@@ -47,6 +48,31 @@ def test_one_runner_alone_is_the_same_race_with_fewer_agents(name: str, agents: 
     assert replace(task, entries=whole.entries) == whole
     assert (small.seeds, small.score) == (SUITE.seeds, SUITE.score)
     assert [comparison.reference for comparison in small.comparisons] == ["sac"]
+
+
+@pytest.mark.parametrize(
+    ("name", "gammas", "reference"),
+    [("control-v2-swimmer", [0.99, 0.9999], "fast-ppo, gamma=0.99"), ("control-v2-ant", [None], "fast-ppo")],
+)
+def test_ppo_is_raced_with_the_settings_of_the_whole_where_nothing_replays(
+    name: str, gammas: list[float | None], reference: str
+) -> None:
+    suite = find(name)
+    (task,) = suite.tasks
+    whole = SUITE.tasks[0]
+    ours = {entry.agent: entry for entry in whole.entries}
+    proximal = [entry for entry in task.entries if entry.agent == "fast-ppo"]
+    assert [entry.params.get("gamma") for entry in proximal] == gammas
+    for entry in proximal:
+        assert {**entry.params, "gamma": None} == {**ours["fast-ppo"].params, "gamma": None}
+        assert entry.budget == ours["fast-ppo"].budget
+    (streamed,) = (entry for entry in task.entries if entry.agent == "stream-x")
+    assert (streamed.params, streamed.budget) == (ours["stream-x"].params, ours["stream-x"].budget)
+    assert (task.eval_episodes, task.eval_points) == (whole.eval_episodes, whole.eval_points)
+    assert (suite.seeds, suite.score) == (SUITE.seeds, SUITE.score)
+    assert [comparison.reference for comparison in suite.comparisons] == [reference]
+    assert reference in {entry.label for entry in task.entries}
+    assert not too_few(suite)
 
 
 @pytest.mark.parametrize(
