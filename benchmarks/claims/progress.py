@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from hashlib import sha256
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from re import sub
 from threading import Thread
@@ -86,6 +87,7 @@ class Progress:
     saved: float = 0.0
     _asked: int = field(default=0, repr=False)
     _pool: ProcessPoolExecutor | None = field(default=None, repr=False)
+    _processes: list[BaseProcess] = field(default_factory=list, repr=False)
 
     def runs(self, jobs: Iterable[Job]) -> list[Any]:
         """The results of some jobs, in their order: those kept are read, the others run.
@@ -106,10 +108,11 @@ class Progress:
         return [done[path].result for path in numbered]
 
     def close(self) -> None:
-        """Ends the processes; jobs that wait are dropped."""
+        """Ends the processes, and what they are running; jobs that wait are dropped."""
+        for process in self._processes:
+            process.terminate()
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
-            self._pool = None
 
     def _path(self, job: Job) -> str:
         self._asked += 1
@@ -125,9 +128,11 @@ class Progress:
         if self.workers == 1 or not jobs:
             yield from ((path, job.run()) for path, job in jobs.items())
             return
+        others = multiprocessing.active_children()
         spawn = multiprocessing.get_context("spawn")
         self._pool = self._pool or ProcessPoolExecutor(self.workers, spawn, _end_with_parent)
         waiting = {self._pool.submit(_work, cloudpickle.dumps(job)): path for path, job in jobs.items()}
+        self._processes += [process for process in multiprocessing.active_children() if process not in others]
         try:
             for future in as_completed(waiting):
                 yield waiting[future], cloudpickle.loads(future.result())

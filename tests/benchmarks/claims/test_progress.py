@@ -21,6 +21,9 @@ from tiltyard.benchmarks.claims.effects import part
 from tiltyard.benchmarks.claims.harness import run_claim
 from tiltyard.benchmarks.claims.progress import kept_in
 
+WAITED = 600.0
+"""Seconds that a run which waits takes."""
+
 
 @dataclass(frozen=True)
 class Noise:
@@ -42,7 +45,7 @@ class Noise:
         if self.ends == ("killed", seed):
             os.kill(os.getpid(), signal.SIGKILL)
         if self.ends == ("waits", seed):
-            time.sleep(60)
+            time.sleep(WAITED)
         return condition - abs(np.log10(rate) + 2) + np.random.default_rng(seed).normal()
 
     def smallest(self) -> Self:
@@ -207,7 +210,8 @@ def test_fewer_workers_than_one_are_refused() -> None:
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for processes in /proc")
-def test_processes_end_with_the_one_that_made_them(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_processes_end_with_the_one_that_made_them_however_that_ends(how: int, tmp_path: Path) -> None:
     script = (
         "import sys\n"
         "from pathlib import Path\n"
@@ -220,14 +224,17 @@ def test_processes_end_with_the_one_that_made_them(tmp_path: Path) -> None:
     )
     (tmp_path / "script.py").write_text(script)
     log = tmp_path / "log"
-    parent = subprocess.Popen([sys.executable, tmp_path / "script.py", str(log)], start_new_session=True)
+    parent = subprocess.Popen(
+        [sys.executable, tmp_path / "script.py", str(log)], start_new_session=True, stderr=subprocess.PIPE, text=True
+    )
     while not log.exists() or len(lines(log)) < 2:
         assert parent.poll() is None
         time.sleep(0.05)
     group = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit() and _group(path) == parent.pid]
     assert len(group) >= 3
-    parent.kill()
-    parent.wait()
+    parent.send_signal(how)
+    _, said = parent.communicate(timeout=WAITED / 2)  # what they are running is not waited for
+    assert ("KeyboardInterrupt" in said) == (how == signal.SIGINT)
     while any(_group(Path(f"/proc/{pid}")) == parent.pid for pid in group):
         time.sleep(0.05)
 
