@@ -17,6 +17,7 @@ Paper: Population Based Training of Neural Networks (2017), algorithm 1, section
 """
 
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -31,9 +32,11 @@ from .evaluation import SEED_LIMIT, TUNING_FROM, is_tuning
 from .folders import Busy, claimed, write_whole
 from .packages import behind_all
 from .race import command_of, finish
+from .records import read_record
 from .runs import CONTINUES, RESUMED, FinishedRun, Run
-from .session import REPLAY
+from .session import spend
 from .suites import Suite
+from .values import is_plain
 
 Explore = Literal["perturb", "resample"]
 SHARE = 0.2
@@ -42,6 +45,7 @@ FACTORS = (0.8, 1.2)
 RESAMPLED = 0.25
 """Probability that a setting is drawn anew."""
 RECORD, LOCK = "population.json", "population.partial"
+MOST_BYTES = 1 << 26
 FIXED = ("learning_starts", "exploration_fraction")
 """Settings that say nothing any more once training is under way."""
 
@@ -157,7 +161,7 @@ def train_population(
         steps: environment steps of each lineage.
         ready: steps between two looks at the others.
         space: settings that vary, as :func:`~tiltyard.agents.spaces.space_of` reads them; by default all of the
-            agent's that still say something in the middle of training.
+            agent's that still say something in the middle of training and are not among ``params``.
         explore: "perturb" or "resample".
         params: keywords of the agent that all members share.
         seed: of the first member, from 10,000 on; the others have the next ones.
@@ -167,22 +171,27 @@ def train_population(
 
     Raises:
         KeyError: no such environment, agent, setting or way to explore.
-        ValueError: fewer than two members, steps that are no multiple of ``ready``, a seed that races report, stretches
-            that are shorter than what the agent collects at once, or another process at work in the folder.
+        ValueError: fewer than two members, steps that are no multiple of ``ready``, a seed that races report, a setting
+            that is to vary and to be shared, stretches that are shorter than what the agent collects at once, or a
+            folder with another population or process at work.
         TypeError: a setting that the agent does not have.
         RaceIncomplete: a run failed or was killed.
     """
     _check(population, steps, ready, explore, seed)
     first = Run(env_id, agent, seed, ready, dict(params or {}), eval_episodes=eval_episodes, eval_points=1)
     found = space_of(first.row.load(), space)
-    chosen = {name: one for name, one in found.items() if space is not None or name not in FIXED}
+    if space is not None and (both := sorted(found.keys() & first.params.keys())):
+        raise ValueError(f"{both[0]} is to vary and to be shared by all members: leave it out of one of both")
+    chosen = {name: one for name, one in found.items() if space is not None or name not in {*FIXED, *first.params}}
     if not chosen:
         raise ValueError(f"agent {agent!r} has none of the settings that have a search space")
     options = {"agent": agent, "population": population, "steps": steps, "ready": ready, "seed": seed, "out": root}
-    command = command_of("pbt", env_id, **options, space=space, explore=explore, workers=workers)
+    options |= {"space": space, "explore": explore, "eval-episodes": eval_episodes, "workers": workers}
+    command = " ".join([command_of("pbt", env_id, **options), *_typed(first.params)])
     training = _Training(first, chosen, explore, population, Path(root), workers, command)
     try:
         with claimed(Path(root) / LOCK):
+            training.check_folder()
             return training.run(steps // ready)
     except Busy as error:
         raise ValueError(
@@ -203,6 +212,12 @@ def _check(population: int, steps: int, ready: int, explore: str, seed: int) -> 
         )
 
 
+def _typed(params: Mapping[str, Any]) -> list[str]:
+    """What to type for settings that all members share."""
+    told = {key: value if is_plain(value) else json.dumps(value) for key, value in params.items()}
+    return [shlex.join(["--set", f"{key}={value}"]) for key, value in told.items()]
+
+
 @dataclass(frozen=True)
 class _Training:
     """A population under way."""
@@ -215,6 +230,29 @@ class _Training:
     workers: int | None
     command: str
 
+    @property
+    def asked(self) -> dict[str, Any]:
+        """What decides how a population turns out, but for how long it is trained (JSON)."""
+        first = self.first
+        about = {"env_id": first.env_id, "agent": first.agent, "population": self.size, "ready": first.budget}
+        about |= {"seed": first.seed, "explore": self.explore, "params": dict(first.params)}
+        space = {name: asdict(one) for name, one in self.space.items()}
+        found: dict[str, Any] = json.loads(json.dumps({**about, "eval_episodes": first.eval_episodes, "space": space}))
+        return found
+
+    def check_folder(self) -> None:
+        """Refuses a folder whose record another population wrote, before anything is run.
+
+        Raises:
+            ValueError: it holds one.
+        """
+        path = self.root / RECORD
+        there = read_record(path, MOST_BYTES) if path.is_file() else {}
+        for name, value in self.asked.items():
+            if name in there and there[name] != value:  # records of old do not say everything
+                told = f", of {name} {there[name]}, not {value}" if isinstance(value, int | str) else f" (other {name})"
+                raise ValueError(f"{self.root} holds another population{told}: give another --out")
+
     def run(self, generations: int) -> Population:
         done: list[tuple[Member, ...]] = []
         finished: list[FinishedRun] = []
@@ -226,7 +264,7 @@ class _Training:
             how: dict[str, Any] = {"engine": "local", "workers": self.workers, "command": self.command}
             before, finished = finished, finish(suite, runs, root=self.root, **how)
             for one in before:
-                (one.folder / REPLAY).unlink(missing_ok=True)  # of use only to what comes next, which is there
+                spend(one.folder)  # of use only to what comes next, which is there
             members = [self._member(*pair) for pair in zip(finished, parents, strict=True)]
             reached = [0] * self.size if generation == 0 else [done[-1][parent].steps for parent in parents]
             total += sum(member.steps - at for member, at in zip(members, reached, strict=True))
@@ -283,9 +321,7 @@ class _Training:
         """Writes ``population.json``; ``others`` are versions of other packages that the members' runs recorded."""
         from .provenance import commit, hardware, versions
 
-        told = {"env_id": self.first.env_id, "agent": self.first.agent, "command": self.command, "steps": steps}
-        space = {name: asdict(one) for name, one in self.space.items()}
         kept = [[asdict(member) for member in members] for members in done]
         made = {"versions": versions() | others, "commit": commit(), "hardware": hardware()}
-        record = {**told, "test": test, "space": space, "generations": kept, **made}
+        record = {**self.asked, "command": self.command, "steps": steps, "test": test, "generations": kept, **made}
         write_whole(self.root / RECORD, json.dumps(record, indent=1) + "\n")

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 TRACKERS = ("tensorboard", "trackio", "wandb")
 REPLAY = "replay.npz"
+SPENT = "replay.removed"
+"""Empty, in place of a replay buffer that was kept until a population had gone on from it."""
 MOST_REPLAY = 1 << 30
 """Bytes in memory of a replay buffer that is still kept; it lies in the run's folder, compressed."""
 
@@ -94,6 +96,13 @@ def keep(agent: Any, folder: Path) -> None:
     if buffer is not None and 0 < _bytes(buffer) <= MOST_REPLAY:
         agent.save_replay_buffer(folder / REPLAY)
     agent.save(folder / CHECKPOINT)
+
+
+def spend(folder: Path) -> None:
+    """Removes the replay buffer in ``folder``, if there is one, and leaves :data:`SPENT` to tell of it."""
+    if (folder / REPLAY).is_file():
+        (folder / SPENT).touch()
+        (folder / REPLAY).unlink()
 
 
 def _bytes(buffer: Any) -> int:
@@ -187,12 +196,21 @@ def restored(agent: Any, source: Path, seed: int, changes: Mapping[str, Any] | N
 
     Of agents whose checkpoint holds no generators, all draws begin anew, from the seed and the step; with ``changes``,
     settings that replace those of the checkpoint, so they do of all.
+
+    Raises:
+        ValueError: the replay buffer of the checkpoint was removed since.
     """
     import numpy as np
 
     loaded = type(agent).load(source / CHECKPOINT, env=agent.get_env(), device=agent.device, **changes or {})
-    if getattr(loaded, "replay_buffer", None) is not None and (source / REPLAY).is_file():
-        loaded.load_replay_buffer(source / REPLAY)
+    if getattr(loaded, "replay_buffer", None) is not None:
+        if (source / REPLAY).is_file():
+            loaded.load_replay_buffer(source / REPLAY)
+        elif (source / SPENT).is_file():
+            raise ValueError(
+                f"the replay buffer of {source.name} was removed when its population had gone on, and without it the "
+                "run would be another: train the population anew in another folder (--out)"
+            )
     if "streams" not in loaded.counters or changes is not None:
         anew = np.random.SeedSequence([seed, loaded.num_timesteps]).generate_state(1)[0]
         loaded.set_random_seed(int(anew >> 8))  # times the number of environments, it stays within 32 bits

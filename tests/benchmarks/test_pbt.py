@@ -2,10 +2,12 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from tiltyard.agents.spaces import SPACES, Dimension
 from tiltyard.benchmarks.cli import main
 from tiltyard.benchmarks.pbt import RECORD, Member, Population, exploited, explored, train_population
 from tiltyard.benchmarks.runs import CONTINUES, NAME, RESUMED, Run, read_run
-from tiltyard.benchmarks.session import REPLAY
+from tiltyard.benchmarks.session import REPLAY, spend
 
 SETTINGS = {"batch_size": 8, "buffer_size": 500, "learning_starts": 20, "policy_kwargs": {"net_arch": [8]}}
 SAC: dict[str, Any] = {"population": 2, "steps": 120, "ready": 40, "space": ["learning_rate", "gamma"]}
@@ -169,12 +171,42 @@ def test_a_language_agent_is_trained_by_the_command(tmp_path: Path, capsys: Any)
         ({"explore": "pertub"}, KeyError, "did you mean 'perturb'"),
         ({"space": ["n_epochs"]}, TypeError, "SAC has no setting n_epochs"),
         ({"params": {"gama": 1}}, TypeError, "did you mean 'gamma'"),
+        ({"params": {**SETTINGS, "gamma": 0.9}}, ValueError, "gamma is to vary and to be shared"),
     ],
 )
 def test_bad_input_is_a_sentence(change: dict, error: type[Exception], message: str, tmp_path: Path) -> None:
     with pytest.raises(error, match=message):
         train_population("Pendulum-v1", "sac", **{**SAC, **change, "root": tmp_path})
     assert not list(tmp_path.glob("*/run.json"))
+
+
+PPO: dict[str, Any] = {"population": 2, "steps": 8, "ready": 8, "eval_episodes": 1, "workers": 2}
+PPO |= {"params": {"n_steps": 8, "batch_size": 8, "gamma": 0.5, "policy_kwargs": {"net_arch": [8]}}}
+
+
+def test_shared_settings_do_not_vary_and_the_command_goes_on(tmp_path: Path) -> None:
+    found = train_population("Pendulum-v1", "ppo", **PPO, root=tmp_path)
+    for member in found.generations[0]:
+        assert read_run(tmp_path / member.run).run.params["gamma"] == 0.5
+        assert "gamma" not in member.settings
+    record = json.loads((tmp_path / RECORD).read_text())
+    assert main(shlex.split(record["command"])[1:]) == 0
+    assert json.loads((tmp_path / RECORD).read_text()) == record
+    assert len(list(tmp_path.glob("*/run.json"))) == 2, "all runs were those that are there"
+    for change, message in ({"explore": "resample"}, "of explore perturb"), ({"params": {}}, "other params"):
+        with pytest.raises(ValueError, match=f"holds another population.*{message}"):
+            train_population("Pendulum-v1", "ppo", **{**PPO, **change}, root=tmp_path)
+
+
+def test_no_stretch_goes_on_without_the_replay_buffer_that_was_there(tmp_path: Path) -> None:
+    first = Run("Pendulum-v1", "sac", 10_000, 40, {**SETTINGS, CONTINUES: ""}, eval_episodes=1, eval_points=1)
+    folder = first.execute(tmp_path).folder
+    spend(folder)
+    lineage = {CONTINUES: first.name, RESUMED: 40}
+    second = replace(first, budget=80, params={**SETTINGS, **lineage})
+    with pytest.raises(ValueError, match="replay buffer of Pendulum-v1-sac-s10000-.* was removed"):
+        second.execute(tmp_path)
+    assert not second.folder(tmp_path).exists()
 
 
 @pytest.mark.parametrize("name", ["../elsewhere-s0-12345678", "no-run"])
