@@ -31,6 +31,7 @@ from .. import need, unknown
 from ..agents.spaces import Dimension, Space, space_of
 from .evaluation import TUNING_FROM, is_tuning
 from .folders import Busy, claimed
+from .overshoot import trained
 from .race import command_of, finish
 from .runs import FinishedRun, Run
 from .scores import normalised_score
@@ -163,7 +164,9 @@ def search(
         with claimed(root / LOCK):
             storage = f"sqlite:///{root / DATABASE}"
             searches = [
-                _Search(run, own, _study(run, own, method, storage, search_seed), search_seed, method)
+                _Search(
+                    run, own, _study(run, own, method, storage, search_seed, (suite.score, *seeds)), search_seed, method
+                )
                 for run in first
                 for own in [spaces[run.env_id, run.agent]]
             ]
@@ -266,14 +269,23 @@ def _tested(one: _Search, others: Sequence[Run], test_seeds: Sequence[int], run_
         ),
         tests=tuple(normalised_score(done[each.name], run_all.suite.score) for each in tests),
         space={name: (one.space[name].low, one.space[name].high, one.space[name].log) for name in settings},
+        trained=sum(map(trained, runs)),
     )
 
 
-def _study(run: Run, space: Space, method: Method, storage: str, seed: int) -> Any:
+def _study(run: Run, space: Space, method: Method, storage: str, seed: int, scored: Sequence[Any]) -> Any:
     """Optuna's study of a condition, made or found in the storage.
 
+    Args:
+        run: of the condition.
+        space: by setting.
+        method: that proposes.
+        storage: its address.
+        seed: of the proposals.
+        scored: what scores hang on besides the run: which one a suite takes, and the seeds (JSON).
+
     Raises:
-        ValueError: it is of another space, method or seed.
+        ValueError: it is of another space, method or seed, or its scores are those of other runs.
     """
     import optuna
 
@@ -285,6 +297,14 @@ def _study(run: Run, space: Space, method: Method, storage: str, seed: int) -> A
             f"the folder holds another search of {run.agent} (other method, space or seed): give another --out"
         )
     study.set_user_attr("search", wanted)
+    rest = {name: value for name, value in run.params.items() if name not in space}
+    trial = json.dumps([replace(run, seed=0, params=rest).name, *scored])
+    if study.user_attrs.setdefault("trial", trial) != trial:  # one of old does not say
+        raise ValueError(
+            f"the folder holds another search of {run.agent} (other seeds, budget or evaluation, whose scores are no "
+            "guide here): give another --out"
+        )
+    study.set_user_attr("trial", trial)
     return study
 
 
@@ -315,6 +335,6 @@ def searched(choices: Sequence[Choice]) -> Iterator[list[str]]:
             one.gap_told,
             f"{len(one.tried)} + {len(one.stopped)}" if one.stopped else str(len(one.tried)),
             str(one.runs),
-            f"{one.steps:,}",
+            one.length,
             f"{one.seconds / 60:.0f}",
         ]

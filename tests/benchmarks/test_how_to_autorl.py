@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tiltyard.agents.spaces import SPACES
 from tiltyard.benchmarks.cli import main
-from tiltyard.benchmarks.how_to_autorl import DATABASE, search
+from tiltyard.benchmarks.how_to_autorl import DATABASE, _study, search, searched
 from tiltyard.benchmarks.leaderboard.board import leaderboard
 from tiltyard.benchmarks.leaderboard.tuned import conditions
 from tiltyard.benchmarks.race import race
-from tiltyard.benchmarks.runs import NAME, read_run
+from tiltyard.benchmarks.runs import NAME, Run, read_run
 from tiltyard.benchmarks.search_methods import Bracket, brackets
 from tiltyard.benchmarks.suites import Entry, Suite, Task
 from tiltyard.benchmarks.tuning import Choice, Point, read_tuning
@@ -138,6 +139,31 @@ def test_a_search_that_is_longer_begins_with_the_same_trials(tmp_path: Path) -> 
         search(suite_file(tmp_path), "random", trials=3, **{**how, "space": ["learning_rate=1e-4:1e-3"]})
 
 
+def test_steps_beyond_the_budget_are_told() -> None:
+    one = Choice("t", "a", "gamma", {0.9: (0.5,)}, None, 300, 60.0, trained=24_576)
+    assert next(iter(searched([one])))[8] == "300 (trained for 24,576)"
+
+
+def test_a_search_does_not_go_on_with_scores_of_other_runs(tmp_path: Path) -> None:
+    optuna = pytest.importorskip("optuna")
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    space, storage = {"gamma": SPACES["gamma"]}, f"sqlite:///{tmp_path / DATABASE}"
+    run = Run("Pendulum-v1", "sac", 10_000, 100, {"gamma": 0.9, "batch_size": 8}, eval_episodes=2, eval_points=1)
+
+    def study(one: Run, seeds: tuple[int, ...] = (10_000, 10_001), score: str = "final") -> str:
+        return str(_study(one, space, "tpe", storage, 0, (score, *seeds)).study_name)
+
+    name = study(run)
+    assert study(run) == name
+    assert study(replace(run, params={"gamma": 0.95, "batch_size": 8})) == name, "what is searched may be anything"
+    for changed in replace(run, budget=200), replace(run, eval_episodes=3), replace(run, eval_points=2):
+        with pytest.raises(ValueError, match="other seeds, budget or evaluation"):
+            study(changed)
+    for scored in {"seeds": (10_002,)}, {"score": "area"}:
+        with pytest.raises(ValueError, match="other seeds, budget or evaluation"):
+            study(run, **scored)
+
+
 @pytest.mark.slow
 def test_hyperband_gives_up_early_and_counts_every_step(tmp_path: Path) -> None:
     how: dict[str, Any] = {"space": ["learning_rate"], "seeds": (10_000,), "root": tmp_path, "workers": 2}
@@ -145,6 +171,7 @@ def test_hyperband_gives_up_early_and_counts_every_step(tmp_path: Path) -> None:
     budgets = sorted(run.run.budget for run in trained(tmp_path))
     assert budgets == [14, 14, 14, 14, 42, 126]
     assert one.steps == sum(budgets)
+    assert one.trained == one.steps, "soft actor-critic does not overshoot"
     assert len(one.tried) == 1
     assert [share for _, share, _ in one.stopped] == pytest.approx([1 / 9] * 3)
 
