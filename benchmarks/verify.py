@@ -204,7 +204,7 @@ def _normalised(held: _Held) -> str:
 
 def _budget(held: _Held) -> str:
     run, trained = held.run, int(part(held.final, "timesteps", int))
-    rollout = None if _module(run.row.name) else rollout_of(run)  # of another package's agent nothing is imported
+    rollout = None if module_of(run.row.name) else rollout_of(run)  # of another package's agent nothing is imported
     if trained > run.budget + (rollout or LARGEST_BATCH):
         more = f", by more than a rollout of its settings, {rollout:,} steps" if rollout else ""
         raise _Fault(f"it trained for {trained:,} steps where the run says {run.budget:,}{more}")
@@ -324,9 +324,9 @@ def _checkpoint_checks(held: _Held, trust: bool, play: bool) -> Iterator[Check]:
     if not path.exists():
         yield Check("checkpoint", SKIPPED, f"no {CHECKPOINT} here: everything was checked but the evaluation")
         return
-    foreign = next((name for name in (held.run.row.name, held.run.env_id) if _module(name)), None)
+    foreign = next((name for name in (held.run.row.name, held.run.env_id) if module_of(name)), None)
     if foreign and not trust:
-        said = f"{foreign} names the module {_module(foreign)!r}: not imported without --trust"
+        said = f"{foreign} names the module {module_of(foreign)!r}: not imported without --trust"
         yield Check("checkpoint", SKIPPED, said)
         return
     try:
@@ -338,7 +338,7 @@ def _checkpoint_checks(held: _Held, trust: bool, play: bool) -> Iterator[Check]:
         yield _checked("evaluation", lambda one: _evaluation(one, trust), held)
 
 
-def _module(name: str) -> str:
+def module_of(name: str) -> str:
     """The module that a name would import, if it is neither ours nor Stable-Baselines3's."""
     module, colon, _ = name.rpartition(":")
     return module if colon and module.partition(".")[0] not in OURS else ""

@@ -7,14 +7,15 @@
     command = "tiltyard race smoke --agents ppo --out runs"
     runs = "runs"  # the folder of run folders, inside the submission; "runs" if left out
 
-Every task that a submission has an agent on needs all of the suite's seeds, so that none could be picked; more seeds
-are those that follow.
+Every condition of a submission (an agent with its settings and budget, on a task) needs all of the suite's seeds, so
+that none could be picked; more seeds are those that follow.
 """
 
+import json
 import tomllib
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from .. import unknown
 from .records import printable, read_bytes
 from .runs import CHECKPOINT, NAME, RUN, Run, read_finished
 from .suites import Suite, find
+from .verify import module_of
 
 SUBMISSION = "submission.toml"
 OF_CHECKPOINT = "checkpoint"
@@ -91,22 +93,29 @@ def read_submission(folder: Path) -> Submission:
 
 def check_submission(folder: Path) -> tuple[Submission, list[str]]:
     """The submission, and a sentence on each thing that is wrong with it as a whole: agents, checkpoints, seeds."""
+    from .tuning import name_of
+
     submission = read_submission(folder)
     faults = []
-    seeds: dict[tuple[str, str], set[int]] = defaultdict(set)
+    conditions: dict[str, Run] = {}  # by what their runs are called but for the seed
+    seeds: dict[str, set[int]] = defaultdict(set)
     for one in submission.folders:
         try:
             run = read_finished(one).run
         except (FileNotFoundError, ValueError):  # named when the run itself is verified
             continue
-        seeds[run.task, run.agent].add(run.seed)
+        name = replace(run, seed=0).name
+        conditions.setdefault(name, run)
+        seeds[name].add(run.seed)
         faults += [f"{one.name}: {said}" for said in _unlike(submission, run, one)]
-    for (task, agent), found in seeds.items():
+    for name, found in seeds.items():
+        run = conditions[name]
+        told = f"{name_of(run, list(conditions.values()), ())} on {run.task}"
         if missing := sorted(set(submission.suite.seeds) - found):
-            faults.append(f"{agent} on {task} lacks seeds {', '.join(map(str, missing))} of {submission.suite.name}")
+            faults.append(f"{told} lacks seeds {', '.join(map(str, missing))} of {submission.suite.name}")
         if picked := _picked(found, submission.suite.seeds):
             faults.append(
-                f"{agent} on {task} has seeds {', '.join(map(str, picked))} besides those of {submission.suite.name}, "
+                f"{told} has seeds {', '.join(map(str, picked))} besides those of {submission.suite.name}, "
                 "which could have been picked among many: send none, or all that follow the suite's without a gap"
             )
     return submission, faults
@@ -124,4 +133,6 @@ def _unlike(submission: Submission, run: Run, folder: Path) -> list[str]:
     if submission.agent != OF_CHECKPOINT:
         wrong = run.agent != submission.agent
         return [f"agent {run.agent} is not the submission's, {submission.agent}"] if wrong else []
+    if module_of(run.agent):
+        return [f"agent {run.agent} is none of ours: its submission says agent = {json.dumps(run.agent)}"]
     return [] if (folder / CHECKPOINT).is_file() else [f"a submission by checkpoint needs its {CHECKPOINT}"]

@@ -393,6 +393,22 @@ def test_a_submission_is_read_strictly(
     assert said in capsys.readouterr().err
 
 
+def test_a_submission_needs_every_seed_of_each_condition(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for seed in 2, 3, 4:
+        forge(copied(root), seed=seed)
+    forge(SUITE.runs()[1].folder(root), params={**PPO, "gamma": 0.9})
+    assert main(["verify", str(submission(root, suite="control-v1")), "--no-play"]) == 1
+    said = capsys.readouterr().out
+    assert "FAULT  ppo on tiltyard/Hopper-v5 lacks seeds 1 of control-v1" in said
+    assert "FAULT  ppo, gamma=0.9 on tiltyard/Hopper-v5 lacks seeds 0, 2, 3, 4 of control-v1" in said
+
+
+def test_a_submission_by_checkpoint_is_of_an_agent_of_ours(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    forge(folder_of(root), agent="spies:Spy")
+    assert main(["verify", str(submission(root, suite="control-v1")), "--no-play"]) == 1
+    assert 'agent spies:Spy is none of ours: its submission says agent = "spies:Spy"' in capsys.readouterr().out
+
+
 def test_a_module_is_imported_only_with_trust(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
