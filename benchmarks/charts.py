@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import StringIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.etree import ElementTree
 
@@ -81,6 +82,18 @@ def canvas(width: float, height: float) -> "Iterator[Figure]":
 
     with rc_context(STYLE):
         yield Figure(figsize=(width, height), facecolor="white", layout="constrained")
+
+
+def check_picture(path: str | Path) -> None:
+    """Refuses a file whose name ends in no format of pictures that Matplotlib writes.
+
+    Raises:
+        ValueError: it does.
+    """
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    if Path(path).suffix.removeprefix(".").lower() not in FigureCanvasBase.get_supported_filetypes():
+        raise ValueError(f"a picture's name ends in .png, .svg, .pdf or .jpg, got {str(path)!r}")
 
 
 def colour(place: int) -> str:

@@ -78,8 +78,11 @@ class Show:
 
     def run(self) -> int:
         """Prints, and draws if asked."""
+        from .charts import check_picture
         from .datasets.show import draw, print_summary, summarise
 
+        if self.out is not None:
+            check_picture(self.out)
         found = summarise(self.dataset, reference=self.reference, bins=self.bins)
         print_summary(found)
         if self.out is not None:

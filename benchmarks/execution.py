@@ -142,12 +142,27 @@ def _agent(run: Run, session: Session) -> Any:
 
 def _learn_offline(agent: Any, run: Run, curve: "HeldOutEvaluation", steps: "_Steps") -> None:
     """Learns from the run's dataset; a run that goes on in the environment starts its curve with what that gave."""
+    _warn_of_origin(run)
     learnt = RESUMED in run.params  # then the data are only taken in again
     updates = 0 if learnt else int(run.params.get("offline_steps", 0))
     agent.learn_offline(run.params["dataset"], updates, callback=[steps] if run.budget else [curve, steps])
     if run.budget and not agent.num_timesteps:
         curve.init_callback(agent)
         curve.evaluate()
+
+
+def _warn_of_origin(run: Run) -> None:
+    """Says so where the run's dataset was recorded in another environment than the run's; some do not say in which."""
+    from ..agents.control.datasets import load
+
+    made_in = load(run.params["dataset"]).spec.env_spec
+    if made_in is not None and made_in.id != run.env_id.rpartition(":")[2]:
+        warnings.warn(
+            f"dataset {run.params['dataset']} was recorded in {made_in.id}, and {run.agent} is evaluated in "
+            f"{run.env_id}: what it learns from may hold there or not",
+            UserWarning,
+            2,
+        )
 
 
 class HeldOutEvaluation(EvalCallback):

@@ -20,7 +20,11 @@ class Maps:
     """image file to draw the map into, such as town.png"""
 
     def run(self) -> int:
-        """Prints the list, or the counts and warnings of a map."""
+        """Prints the list, or the counts and warnings of a map.
+
+        Raises:
+            ValueError: a file that holds no map, or a picture without a map or in no format.
+        """
         from ..envs.driving.maps.load import load
 
         if self.map == "all":
@@ -28,6 +32,10 @@ class Maps:
                 raise ValueError("name the map to draw: tiltyard maps MAP --picture FILE")
             print("\n".join(listed()))
             return 0
+        if self.picture is not None:
+            from .charts import check_picture
+
+            check_picture(self.picture)
         graph = load(self.map)
         print("\n".join(told(graph)))
         if self.picture is not None:

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from .medium import Medium
 
 POLICIES = ("random", "medium", "replay", "expert", "noisy-expert")
+TRAINED = {"medium", "replay"}
+"""Those that an agent is trained for."""
 DEFAULT_EPISODES = 200
 
 Bar = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
@@ -182,6 +184,12 @@ class _Making:
         if self._row.domain == "gui":
             self._env_kwargs = {"observation": "elements"} | self._env_kwargs
         self._trained: Medium | None = None
+        others = [name for name in wanted.settings if name != "env_kwargs"]
+        if others and not TRAINED & set(wanted.policies):
+            raise ValueError(
+                f"{others[0]} is a setting of the medium agent, and {' and '.join(wanted.policies)} need none: leave "
+                "it out"
+            )
         if "split" in self._env_kwargs:
             raise ValueError("datasets hold training problems alone: leave split out of env_kwargs")
 

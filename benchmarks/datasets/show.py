@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ...agents.control.datasets import Transitions, load, readable
 from ...agents.control.elements_policy import reads
 from ...agents.control.trajectories import read as read_episodes
-from ..charts import INK, canvas, colour
+from ..charts import INK, canvas, check_picture, colour
 from .store import path_of, policies, recorded
 from .tq_saco import BINS, state_action_coverage, trajectory_quality
 
@@ -212,6 +212,7 @@ def draw(found: Summary, path: str | Path) -> Path:
     Raises:
         ValueError: a format that matplotlib does not write.
     """
+    check_picture(path)
     names = list(dict.fromkeys(found.policies.tolist()))
     parts = [found.returns[found.policies == name] for name in names]
     ends = np.array([*found.returns, *(found.scores or ())])

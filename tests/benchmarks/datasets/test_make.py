@@ -1,6 +1,7 @@
 import shlex
 import subprocess
 import sys
+import warnings
 
 import minari
 import numpy as np
@@ -14,6 +15,7 @@ from tiltyard.benchmarks.datasets.make import Wanted
 from tiltyard.benchmarks.datasets.medium import Recipe
 from tiltyard.benchmarks.datasets.show import summarise
 from tiltyard.benchmarks.datasets.tq_saco import state_action_coverage
+from tiltyard.benchmarks.runs import Run
 
 HOPPER = "tiltyard/Hopper-v5"
 SMALL = {"learning_starts": 40, "buffer_size": 1000, "policy_kwargs": {"net_arch": [8]}, "gradient_steps": 1}
@@ -197,6 +199,10 @@ def test_names_say_what_is_in_it(policies, shares, name):
         ("make --env tiltyard/Hopper-v5 --policy random,expert --episodes 1", "1 episodes are too few for shares"),
         ("make --env tiltyard/Hopper-v5 --agent sacc", "unknown agent 'sacc'; did you mean 'sac'"),
         ("make --env tiltyard/Hopper-v5 --id nothing", "a dataset's id is like tiltyard/hopper/medium-v0"),
+        (
+            "make --env tiltyard/Hopper-v5 --policy random,expert --set gamma=0.9",
+            "gamma is a setting of the medium agent, and random and expert need none",
+        ),
         ("make --env tiltyard/Hopper-v5 --set gama=1", "unknown keyword 'gama'; did you mean 'gamma'"),
         (
             'make --env tiltyard/Hopper-v5 --set \'env_kwargs={"split": "test"}\'',
@@ -208,6 +214,7 @@ def test_names_say_what_is_in_it(policies, shares, name):
         ("make --policy random", "Missing from tiltyard dataset make: --env"),
         ("mke", "unknown command of tiltyard dataset 'mke'; did you mean 'make'"),
         ("show tiltyard/hopper/medium-v0", "there is no local dataset tiltyard/hopper/medium-v0: make it with"),
+        ("show me/ref-v0 --out returns.xyz", "a picture's name ends in .png, .svg, .pdf or .jpg, got 'returns.xyz'"),
         ("show medium", "a dataset's id is like tiltyard/hopper/medium-v0"),
         ("import-d4rl nowhere.hdf5 --env tiltyard/Hopper-v5", "there is no file nowhere.hdf5"),
     ],
@@ -235,6 +242,16 @@ def test_show_prints_counts_quality_and_coverage_and_draws(capsys, tmp_path):
     assert found.successes.tolist() == [False, False, True, True]
     assert found.quality == pytest.approx((found.returns.mean() - 16.8) / (3179.4 - 16.8))
     assert picture.stat().st_size > 10_000
+
+
+def test_data_of_another_environment_are_named(tmp_path):
+    name = make_dataset("tiltyard/PointMaze-v0", "random", episodes=1).id
+    params = {"dataset": name, "offline_steps": 1, "batch_size": 2}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Run("tiltyard/PointMaze-v0", "bc", 0, 0, params, eval_episodes=1, eval_points=1).execute(tmp_path)
+    with pytest.warns(UserWarning, match=f"{name} was recorded in tiltyard/PointMaze-v0, and bc is evaluated in"):
+        Run("tiltyard/PointMazeLarge-v0", "bc", 0, 0, params, eval_episodes=1, eval_points=1).execute(tmp_path)
 
 
 def test_coverage_refers_to_the_replay_beside_and_compares_equal_sizes():
