@@ -189,9 +189,9 @@ def train_population(
     options |= {"space": space, "explore": explore, "eval-episodes": eval_episodes, "workers": workers}
     command = " ".join([command_of("pbt", env_id, **options), *_typed(first.params)])
     training = _Training(first, chosen, explore, population, Path(root), workers, command)
+    training.check_folder()
     try:
         with claimed(Path(root) / LOCK):
-            training.check_folder()
             return training.run(steps // ready)
     except Busy as error:
         raise ValueError(
