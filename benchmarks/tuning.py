@@ -144,7 +144,9 @@ class Choice:
     def is_at_edge(self, value: Any) -> bool:
         """:attr:`at_edge` of any of the values."""
         if not self.space:
-            ordered = sorted(self.tried) if all(map(_is_number, self.tried)) else list(self.tried)
+            ordered = (
+                sorted(self.tried) if all(isinstance(one, int | float) for one in self.tried) else list(self.tried)
+            )
             return value in (ordered[0], ordered[-1])
         named = value.values if isinstance(value, Point) else ((self.setting, value),)
         return any(Dimension(*self.space[name]).is_end(one) for name, one in named)
@@ -163,10 +165,6 @@ class Tuning:
     folders: tuple[str, ...]
     seeds: str
     choices: tuple[Choice, ...]
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float)
 
 
 def tune(
@@ -220,14 +218,17 @@ def plan(
 
     Raises:
         KeyError: no such agent or environment.
-        ValueError: a seed that races report.
+        ValueError: a seed that races report, or nothing to tune.
     """
     if reported := [seed for seed in seeds if not is_tuning(seed)]:
         raise ValueError(f"seed {reported[0]} is for races, which report it: tune with seeds from {TUNING_FROM} on")
     for env_id in envs or ():
         if env_id not in (known := sorted({task.env_id for task in suite.tasks})):
             raise KeyError(unknown(f"environment in suite {name!r}", env_id, known))
-    return [run for run in suite.runs(agents=agents, seeds=seeds) if envs is None or run.env_id in envs]
+    found = [run for run in suite.runs(agents=agents, seeds=seeds) if envs is None or run.env_id in envs]
+    if not found:
+        raise ValueError(f"suite {name} has {' and '.join(agents or ())} in none of {', '.join(envs or ())}")
+    return found
 
 
 def conditions(planned: Sequence[Run], seeds: Sequence[int], settings: Sequence[str], name: str) -> list[Run]:

@@ -94,7 +94,7 @@ def medium(
         progress: is told the steps done.
 
     Raises:
-        RuntimeError: it does not reach :data:`TARGET` within ``steps``.
+        RuntimeError: it does not reach :data:`TARGET` within ``steps``, or these end before the first look at it.
     """
     if retrain or not (recipe.folder / RECORD).is_file():
         with whole(recipe.folder) as folder:
@@ -124,6 +124,11 @@ def _train(recipe: Recipe, steps: int, folder: Path, progress: Callable[[int], N
         finally:
             recorder.close()
             evaluation.close()
+    if not watch.looked:
+        raise RuntimeError(
+            f"{recipe.agent} trained for {agent.num_timesteps} steps and was never scored, which is done every "
+            f"{EVERY:,}: give it more --train-steps"
+        )
     if watch.reached < TARGET:
         raise RuntimeError(
             f"{recipe.agent} came {watch.best:.2f} of the way from random to expert in {agent.num_timesteps} steps, "

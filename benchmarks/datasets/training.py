@@ -39,6 +39,7 @@ class UntilGood(BaseCallback):
         self._every, self._due, self._progress = every, every, progress
         self.reached = self.best = float("-inf")
         """The last and the best score."""
+        self.looked = False
 
     def _on_step(self) -> bool:
         if self.num_timesteps < self._due:
@@ -49,7 +50,7 @@ class UntilGood(BaseCallback):
         num_envs = self._env.num_envs
         seeds = evaluation_seeds(TUNING_FROM, num_envs)
         found = play_episodes(self.model, self._env, num_envs, seeds=seeds, deterministic=False)
-        self.reached = self._normalise(found.mean)
+        self.reached, self.looked = self._normalise(found.mean), True
         self.best = max(self.best, self.reached)
         return self.reached < self._target
 

@@ -77,6 +77,16 @@ def test_what_no_tuning_takes_is_refused_before_anything_runs(change: dict, mess
     assert not (tmp_path / "runs").exists()
 
 
+def test_a_choice_of_agents_and_environments_that_leaves_nothing_is_refused(tmp_path: Path) -> None:
+    tasks = tuple(
+        Task(env, (Entry(agent, 100, 1.0),)) for env, agent in (("Pendulum-v1", "sac"), ("CartPole-v1", "dqn"))
+    )
+    how = {"agents": ["dqn"], "envs": ["Pendulum-v1"], "root": tmp_path / "runs"}
+    with pytest.raises(ValueError, match="suite two has dqn in none of Pendulum-v1"):
+        tune(Suite("two", "", tasks, (0,)), "gamma", [0.9, 0.95, 0.99], **how)
+    assert not (tmp_path / "runs").exists()
+
+
 def test_two_entries_that_differ_in_the_tuned_setting_alone_are_refused(tmp_path: Path) -> None:
     entries = tuple(Entry("sac", 100, 1.0, {"learning_rate": rate}) for rate in (1e-3, 3e-3))
     suite = Suite("two", "", (Task("Pendulum-v1", entries),), (0,))

@@ -135,6 +135,11 @@ def test_an_agent_that_stays_bad_is_no_medium_one_and_leaves_nothing(root, monke
     assert not list(root.glob("**/*.partial"))
 
 
+def test_a_training_shorter_than_the_first_look_is_told():
+    with pytest.raises(RuntimeError, match="sac trained for 60 steps and was never scored, which is done every 2,000"):
+        make_dataset(HOPPER, "medium", settings=SMALL, train_steps=60)
+
+
 def test_a_make_that_breaks_off_leaves_the_old_dataset(root, monkeypatch):
     make_dataset(HOPPER, "random", episodes=2)
 
