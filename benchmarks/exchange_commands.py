@@ -1,11 +1,18 @@
 """``tiltyard export`` and ``tiltyard import``: dataclasses as in :mod:`.cli`."""
 
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import numpy as np
 import tyro
 
 from .. import unknown
+
+if TYPE_CHECKING:
+    from .runs import FinishedRun
 
 
 @dataclass
@@ -29,10 +36,28 @@ class Export:
 
         if self.format not in FORMATS:
             raise ValueError(unknown("format", self.format, FORMATS))
-        kept = reported(self.runs, None if self.suite is None else find(self.suite))
+        kept = _counted(reported(self.runs, None if self.suite is None else find(self.suite)), self.runs)
         for path in FORMATS[self.format](kept, self.out):
             print(f"wrote {path}")
         return 0
+
+
+def _counted(runs: "Sequence[FinishedRun]", folder: Path) -> "list[FinishedRun]":
+    """Those of ``runs`` that count on a leaderboard; the others are named.
+
+    Raises:
+        ValueError: there are none.
+    """
+    from .leaderboard import leaderboard
+
+    board = leaderboard(runs, rng=np.random.default_rng(0), resamples=1)
+    counted = {run.folder for result in board.results for run in result.runs}
+    if left := [run.folder.name for run in runs if run.folder not in counted]:
+        said = f"left out: {', '.join(left)}: they count on no leaderboard, and tiltyard leaderboard {folder} says why"
+        print(said, file=sys.stderr)
+    if not counted:
+        raise ValueError(f"no run of {folder} counts on a leaderboard: there is nothing to export")
+    return [run for run in runs if run.folder in counted]
 
 
 @dataclass

@@ -144,9 +144,8 @@ class Choice:
     def is_at_edge(self, value: Any) -> bool:
         """:attr:`at_edge` of any of the values."""
         if not self.space:
-            ordered = (
-                sorted(self.tried) if all(isinstance(one, int | float) for one in self.tried) else list(self.tried)
-            )
+            numbers = all(isinstance(one, int | float) for one in self.tried)
+            ordered = sorted(self.tried) if numbers else list(self.tried)
             return value in (ordered[0], ordered[-1])
         named = value.values if isinstance(value, Point) else ((self.setting, value),)
         return any(Dimension(*self.space[name]).is_end(one) for name, one in named)

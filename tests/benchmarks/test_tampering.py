@@ -359,6 +359,18 @@ def test_evaluate_says_whether_the_stored_scores_come_out_again(root: Path, caps
     assert "stored: 6 of 6 returns differ" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("name", ["csv", "hf"])
+def test_what_counts_on_no_board_is_not_exported(
+    name: str, root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    forged = forge(copied(root), seed=2, scores=lambda x: x + 1e6).name
+    assert main(["export", str(root), "--format", name, "--out", str(tmp_path / "out")]) == 0
+    assert f"left out: {forged}: they count on no leaderboard" in capsys.readouterr().err
+    (table,) = (tmp_path / "out").rglob("runs.csv")
+    assert forged not in table.read_text()
+    assert all(run.name in table.read_text() for run in SUITE.runs())
+
+
 def submission(root: Path, **fields: str) -> Path:
     table = {"agent": "checkpoint", "suite": "smoke", "command": "tiltyard race smoke", **fields}
     text = "".join(f"{name} = {json.dumps(value)}\n" for name, value in table.items())
