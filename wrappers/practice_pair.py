@@ -39,6 +39,7 @@ class Side(gymnasium.Env[Any, Any]):
         self.observation_space, self.action_space = practice.observation_space, practice.action_space
         self.metadata, self.spec, self.render_mode = practice.metadata, practice.spec, practice.render_mode
         self.learning = False
+        self.still = False  # whether the last step was answered without one of the scene
         self._requests: SimpleQueue[Request] = SimpleQueue()
         self._answers: SimpleQueue[Any] = SimpleQueue()
         self._heard: Request | None = None  # and not yet answered
@@ -137,7 +138,7 @@ class PracticePair:
         for side, agent, callback in zip(self._sides.values(), (forward, backward), callbacks, strict=True):
             env = _trained_on(agent, side)
             agent.set_env(env)  # which makes it begin with a reset
-            every = CallbackList([_Until(self), *_callbacks(callback)])
+            every = CallbackList([_Until(self, side), *_callbacks(callback)])
             threads.append(Thread(target=_train, args=(side, agent, total_timesteps, every, reset_num_timesteps)))
         try:
             for side, thread in zip(self._sides.values(), threads, strict=True):
@@ -192,6 +193,7 @@ class PracticePair:
             while side.learning:
                 kind, what = side.heard()
                 side.learning = kind != "left"
+                side.still = kind == "step"
                 if side.learning:
                     side.answer((self._seen, {}) if kind == "reset" else (self._seen, 0.0, False, False, {}))
                 elif what is not None:
@@ -211,13 +213,20 @@ def _train(side: Side, agent: BaseAlgorithm, total_timesteps: int, callback: Bas
 
 
 class _Until(BaseCallback):
-    """Ends an agent's training when the pair's is over; SB3 does not store the step at which it does."""
+    """Ends an agent's training when the pair's is over; SB3 does not store the step at which it does.
 
-    def __init__(self, pair: PracticePair) -> None:
+    It is not counted either, where the agent was waiting for its turn and the scene stood still.
+    """
+
+    def __init__(self, pair: PracticePair, side: Side) -> None:
         super().__init__()
-        self._pair = pair
+        self._pair, self._side = pair, side
 
     def _on_step(self) -> bool:
+        if self._side.still:
+            self._side.still = False
+            self.model.num_timesteps -= 1
+            self.num_timesteps = self.model.num_timesteps
         return not self._pair.finished
 
 

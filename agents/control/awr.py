@@ -148,6 +148,7 @@ class AWR(ActorCritic):
         "net_arch": [128, 64],
     }
 
+    refuses_vec_normalize: ClassVar[bool] = True
     settings: AWRSettings
 
     @takes(AWRSettings)
@@ -157,8 +158,6 @@ class AWR(ActorCritic):
     def _setup_model(self) -> None:
         if self.replay_buffer_class not in (None, OrderedReplay) or self.n_steps != 1:
             raise TypeError("AWR keeps trajectories in the order of time: leave replay_buffer_class and n_steps out")
-        if self._vec_normalize_env is not None:
-            raise TypeError("AWR keeps what it saw in the order of time: take VecNormalize off the environment")
         if said := misfit(self.observation_space, self.action_space):
             raise TypeError(f"AWR reads flat Box observations of floats, {said}, or take another agent")
         self.replay_buffer_class = OrderedReplay

@@ -18,6 +18,7 @@ from stable_baselines3.common.policies import ActorCriticPolicy
 from stable_baselines3.common.type_aliases import GymEnv, Schedule
 from torch import Tensor, nn
 
+from .base import check_box
 from .n_pg_igt_harpg import gradient, hessian_product
 from .on_policy.fast_ppo import FastPPO
 from .on_policy.rollout import flat, part_of
@@ -210,6 +211,7 @@ class BARFI(FastPPO):
         super().__init__(policy, env, learning_rate, n_steps, gamma=gamma, ent_coef=ent_coef, **common)
 
     def _setup_model(self) -> None:
+        check_box(type(self), self.observation_space)
         super()._setup_model()
         self.alignment = AlignmentReward(flatdim(self.observation_space), self.gamma).to(self.device)
         self.alignment_optimizer = th.optim.Adam(self.alignment.parameters(), self.reward_learning_rate)

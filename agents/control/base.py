@@ -17,7 +17,7 @@ from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.preprocessing import get_action_dim
 from stable_baselines3.common.type_aliases import MaybeCallback, TrainFreq
-from stable_baselines3.common.vec_env import VecEnv
+from stable_baselines3.common.vec_env import VecEnv, unwrap_vec_normalize
 from stable_baselines3.her import HerReplayBuffer
 
 from ... import unknown
@@ -120,6 +120,19 @@ def check_spaces(agent: type[Any], observation_space: Space[Any], action_space: 
         )
 
 
+def check_box(agent: type[Any], observation_space: Space[Any]) -> None:
+    """Refuses observations that are no array of numbers, for agents with networks of their own on them.
+
+    Raises:
+        TypeError: another space than a Box or a MultiBinary one.
+    """
+    if not isinstance(observation_space, Box | MultiBinary):
+        raise TypeError(
+            f"{agent.__name__} observes Box spaces, not {observation_space}: flatten it "
+            "(gymnasium.wrappers.FlattenObservation)"
+        )
+
+
 def check_callback(callback: Any) -> None:
     """Refuses what Stable-Baselines3 could not call.
 
@@ -142,6 +155,8 @@ class ControlAgent(SafeCheckpoint):
     """The kinds of action space it can act in."""
     numbered_from_0: ClassVar[bool] = True
     """Whether its spaces' choices must be numbered from 0."""
+    refuses_vec_normalize: ClassVar[bool] = False
+    """Whether it keeps what it sees in a way in which ``VecNormalize`` could not normalise it later."""
 
     @staticmethod
     def _wrap_env(env: Any, verbose: int = 0, monitor_wrapper: bool = True) -> VecEnv:
@@ -165,6 +180,7 @@ class ControlAgent(SafeCheckpoint):
     def _setup_model(self) -> None:
         """As in SB3, once the spaces and the policy's keywords are known to be some."""
         check_spaces(type(self), self.observation_space, self.action_space)
+        self._check_wrappers(self.env)
         given = self._given.get("policy_kwargs") or {}
         check_keywords(self.policy_class, given)
         check_settings(self.policy_class, given)
@@ -174,7 +190,7 @@ class ControlAgent(SafeCheckpoint):
         """As in SB3; also by an id, in the form that the agent was trained in.
 
         Raises:
-            TypeError: no environment.
+            TypeError: no environment, or a ``VecNormalize`` that the agent refuses.
             ValueError: one of other spaces.
         """
         if isinstance(env, str):
@@ -182,7 +198,27 @@ class ControlAgent(SafeCheckpoint):
 
             made = in_form(type(self), env, self.n_envs, [self.observation_space, self.action_space])
             env = sb3_env(env, self.n_envs) if made is None else made
+        self._check_wrappers(env)
         super().set_env(env, force_reset)
+
+    @classmethod
+    def _made(cls, env: Any, n_envs: int, spaces: list[Space[Any]]) -> Any:
+        """As of all checkpoints; wrappers that the agent refuses are told before it is made."""
+        cls._check_wrappers(env)
+        return super()._made(env, n_envs, spaces)
+
+    @classmethod
+    def _check_wrappers(cls, env: Any) -> None:
+        """Refuses a ``VecNormalize`` where observations and rewards would be kept as they are, but acted on otherwise.
+
+        Raises:
+            TypeError: there is one.
+        """
+        if cls.refuses_vec_normalize and isinstance(env, VecEnv) and unwrap_vec_normalize(env) is not None:
+            raise TypeError(
+                f"{cls.__name__} learns from observations and rewards as the environment gives them: take "
+                "VecNormalize off the environment"
+            )
 
     def learn(self: Self, total_timesteps: int, callback: MaybeCallback = None, *args: Any, **kwargs: Any) -> Self:
         """As in SB3; a ``log_interval`` of 0 is None, for no logs."""

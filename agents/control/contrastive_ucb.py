@@ -134,6 +134,7 @@ class ContrastiveUCB(OffPolicyAgent):
     """
 
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {"MlpPolicy": ContrastivePolicy}
+    refuses_vec_normalize: ClassVar[bool] = True
     acts_in = (Discrete,)
     numbered_from_0 = False
     policy: ContrastivePolicy
@@ -150,10 +151,10 @@ class ContrastiveUCB(OffPolicyAgent):
     def _setup_model(self) -> None:
         space, acts = self.observation_space, self.action_space
         flat = isinstance(space, Discrete) or (isinstance(space, Box) and len(space.shape) == 1)
-        if not flat or not isinstance(acts, Discrete) or acts.start != 0 or self._vec_normalize_env is not None:
+        if not flat or not isinstance(acts, Discrete) or acts.start != 0:
             raise TypeError(
-                "ContrastiveUCB learns from Discrete or flat Box observations, Discrete actions from 0 on and rewards "
-                f"as they are, without VecNormalize, not from {space} and {acts}: flatten or wrap them"
+                "ContrastiveUCB learns from Discrete or flat Box observations and Discrete actions from 0 on, not from "
+                f"{space} and {acts}: flatten or wrap them"
             )
         super()._setup_model()
         self._optimistic: Tensor | None = None  # theta + gamma w with the bonus, once there is a plan

@@ -16,6 +16,7 @@ from stable_baselines3.common.type_aliases import GymEnv, Schedule
 from torch import Tensor, nn
 
 from .barfi import to_go
+from .base import check_box
 from .on_policy.fast_ppo import FastPPO
 from .on_policy.rollout import Samples, flat, part_of
 
@@ -125,6 +126,7 @@ class ExploRS(FastPPO):
         super().__init__(policy, env, learning_rate, n_steps, batch_size, n_epochs, gamma, **common)
 
     def _setup_model(self) -> None:
+        check_box(type(self), self.observation_space)
         super()._setup_model()
         width, self.choices = flatdim(self.observation_space), int(self.action_space.n)  # type: ignore[attr-defined]
         self.intrinsic, self.extrinsic = nn.Linear(width, self.choices), nn.Linear(width, 1)

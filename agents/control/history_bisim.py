@@ -151,6 +151,7 @@ class HistoryBisim(DataFirst):
     """
 
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {"MlpPolicy": HistoryPolicy}
+    refuses_vec_normalize: ClassVar[bool] = True
     acts_in = (Discrete,)
     policy: HistoryPolicy
 
@@ -164,10 +165,10 @@ class HistoryBisim(DataFirst):
             self._setup_model()
 
     def _setup_model(self) -> None:
-        if not is_flat(self.observation_space, self.action_space) or self._vec_normalize_env is not None:
+        if not is_flat(self.observation_space, self.action_space):
             raise TypeError(
-                "history-bisim learns from flat Box observations, Discrete actions from 0 on and rewards as they are, "
-                f"without VecNormalize, not from {self.observation_space} and {self.action_space}: flatten or wrap them"
+                "history-bisim learns from flat Box observations and Discrete actions from 0 on, not from "
+                f"{self.observation_space} and {self.action_space}: flatten or wrap them"
             )
         super()._setup_model()
         self._setup_lr_schedule()

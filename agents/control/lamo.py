@@ -133,6 +133,7 @@ class DecisionTransformer(DataFirst):
     """
 
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {"MlpPolicy": DecisionPolicy}
+    refuses_vec_normalize: ClassVar[bool] = True
     acts_in = (Box,)
     policy: DecisionPolicy
 
@@ -147,9 +148,9 @@ class DecisionTransformer(DataFirst):
             self._setup_model()
 
     def _setup_model(self) -> None:
-        if not fits(self.observation_space, self.action_space) or self._vec_normalize_env is not None:
+        if not fits(self.observation_space, self.action_space):
             raise TypeError(
-                "decision-transformer learns from flat Box observations and actions, without VecNormalize, not from "
+                "decision-transformer learns from flat Box observations and actions, not from "
                 f"{self.observation_space} and {self.action_space}: flatten or wrap them"
             )
         super()._setup_model()

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from ... import unknown
 from .on_policy.fast_ppo import FastPPO
-from .on_policy.rollout import Rollout
+from .on_policy.rollout import Rollout, part_of
 from .on_policy.shown import Shown
 from .on_policy.sources import source_of
 
@@ -220,7 +220,8 @@ class MomentumPG(FastPPO):
         which = th.unique(which.flatten()[valid], return_inverse=True)[1]
         self._put(self.acted)
         parameters = self._parameters()
-        _, logp, _ = self.policy.evaluate_normalized(self._seen[valid], rollout.actions.flatten(0, 1)[valid])  # type: ignore[operator, index]
+        actions = rollout.actions.flatten(0, 1)[valid]
+        _, logp, _ = self.policy.evaluate_normalized(part_of(self._seen, valid), actions)  # type: ignore[operator]
         count = int(which.max()) + 1
         if self.at_midpoint:
             moved = self.center - self.before

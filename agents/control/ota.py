@@ -172,6 +172,7 @@ class OTA(LearnsFromData, OffPolicyAgent):
     acts_in = (Box,)
     needs_data: ClassVar[bool] = True
     needs_goals: ClassVar[bool] = True
+    refuses_vec_normalize: ClassVar[bool] = True
     """Whether it learns in goal environments alone."""
     policy: OTAPolicy
     replay_buffer: WalkReplay | None
@@ -196,8 +197,6 @@ class OTA(LearnsFromData, OffPolicyAgent):
 
     def _setup_model(self) -> None:
         check_goals(self.observation_space, self.action_space, "OTA")
-        if self._vec_normalize_env is not None:
-            raise TypeError("OTA standardises observations itself: leave VecNormalize out")
         super()._setup_model()
         self.hindsight = self.settings.hindsight(self.policy.goal_size)
 

@@ -151,6 +151,7 @@ class TSCAC(LearnsFromData, OffPolicyAgent):
     """
 
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {"MlpPolicy": TSCACPolicy}
+    refuses_vec_normalize: ClassVar[bool] = True
     acts_in = (Discrete,)
     policy: TSCACPolicy
     replay_buffer: VectorReplay | None
@@ -176,10 +177,10 @@ class TSCAC(LearnsFromData, OffPolicyAgent):
             self._setup_model()
 
     def _setup_model(self) -> None:
-        if not is_flat(self.observation_space, self.action_space) or self._vec_normalize_env is not None:
+        if not is_flat(self.observation_space, self.action_space):
             raise TypeError(
-                "TSCAC learns from flat Box observations, Discrete actions from 0 on and rewards as they are, without "
-                f"VecNormalize, not from {self.observation_space} and {self.action_space}: flatten or wrap them"
+                "TSCAC learns from flat Box observations and Discrete actions from 0 on, not from "
+                f"{self.observation_space} and {self.action_space}: flatten or wrap them"
             )
         super()._setup_model()
         self.gammas = th.tensor(self.settings.of_each("gamma"), device=self.device)

@@ -47,7 +47,7 @@ def test_each_agent_learns_its_own_task_in_one_scene() -> None:
     forward, backward = agents(scene)
     scene.learn(forward, backward, 1200)
     assert scene.practice.unwrapped.starts == 1  # type: ignore[attr-defined]
-    assert forward.num_timesteps + backward.num_timesteps in (1200, 1201)
+    assert forward.num_timesteps + backward.num_timesteps == 1200
     assert forward.predict(np.zeros(1, np.float32), deterministic=True)[0] > 0.5
     assert backward.predict(np.zeros(1, np.float32), deterministic=True)[0] < -0.5
     assert min(scene.counts.successes.values()) > 20
@@ -74,7 +74,7 @@ def test_training_goes_on_in_the_same_scene() -> None:
     forward, backward = agents(scene)
     for expected in (150, 300):
         scene.learn(forward, backward, 150, reset_num_timesteps=False)
-        assert expected <= forward.num_timesteps + backward.num_timesteps <= expected + 2
+        assert forward.num_timesteps + backward.num_timesteps == expected  # who waited for a turn took no step
     assert scene.practice.unwrapped.starts == 1  # type: ignore[attr-defined]
 
 

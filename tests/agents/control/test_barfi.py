@@ -1,11 +1,14 @@
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 import torch as th
+from gymnasium.spaces import Box, Dict, Discrete
+from gymnasium.wrappers import TransformObservation
 
-from tiltyard.agents import BARFI
+from tiltyard.agents import BARFI, ExploRS
 from tiltyard.agents.control.barfi import AlignmentReward, along, inverse_product, second_order, to_go
 from tiltyard.agents.control.n_pg_igt_harpg import gradient, hessian_product
 from tiltyard.benchmarks.testbeds.misleading_rewards import line
@@ -126,3 +129,11 @@ def test_a_bad_auxiliary_reward_is_refused() -> None:
     agent.auxiliary = lambda seen, actions: seen
     with pytest.raises(ValueError, match=r"an auxiliary reward is finite and of shape \[B\], got shape"):
         agent.learn(24)
+
+
+@pytest.mark.parametrize("agent", [BARFI, ExploRS])
+def test_observations_that_its_reward_could_not_read_are_refused(agent: Any) -> None:
+    for space in (Discrete(5), Dict({"place": Box(-1, 1, (2,), np.float32)})):
+        env = TransformObservation(gymnasium.make("CartPole-v1"), lambda seen: seen, space)
+        with pytest.raises(TypeError, match=r"observes Box spaces, not .*: flatten it \(gymnasium.wrappers.Flatten"):
+            agent("MultiInputPolicy" if isinstance(space, Dict) else "MlpPolicy", env)

@@ -1,9 +1,12 @@
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 import torch as th
+from gymnasium.spaces import Box, Dict
+from gymnasium.wrappers import TransformObservation
 from stable_baselines3.common.callbacks import BaseCallback
 
 from tiltyard.agents import MomentumPG
@@ -141,3 +144,14 @@ def test_rollouts_begin_with_new_episodes() -> None:
 def test_unknown_variants_are_refused() -> None:
     with pytest.raises(ValueError, match="unknown variant 'n-pg-itg'; did you mean 'n-pg-igt'"):
         made(variant="n-pg-itg")
+
+
+def test_observations_may_be_dicts() -> None:
+    env = TransformObservation(
+        gymnasium.make("Pendulum-v1"),
+        lambda seen: {"seen": seen},
+        Dict({"seen": Box(-10, 10, (3,), np.float32)}),
+    )
+    agent = MomentumPG("MultiInputPolicy", env, **SMALL).learn(12)
+    flat = MomentumPG("MlpPolicy", "Pendulum-v1", **SMALL).learn(12)
+    assert agent.center.equal(flat.center)  # a dict of one part is learnt from as the part alone

@@ -236,7 +236,7 @@ def test_a_dataset_of_minari_is_the_same_as_arrays(monkeypatch: pytest.MonkeyPat
 def test_what_it_refuses() -> None:
     with pytest.raises(TypeError, match="make a maze with goal_conditioned=True"):
         OTA("MultiInputPolicy", "Pendulum-v1")
-    with pytest.raises(TypeError, match="leave VecNormalize out"):
+    with pytest.raises(TypeError, match="OTA learns from .* as the environment gives them: take VecNormalize off"):
         OTA("MultiInputPolicy", VecNormalize(DummyVecEnv([Line])), buffer_size=10)
     with pytest.raises(ValueError, match=r"at most 1 together, got 1\.1"):
         made(current_goal_ratio=0.6, ahead_goal_ratio=0.5)
