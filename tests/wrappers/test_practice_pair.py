@@ -74,8 +74,16 @@ def test_training_goes_on_in_the_same_scene() -> None:
     forward, backward = agents(scene)
     for expected in (150, 300):
         scene.learn(forward, backward, 150, reset_num_timesteps=False)
-        assert forward.num_timesteps + backward.num_timesteps == expected  # who waited for a turn took no step
+        assert forward.num_timesteps + backward.num_timesteps == expected
     assert scene.practice.unwrapped.starts == 1  # type: ignore[attr-defined]
+
+
+def test_who_never_has_a_turn_counts_no_step() -> None:
+    scene = pair()
+    forward, backward = agents(scene)
+    scene.learn(forward, backward, 3)
+    scene.learn(forward, backward, 2, reset_num_timesteps=False)
+    assert (forward.num_timesteps, backward.num_timesteps) == (5, 0)
 
 
 def test_on_policy_agents_practise_too() -> None:
