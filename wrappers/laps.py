@@ -96,7 +96,8 @@ class LapPractice(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     def _recover(self) -> tuple[Any, Info]:
         state = next((past for past in self._past if past["agents"][0]["lane"] != NONE), self._past[0])
-        car, episode = state["agents"][0], state["episodes"]
+        car = state["agents"][0]
+        episode = np.array(state["episodes"])  # one's own: what is written into an unpickled np.void is lost
         if car["lane"] != NONE:
             atlas = self._base.batched.library.atlas
             car["d"] = car["turn"] = 0
@@ -109,7 +110,7 @@ class LapPractice(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._spoilt = False
         self._done = 1.0 - float(episode["left"]) / float(episode["length"])
         self._past.clear()
-        return self._go_on(state)
+        return self._go_on({**state, "episodes": episode[()]})
 
     def _go_on(self, state: Info) -> tuple[Any, Info]:
         self.env.reset()  # so that wrappers in between begin to count anew

@@ -1,3 +1,6 @@
+import copy
+import pickle
+
 import gymnasium
 import numpy as np
 import pytest
@@ -81,6 +84,19 @@ def test_who_leaves_the_road_is_put_back_standing_and_the_lap_goes_on():
     env.step(expert(env))
     _, info = env.reset(seed=1)
     assert info["recoveries"] == 0
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+def test_a_copy_is_put_back_as_the_original(again):
+    env, terminated = practice(), False
+    env.reset(seed=1)
+    while not terminated:
+        terminated = env.step(LEFT)[2]
+    other = again(env)
+    assert np.array_equal(env.reset()[0], other.reset()[0])
+    states = [one.unwrapped.snapshot()["episodes"] for one in (env, other)]
+    assert [float(state["last_v"]) for state in states] == [0.0, 0.0]  # it stands in both
+    assert float(states[0]["clock"]) == float(states[1]["clock"])
 
 
 def test_a_time_limit_and_the_budget_cut_no_lap():
