@@ -41,7 +41,8 @@ class LapPractice(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     the road and across it there would be no way on. In their unit, 1 m/s, a recovery costs 20 here, 10 and up to 5 more
     by the shock there, and 100 in their simulator, which also pays 100 for each part of the course reached. After a lap
     the car is at the first metre again, near where the lap ended. The scene's time budget does not count, and a time
-    limit cuts no lap: it goes on.
+    limit below this wrapper (``max_episode_steps`` of ``gymnasium.make``) cuts no lap: it goes on. A reset in the
+    middle of a lap, as after a ``TimeLimit`` around this wrapper, begins the lap anew.
 
     Observations are those of the scene and the own speed / 50 m/s, since the scene's ends at 20 m/s. ``info`` holds the
     ``recoveries`` and ``laps`` so far, and at the end of a lap its ``lap_time`` in s, recoveries and pauses included. A
