@@ -29,6 +29,8 @@ DATASETS = "datasets.partial"
 """Folder that the race which makes datasets holds, empty."""
 POLL = 0.5
 """Seconds between looks at what others are doing."""
+TRIALS = "; settings at which training ends in an error again, such as by diverging, are left out of a grid or space"
+"""What to do where a trial of tuning fails however often it is run."""
 
 
 class RaceIncomplete(RuntimeError):
@@ -123,7 +125,9 @@ def finish(
             failures |= _executed(pending, root, execute, workers, board)
     finished = [read_run(run.folder(root)) for run in runs if run.name not in failures]
     if failures:
-        raise RaceIncomplete(_message(failures, len(finished), root, command), failures, finished)
+        told = _message(failures, len(finished), root, command)
+        hint = TRIALS if any(is_tuning(run.seed) for run in runs) else ""
+        raise RaceIncomplete(told + hint, failures, finished)
     return finished
 
 

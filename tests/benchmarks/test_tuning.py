@@ -10,7 +10,7 @@ import pytest
 from tiltyard.benchmarks.cli import main
 from tiltyard.benchmarks.leaderboard.board import leaderboard
 from tiltyard.benchmarks.leaderboard.tuned import conditions
-from tiltyard.benchmarks.race import race
+from tiltyard.benchmarks.race import RaceIncomplete, race
 from tiltyard.benchmarks.runs import Run, read_run
 from tiltyard.benchmarks.scores import area
 from tiltyard.benchmarks.suites import Entry, Suite, Task, find
@@ -47,6 +47,14 @@ def test_the_best_mean_is_chosen_and_the_first_of_equals() -> None:
 def test_a_best_value_at_an_end_of_the_grid_is_said_to_be_there(best: str, edge: bool) -> None:
     scores = dict.fromkeys("abc", (0.1, 0.2)) | {best: (0.3, 0.2)}
     assert choice(**scores).at_edge is edge
+
+
+def test_a_rate_at_which_training_diverges_is_named_and_what_to_do(tmp_path: Path) -> None:
+    entry = Entry("sac", 110, 1.0, {"batch_size": 8, "learning_starts": 100, "policy_kwargs": {"net_arch": [8]}})
+    suite = Suite("hops", "", (Task("tiltyard/Hopper-v5", (entry,), eval_episodes=2, eval_points=1),), (0,))
+    with pytest.raises(RaceIncomplete, match="InvalidAction.*such as by diverging, are left out of a grid or space$"):
+        tune(suite, "learning_rate", (1e-4, 1e-3, 1e30), seeds=(10_000,), root=tmp_path, workers=1)
+    assert len(tune(suite, "learning_rate", (1e-4, 3e-4, 1e-3), seeds=(10_000,), root=tmp_path)[0].tried) == 3
 
 
 def test_a_grid_is_a_name_and_numbers() -> None:

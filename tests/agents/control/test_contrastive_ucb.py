@@ -186,5 +186,7 @@ def test_what_it_cannot_learn_from_is_refused() -> None:
         action_space = Discrete(2, start=1)
 
     for env in (Pictures(), Shifted()):
-        with pytest.raises(TypeError, match="learns from Discrete or flat Box observations and Discrete actions from 0"):
+        with pytest.raises(
+            TypeError, match="learns from Discrete or flat Box observations and Discrete actions from 0"
+        ):
             made(env)
