@@ -131,6 +131,7 @@ RELEASED = {
     "smoke": "2cc3433e04ca5999",
     "control-v2-halfcheetah": "3a85863138fd6eab",
     "control-v2-hopper": "8e65fc33e572bd54",
+    "control-v2-hopper-off-policy": "1469be69ca7c070d",
     "control-v2-walker2d": "e3a67a5aa047802a",
     "control-v2-offline": "278314df209407ab",
     "control-v2-offline-weighted": "4e2d60a937b1bd0b",
