@@ -225,7 +225,11 @@ def test_processes_end_with_the_one_that_made_them_however_that_ends(how: int, t
     (tmp_path / "script.py").write_text(script)
     log = tmp_path / "log"
     parent = subprocess.Popen(
-        [sys.executable, tmp_path / "script.py", str(log)], start_new_session=True, stderr=subprocess.PIPE, text=True
+        [sys.executable, tmp_path / "script.py", str(log)],
+        start_new_session=True,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored where tests run in the background
     )
     while not log.exists() or len(lines(log)) < 2:
         assert parent.poll() is None
