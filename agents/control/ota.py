@@ -172,8 +172,8 @@ class OTA(LearnsFromData, OffPolicyAgent):
     acts_in = (Box,)
     needs_data: ClassVar[bool] = True
     needs_goals: ClassVar[bool] = True
-    refuses_vec_normalize: ClassVar[bool] = True
     """Whether it learns in goal environments alone."""
+    refuses_vec_normalize: ClassVar[bool] = True
     policy: OTAPolicy
     replay_buffer: WalkReplay | None
 

@@ -15,6 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, get_args
 
+from ..folders import write_whole
 from ..statistics import Interval
 from ..verdicts import Judged, Judgement, told
 
@@ -113,16 +114,13 @@ def store(verdict: Verdict, folder: str | Path = RESULTS) -> Path:
         ValueError: the verdict's history or replications lack something that the stored ones have.
     """
     path = Path(folder) / f"{verdict.handle}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists():
         before, now = _read(path), json.loads(_json(asdict(verdict)))
         for name in ("history", "replications"):
             old = json.loads(_json(list(getattr(before, name))))
             if now[name][: len(old)] != old:
                 raise ValueError(f"the {name} of {path} may only grow: what it holds is missing from the new record")
-    whole = path.with_suffix(".partial")
-    whole.write_text(_json(asdict(verdict)) + "\n", encoding="utf-8")
-    whole.replace(path)
+    write_whole(path, _json(asdict(verdict)) + "\n")
     return path
 
 
