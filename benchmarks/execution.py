@@ -20,6 +20,7 @@ from ..agents.schedules import of_remaining
 from ..agents.settings import check_setting, check_settings
 from ..agents.spaces import SPACES
 from ..envs.catalogue import find as find_env
+from .diverging import recorded
 from .evaluation import Evaluation, check_held_out, evaluation_env, evaluation_seeds, play_episodes
 from .overshoot import warn_of
 from .runs import CHECKPOINT, CONTINUES, CURVE, DATA, FINAL, GROUPED, PRESET, RESUMED, SAMPLED, STEPS, Run
@@ -103,12 +104,13 @@ def _train(run: Run, folder: Path, session: Session, logger: Logger, steps: "_St
         warn_of([run])
         agent.set_logger(logger)
         curve = HeldOutEvaluation(evaluation, run, folder, session)
-        if "dataset" in run.params:
-            _learn_offline(agent, run, curve, steps)
-        if run.budget:
-            done = agent.num_timesteps
-            agent.learn(run.budget - done, callback=[curve, steps], reset_num_timesteps=not done)
-        final = curve.evaluate(None if run.budget else int(run.params["offline_steps"]))
+        with recorded(agent, folder):
+            if "dataset" in run.params:
+                _learn_offline(agent, run, curve, steps)
+            if run.budget:
+                done = agent.num_timesteps
+                agent.learn(run.budget - done, callback=[curve, steps], reset_num_timesteps=not done)
+            final = curve.evaluate(None if run.budget else int(run.params["offline_steps"]))
         if session.keep and run.budget:
             keep(agent, folder)
         else:

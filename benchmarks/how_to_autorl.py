@@ -29,15 +29,17 @@ import numpy as np
 
 from .. import need, unknown
 from ..agents.spaces import Dimension, Space, space_of
+from .choices import Choice, value_of
+from .diverging import DivergedRun
 from .evaluation import TUNING_FROM, is_tuning
 from .folders import Busy, claimed
 from .overshoot import trained
-from .race import command_of, finish
+from .race import command_of
 from .runs import FinishedRun, Run
 from .scores import normalised_score
 from .search_methods import Bracket, Method, brackets
 from .suites import Suite, find
-from .tuning import SEEDS, Choice, conditions, key_of, name_of, plan, value_of
+from .tuning import SEEDS, conditions, finish_trials, key_of, name_of, none_left, plan
 
 DATABASE = "optuna.db"
 LOCK = "optuna.partial"
@@ -57,7 +59,9 @@ class _Search:
         method: that proposes.
         full: scores of trials at the full budget.
         stopped: trials given up, with their share of the budget and scores.
+        diverged: trials with a run that diverged: how many of its runs did, and how many it had.
         runs: all of them.
+        lost: those that diverged.
     """
 
     run: Run
@@ -67,7 +71,9 @@ class _Search:
     method: Method
     full: dict[int, tuple[float, ...]] = field(default_factory=dict)
     stopped: dict[int, tuple[float, tuple[float, ...]]] = field(default_factory=dict)
+    diverged: dict[int, tuple[int, int]] = field(default_factory=dict)
     runs: list[FinishedRun] = field(default_factory=list)
+    lost: list[DivergedRun] = field(default_factory=list)
 
     def params(self, number: int) -> dict[str, Any]:
         """The settings of a trial; a new one is proposed if there are not as many yet.
@@ -95,19 +101,26 @@ class _Search:
 
     def tell(self, number: int, scores: tuple[float, ...], share: float, *, over: bool) -> None:
         """Keeps the scores of a trial at a share of the budget; Optuna is told once, when the trial is over."""
-        import optuna
-
         if share == 1:
             self.full[number] = scores
         elif over:
             self.stopped[number] = (share, scores)
+        if over:
+            self._end(number, float(np.mean(scores)) if share == 1 else None)
+
+    def fail(self, number: int, diverged: int, every: int) -> None:
+        """Gives a trial up of whose runs so many diverged; to Optuna it is worse than all that were not given up."""
+        self.diverged[number] = (diverged, every)
+        self._end(number, None)
+
+    def _end(self, number: int, value: float | None) -> None:
+        """Tells Optuna, once, that a trial is over; without a value it is pruned."""
+        import optuna
+
         told = [one for one in self.study.get_trials(deepcopy=False) if one.state != optuna.trial.TrialState.FAIL]
-        if not over or told[number].state != optuna.trial.TrialState.RUNNING:
-            return
-        if share == 1:
-            self.study.tell(told[number].number, float(np.mean(scores)))
-        else:
-            self.study.tell(told[number].number, state=optuna.trial.TrialState.PRUNED)
+        if told[number].state == optuna.trial.TrialState.RUNNING:
+            pruned = optuna.trial.TrialState.PRUNED if value is None else None
+            self.study.tell(told[number].number, value, state=pruned)
 
 
 def search(
@@ -144,7 +157,8 @@ def search(
     Raises:
         MissingExtra: Optuna is not installed.
         KeyError: no such suite, agent, environment, engine, method or setting.
-        ValueError: fewer than three trials, seeds of the wrong kind, or a folder that holds another search.
+        ValueError: fewer than three trials, seeds of the wrong kind, a folder that holds another search, an agent whose
+            training diverges in every trial, or whose best does in a test.
         TypeError: a setting that one of the agents does not have.
         RaceIncomplete: as :func:`~.race.race`.
     """
@@ -205,10 +219,12 @@ class _Runner:
     workers: int | None
     command: str
 
-    def __call__(self, runs: Sequence[Run]) -> dict[str, FinishedRun]:
+    def __call__(self, runs: Sequence[Run]) -> dict[str, FinishedRun | DivergedRun]:
         how: dict[str, Any] = {"engine": self.engine, "workers": self.workers, "command": self.command}
         different = list({run.name: run for run in runs}.values())
-        return {one.run.name: one for one in finish(self.suite, different, root=self.root, **how)}
+        done, lost = finish_trials(self.suite, different, root=self.root, **how)
+        ended: list[FinishedRun | DivergedRun] = [*done, *lost]
+        return {one.run.name: one for one in ended}
 
 
 def _raced(
@@ -224,14 +240,18 @@ def _raced(
         }
         done = run_all([run for several in runs.values() for run in several])
         for i, those in alive.items():
-            one = searches[i]
-            scores = {
-                number: tuple(normalised_score(done[run.name], run_all.suite.score) for run in runs[i, number])
-                for number in those
-            }
-            one.runs += [done[run.name] for number in those for run in runs[i, number]]
-            alive[i] = bracket.kept(scores, at)
+            one, scores = searches[i], dict[int, tuple[float, ...]]()
             for number in those:
+                ended = [done[run.name] for run in runs[i, number]]
+                finished = [run for run in ended if isinstance(run, FinishedRun)]
+                one.runs += finished
+                one.lost += [run for run in ended if isinstance(run, DivergedRun)]
+                if len(finished) == len(ended):
+                    scores[number] = tuple(normalised_score(run, run_all.suite.score) for run in finished)
+                else:
+                    one.fail(number, len(ended) - len(finished), len(ended))
+            alive[i] = bracket.kept(scores, at, len(those))
+            for number in scores:
                 one.tell(number, scores[number], share, over=share == 1 or number not in alive[i])
 
 
@@ -247,29 +267,41 @@ def _run(one: _Search, number: int, share: float, seed: int) -> Run:
 def _tested(one: _Search, others: Sequence[Run], test_seeds: Sequence[int], run_all: _Runner) -> Choice:
     """The choice of a condition, with the best point run on the test seeds."""
     settings, run = list(one.space), one.run
+    if not one.full:
+        raise ValueError(none_left(run, ", ".join(settings)))
+
+    def value(number: int) -> Any:
+        return value_of(settings, one.params(number))
+
     tried: dict[Any, tuple[float, ...]] = {}
     for number, scores in sorted(one.full.items()):
-        tried.setdefault(value_of(settings, one.params(number)), scores)  # of equal points one
+        tried.setdefault(value(number), scores)  # of equal points one
     best = max(one.full, key=lambda number: (float(np.mean(one.full[number])), -number))
     tests = [_run(one, best, 1.0, seed) for seed in test_seeds]
     done = run_all(tests) if tests else {}
+    tested = [each for each in map(done.get, (test.name for test in tests)) if isinstance(each, FinishedRun)]
+    if len(tested) < len(tests):
+        raise ValueError(
+            f"of {len(tests)} tests of the best of {one.run.agent} on {one.run.task} {len(tests) - len(tested)} "
+            "diverged: search again in a space with lower learning rates, in another folder"
+        )
     runs = {each.run.name: each for each in one.runs}.values()
+    lost = {each.run.name: each for each in one.lost}.values()
+    ended: list[FinishedRun | DivergedRun] = [*runs, *lost]
     return Choice(
         task=run.task,
         agent=name_of(run, others, settings),
         setting=", ".join(settings),
         tried=tried,
         present=value_of(settings, run.params),
-        steps=sum(each.run.budget for each in runs),
-        seconds=sum(each.wall_seconds for each in runs),
+        steps=sum(each.run.budget for each in ended),
+        seconds=sum(each.wall_seconds for each in ended),
         params={name: value for name, value in run.params.items() if name not in one.space},
-        stopped=tuple(
-            (value_of(settings, one.params(number)), share, scores)
-            for number, (share, scores) in sorted(one.stopped.items())
-        ),
-        tests=tuple(normalised_score(done[each.name], run_all.suite.score) for each in tests),
+        stopped=tuple((value(number), share, scores) for number, (share, scores) in sorted(one.stopped.items())),
+        tests=tuple(normalised_score(each, run_all.suite.score) for each in tested),
         space={name: (one.space[name].low, one.space[name].high, one.space[name].log) for name in settings},
-        trained=sum(map(trained, runs)),
+        trained=sum(map(trained, runs)) + sum(each.timesteps for each in lost),
+        diverged={value(number): counts for number, counts in sorted(one.diverged.items())},
     )
 
 
@@ -333,8 +365,14 @@ def searched(choices: Sequence[Choice]) -> Iterator[list[str]]:
             f"{np.mean(one.tried[one.best]):.3f}",
             f"{np.mean(one.tests):.3f}" if one.tests else "not tested",
             one.gap_told,
-            f"{len(one.tried)} + {len(one.stopped)}" if one.stopped else str(len(one.tried)),
+            _counted(one),
             str(one.runs),
             one.length,
             f"{one.seconds / 60:.0f}",
         ]
+
+
+def _counted(one: Choice) -> str:
+    """How many trials ended, were given up and diverged."""
+    stopped, diverged = f" + {len(one.stopped)}" * bool(one.stopped), f", {len(one.diverged)} diverged"
+    return f"{len(one.tried)}{stopped}" + diverged * bool(one.diverged)

@@ -25,6 +25,7 @@ from .provenance import LIBRARIES, differences
 
 if TYPE_CHECKING:
     from ..agents.catalogue import Row
+    from .diverging import DivergedRun
     from .runs import FinishedRun, Run
 
 SOURCE = "source of "
@@ -128,7 +129,7 @@ def _hash(files: Sequence[Path]) -> str:
     return found.hexdigest()[:_DIGITS]
 
 
-def changes(finished: "FinishedRun") -> list[str]:
+def changes(finished: "FinishedRun | DivergedRun") -> list[str]:
     """What may have changed a run's numbers since: as :func:`.provenance.differences`, and the packages behind it.
 
     Packages that are not here are left out: whatever is here cannot make other numbers without them.
@@ -151,7 +152,7 @@ def _installed(names: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def others_of(run: "FinishedRun") -> dict[str, str]:
+def others_of(run: "FinishedRun | DivergedRun") -> dict[str, str]:
     """The versions of other packages that a run has recorded."""
     return {name: version for name, version in run.versions.items() if name not in RECORDED}
 

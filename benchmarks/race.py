@@ -29,7 +29,7 @@ DATASETS = "datasets.partial"
 """Folder that the race which makes datasets holds, empty."""
 POLL = 0.5
 """Seconds between looks at what others are doing."""
-TRIALS = "; settings at which training ends in an error again, such as by diverging, are left out of a grid or space"
+TRIALS = "; settings at which training ends in an error again are left out of a grid or space"
 """What to do where a trial of tuning fails however often it is run."""
 
 

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 
 from rich.console import Console
 
+from .choices import TRIALS, Tuning, merged, read_tuning
 from .leaderboard import print_leaderboard
 from .leaderboard.bases import Beside
 from .leaderboard.board import Axis
@@ -20,7 +21,6 @@ from .leaderboard_commands import reported
 from .race import command_of
 from .runs import FinishedRun
 from .suites import Suite, find
-from .tuning import TRIALS, Tuning, merged, read_tuning
 
 START, END = "<!-- tiltyard:board -->", "<!-- /tiltyard:board -->"
 PAGE = "README.md"

@@ -28,14 +28,19 @@ class Bracket:
     size: int
     shares: tuple[float, ...] = (1.0,)
 
-    def kept(self, scores: Mapping[int, tuple[float, ...]], at: int) -> list[int]:
+    def kept(self, scores: Mapping[int, tuple[float, ...]], at: int, of: int) -> list[int]:
         """The trials that go on from level ``at``: those of the highest mean score, at least one; of equals the first.
 
         None from the last level.
+
+        Args:
+            scores: by trial, without those that failed.
+            at: the level.
+            of: trials of the level, with those that failed.
         """
         if at == len(self.shares) - 1:
             return []
-        most = max(1, len(scores) // FACTOR)
+        most = max(1, of // FACTOR)
         ranked = sorted(scores, key=lambda number: (-float(np.mean(scores[number])), number))
         return sorted(ranked[:most])
 

@@ -14,7 +14,7 @@ from .options import Whole
 from .records import read_record
 
 if TYPE_CHECKING:
-    from .tuning import Choice
+    from .choices import Choice
 
 
 @dataclass
@@ -99,7 +99,12 @@ class Tune:
         ends = {name: one for choice in choices for name, one in choice.space.items()}
         about = {
             **{"method": method, "trials": self.trials, "seeds": self.seeds, "test_seeds": self.test_seeds},
-            **{"rows": list(searched(choices)), "space": ends, "optuna": version("optuna")},
+            **{
+                "rows": list(searched(choices)),
+                "space": ends,
+                "diverged": any(one.diverged for one in choices),
+                "optuna": version("optuna"),
+            },
             "command": command_of("tune", self.suite, **of_search, **given, **seeds),
         }
         return self._keep(choices, {**of_search, "test_seeds": self.test_seeds}, "search.md.jinja", about)
@@ -125,7 +130,7 @@ class Tune:
         Raises:
             ValueError: it holds one.
         """
-        from .tuning import MOST_BYTES, TRIALS
+        from .choices import MOST_BYTES, TRIALS
 
         if not (self.out / TRIALS).is_file():
             return
@@ -140,9 +145,9 @@ class Tune:
 
     def _keep(self, choices: "Sequence[Choice]", how: dict[str, Any], template: str, about: dict[str, Any]) -> int:
         """Writes ``tuning.json`` and the page."""
+        from .choices import TRIALS, recorded
         from .pages import render
         from .provenance import commit, hardware, versions
-        from .tuning import TRIALS, recorded
 
         others = self._others()
         made = {"versions": versions() | others, "commit": commit(), "hardware": hardware()}

@@ -18,6 +18,7 @@ from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.type_aliases import MaybeCallback, Schedule
 from stable_baselines3.common.utils import safe_mean, update_learning_rate
 
+from ..diverged import Diverged
 from .base import ControlAgent, check_spaces
 from .obgd import ObGD
 from .stream_networks import Doubles, Floats, StreamNetwork, StreamPolicy
@@ -221,10 +222,10 @@ class StreamAgent(ControlAgent, BaseAlgorithm):
         )
 
     def _delta(self, reward: float, following: float, value: float) -> float:
-        """The temporal-difference error; ``ValueError`` once learning has diverged, before any harm is done."""
+        """The temporal-difference error; :class:`Diverged` once learning has, before any harm is done."""
         delta = reward + self.gamma * following - value
         if not math.isfinite(delta):
-            raise ValueError(f"learning diverged at step {self.num_timesteps}: lower learning_rate or raise the kappas")
+            raise Diverged(f"learning diverged at step {self.num_timesteps}: lower learning_rate or raise the kappas")
         return delta
 
     def _observe(self, observation: Doubles) -> Floats:

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..diverged import Diverged
 from ..models.batches import pieces
 from ..models.language_model import LanguageModel
 from ..models.transformer import Transformer
@@ -213,11 +214,11 @@ def step(policy: LanguageModel, max_grad_norm: float) -> Tensor:
     """One optimiser step by the gradient that has been added up; returns its norm before clipping.
 
     Raises:
-        ValueError: a gradient that is not finite; the step is not taken.
+        Diverged: a gradient that is not finite; the step is not taken.
     """
     norm = torch.nn.utils.clip_grad_norm_(policy.network.parameters(), max_grad_norm)
     if not norm.isfinite():
-        raise ValueError(
+        raise Diverged(
             f"the gradient's norm is {float(norm)}, and the step was not taken: the policy is as it was before it; "
             "lower the learning rate, and check the method's parameters and the weights of data"
         )

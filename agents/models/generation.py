@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..diverged import Diverged
 from .cache import Cache
 from .tokenizer import END, PAD, Tokens, pad_right
 from .transformer import Transformer
@@ -161,7 +162,7 @@ def decode(
         place = (batch.completion, batch.said)
         logits = network.logits(hidden)
         if not logits.sum().isfinite():
-            raise FloatingPointError("the network's logits are not finite: its training has diverged")
+            raise Diverged("the network's logits are not finite: its training has diverged")
         allowed = None if allow is None else allow(batch.completion, tokens[batch.completion])
         chosen, logp[place], entropy[place], drawn[place] = choose(
             logits, draws[place], temperature=temperature, top_k=top_k, top_p=top_p, allowed=allowed

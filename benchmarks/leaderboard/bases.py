@@ -14,13 +14,13 @@ import numpy.typing as npt
 from ...agents.catalogue import find
 from ...envs.catalogue import find as find_env
 from ..between_bases import Bases
+from ..choices import Tuning
 from ..nested import Tuned, nested_mean_difference
 from ..pages import plain
 from ..permutation import LEAST_PAIRS, holm, sign_flip_p
 from ..runs import FinishedRun
 from ..statistics import MIN_RUNS, Interval
 from ..suites import Suite
-from ..tuning import Tuning
 from ..verdicts import ALPHA, student_interval
 
 NONE = "no significant difference"

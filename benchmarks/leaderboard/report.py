@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from ..charts import PALETTE
+from ..choices import Tuning
 from ..overshoot import length_of
 from ..pages import plain, render
 from ..permutation import holm
 from ..runs import FinishedRun
 from ..sequential import Replayed, replayed
 from ..suites import Comparison, Suite
-from ..tuning import Tuning
 from .admission import changed_tree
 from .bases import Beside, Raced, base_of
 from .bases import section as bases_section

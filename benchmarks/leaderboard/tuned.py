@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ..choices import Choice, Tuning
 from ..nested import Tuned, nested_difference
 from ..permutation import holm
 from ..statistics import Interval
 from ..suites import Comparison
-from ..tuning import Choice, Tuning
 from ..verdicts import ALPHA, Sample
 from .board import Board, Result
 from .groups import short
@@ -47,14 +47,21 @@ class Condition:
         return self.choices[0].value_in(self.results[0].runs[0].run.params)
 
     @property
+    def grid(self) -> list[Any]:
+        """The values at which no run diverged on any of the tasks, in order."""
+        return [value for value in self.choices[0].tried if all(value in one.tried for one in self.choices)]
+
+    @property
     def best(self) -> Any:
-        """The value with the highest mean over the tuned tasks."""
-        means = {value: np.mean([one.tried[value] for one in self.choices]) for value in self.choices[0].tried}
+        """The value with the highest mean over the tuned tasks, of those at which no run diverged; None of none."""
+        means = {value: np.mean([one.tried[value] for one in self.choices]) for value in self.grid}
+        if not means:
+            return None
         return max(means, key=lambda value: float(means[value]))
 
     def sampled(self) -> Tuned | None:
         """What can be resampled; None where the race's value is not the best of these trials, or these are uneven."""
-        grid = list(self.choices[0].tried)
+        grid = self.grid
         if self.raced != self.best or len({len(scores) for one in self.choices for scores in one.tried.values()}) > 1:
             return None
         scores = [[run.normalised for run in one.runs if run.run.seed in self.seeds] for one in self.results]
@@ -78,7 +85,7 @@ class Condition:
         return [
             self.name,
             self.setting,
-            f"{len(first.tried)} points of a search" if first.space else ", ".join(map(str, first.tried)),
+            f"{len(first.grid)} points of a search" if first.space else ", ".join(map(str, first.grid)),
             f"{self.best}{edge}",
             str(self.raced),
             str(self.trials),
@@ -140,7 +147,7 @@ def conditions(tuning: Tuning, board: Board, across: bool) -> list[Condition]:
     made = []
     for name, parts in sorted(found.items()):
         tasks, choices, results = zip(*parts, strict=True)
-        if len({tuple(one.tried) for one in choices}) == 1:
+        if len({tuple(one.grid) for one in choices}) == 1:
             made.append(Condition(name, tasks, choices, results))
         else:  # searched on each task by itself
             made += [

@@ -15,6 +15,7 @@ import pytest
 
 from tiltyard.agents.spaces import SPACES
 from tiltyard.benchmarks.cli import main
+from tiltyard.benchmarks.diverging import RECORD
 from tiltyard.benchmarks.how_to_autorl import DATABASE, _study, search, searched
 from tiltyard.benchmarks.leaderboard.board import leaderboard
 from tiltyard.benchmarks.leaderboard.tuned import conditions
@@ -68,9 +69,36 @@ def test_brackets_by_hand(method: Any, trials: int, sizes: list[tuple[int, int]]
 def test_a_third_goes_on_and_at_least_one() -> None:
     bracket = Bracket(7, (1 / 3, 1.0))
     scores = {i: (float(x), 0.0) for i, x in enumerate([0, 5, 1, 5, 2, 3, 4])}
-    assert bracket.kept(scores, 0) == [1, 3]  # two of seven, of equals the first
-    assert bracket.kept({4: (1.0,), 5: (2.0,)}, 0) == [5]
-    assert bracket.kept(scores, 1) == []
+    assert bracket.kept(scores, 0, of=7) == [1, 3]  # two of seven, of equals the first
+    assert bracket.kept({4: (1.0,), 5: (2.0,)}, 0, of=2) == [5]
+    assert bracket.kept({4: (1.0,), 5: (2.0,), 6: (0.0,)}, 0, of=7) == [4, 5], "those that failed count as tried"
+    assert bracket.kept({4: (1.0,)}, 0, of=7) == [4]
+    assert bracket.kept({}, 0, of=7) == []
+    assert bracket.kept(scores, 1, of=7) == []
+
+
+def test_a_trial_that_diverges_has_failed_and_the_search_goes_on(tmp_path: Path) -> None:
+    how: dict[str, Any] = {"seeds": (10_000, 10_001), "root": tmp_path / "t", "search_seed": 3, "test_seeds": (0,)}
+    space = ["learning_rate=1e-12:1e30"]
+    (one,) = search(suite_file(tmp_path), "random", trials=4, space=space, **how)
+    assert len(one.tried) == 2
+    assert list(one.diverged.values()) == [(2, 2), (2, 2)]
+    assert max(one.tried) < min(one.diverged), "rates at which it diverged are the highest"
+    assert one.best in one.tried
+    assert one.runs == 8
+    assert one.steps == 8 * 126
+    assert 4 * 126 < one.trained < 8 * 126, "those that diverged did not train to the end"
+    (row,) = searched([one])
+    assert f"{len(one.tried)}, {len(one.diverged)} diverged" in row
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "t").glob(f"*/{RECORD}")}
+    assert search(suite_file(tmp_path), "random", trials=4, space=space, **how) == [one]
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "t").glob(f"*/{RECORD}")} == before, "not run again"
+
+
+def test_a_search_in_which_every_trial_diverges_says_so(tmp_path: Path) -> None:
+    how: dict[str, Any] = {"seeds": (10_000,), "root": tmp_path / "t"}
+    with pytest.raises(ValueError, match="sac on Pendulum-v1 diverged at every value of learning_rate that was tried"):
+        search(suite_file(tmp_path), "tpe", trials=3, space=["learning_rate=1e25:1e30"], **how)
 
 
 def test_the_gap_is_the_score_in_tuning_minus_that_in_the_test() -> None:

@@ -3,15 +3,19 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from tiltyard.agents.diverged import Diverged
+from tiltyard.benchmarks.choices import merged
 from tiltyard.benchmarks.cli import main
+from tiltyard.benchmarks.diverging import RECORD, read_diverged
 from tiltyard.benchmarks.leaderboard.board import leaderboard
 from tiltyard.benchmarks.leaderboard.tuned import conditions
 from tiltyard.benchmarks.race import RaceIncomplete, race
-from tiltyard.benchmarks.runs import Run, read_run
+from tiltyard.benchmarks.runs import RUN, Run, read_run
 from tiltyard.benchmarks.scores import area
 from tiltyard.benchmarks.suites import Entry, Suite, Task, find
 from tiltyard.benchmarks.tuning import Choice, Tuning, parse_grid, read_tuning, tune
@@ -49,12 +53,81 @@ def test_a_best_value_at_an_end_of_the_grid_is_said_to_be_there(best: str, edge:
     assert choice(**scores).at_edge is edge
 
 
-def test_a_rate_at_which_training_diverges_is_named_and_what_to_do(tmp_path: Path) -> None:
-    entry = Entry("sac", 110, 1.0, {"batch_size": 8, "learning_starts": 100, "policy_kwargs": {"net_arch": [8]}})
-    suite = Suite("hops", "", (Task("tiltyard/Hopper-v5", (entry,), eval_episodes=2, eval_points=1),), (0,))
-    with pytest.raises(RaceIncomplete, match="InvalidAction.*such as by diverging, are left out of a grid or space$"):
-        tune(suite, "learning_rate", (1e-4, 1e-3, 1e30), seeds=(10_000,), root=tmp_path, workers=1)
-    assert len(tune(suite, "learning_rate", (1e-4, 3e-4, 1e-3), seeds=(10_000,), root=tmp_path)[0].tried) == 3
+def test_a_rate_at_which_training_diverges_has_failed_and_is_not_run_again(tmp_path: Path, capsys: Any) -> None:
+    suite, out = tmp_path / "pendulum.toml", tmp_path / "tuning"
+    suite.write_text(TOML.replace("budget = 110", "budget = 150"))
+    line = ["tune", str(suite), "--grid", "learning_rate=1e-4,1e-3,1e30", "--seeds", "10000-10001", "--out", str(out)]
+    assert main(line) == 0
+    page = capsys.readouterr().out
+    assert "| diverged (2 of 2) |" in page
+    assert "at the edge" not in page
+    (one,) = read_tuning(out).choices
+    assert list(one.tried) == [1e-4, 1e-3]
+    assert one.diverged == {1e30: (2, 2)}
+    assert one.grid == [1e-4, 1e-3, 1e30]
+    assert one.runs == 6
+    assert one.steps == 6 * 150
+    assert 4 * 150 < one.trained < 6 * 150
+    before = {path: path.stat().st_mtime_ns for path in out.glob(f"*/{RECORD}")}
+    assert len(before) == 2
+    assert main(line) == 0
+    assert {path: path.stat().st_mtime_ns for path in out.glob(f"*/{RECORD}")} == before
+    assert json.loads((out / "tuning.json").read_text())["choices"][0]["diverged"] == [[1e30, 2, 2]]
+
+
+def test_a_run_that_diverged_under_other_versions_is_run_again(tmp_path: Path) -> None:
+    suite = tmp_path / "pendulum.toml"
+    suite.write_text(TOML)
+    run = replace(find(str(suite)).runs(seeds=[10_000])[0], budget=150)
+    run = replace(run, params={**run.params, "learning_rate": 1e30})
+    with pytest.raises(Diverged, match="diverged within 102 steps.*lower the learning rate"):
+        run.execute(tmp_path)
+    found = read_diverged(run, tmp_path)
+    assert found is not None
+    assert found.timesteps == 102
+    assert found.wall_seconds > 0
+    record = json.loads((run.partial(tmp_path) / RUN).read_text())
+    (run.partial(tmp_path) / RUN).write_text(json.dumps(record | {"versions": record["versions"] | {"torch": "0.1"}}))
+    assert read_diverged(run, tmp_path) is None
+
+
+def test_training_that_diverges_at_every_value_leaves_nothing_to_choose(tmp_path: Path) -> None:
+    suite = tmp_path / "pendulum.toml"
+    suite.write_text(TOML)
+    with pytest.raises(ValueError, match="sac on Pendulum-v1 diverged at every value of learning_rate"):
+        tune(str(suite), "learning_rate", (1e28, 1e29, 1e30), seeds=(10_000,), root=tmp_path / "tuning")
+
+
+def test_a_run_that_fails_for_another_reason_is_no_failed_trial(tmp_path: Path) -> None:
+    suite, out = tmp_path / "pendulum.toml", tmp_path / "tuning"
+    suite.write_text(TOML)
+    rates = (1e-4, 1e-3, 1e30)
+    blocked = find(str(suite)).runs(seeds=[10_000])[0]
+    blocked = replace(blocked, params={**blocked.params, "learning_rate": 1e-4})
+    out.mkdir()
+    blocked.partial(out).write_text("a file where the run's folder should be")
+    with pytest.raises(RaceIncomplete, match="NotADirectoryError|File exists|Not a directory") as caught:
+        tune(str(suite), "learning_rate", rates, seeds=(10_000,), root=out)
+    assert blocked.name in caught.value.failures
+    assert len(caught.value.finished) == 1
+
+
+@pytest.mark.parametrize(("best", "edge"), [(1e-4, True), (1e-3, False)])
+def test_a_value_at_which_training_diverged_is_an_end_of_the_grid(best: float, edge: bool) -> None:
+    scores: dict[float, tuple[float, ...]] = {1e-4: (0.1,), 1e-3: (0.1,)}
+    one = Choice("task", "agent", "x", scores | {best: (0.3,)}, None, 0, 0.0, diverged={1e-2: (1, 2)})
+    assert one.at_edge is edge
+    assert one.runs == 4
+
+
+def test_a_grid_that_is_widened_keeps_what_diverged() -> None:
+    one = Choice("task", "agent", "x", {1e-4: (0.1,), 1e-3: (0.2,)}, None, 400, 4.0, diverged={1e-2: (1, 2)})
+    wider = replace(one, tried={1e-3: (0.2,), 1e-5: (0.3,)}, diverged={1e-2: (1, 2), 1e-1: (2, 2)})
+    (both,) = merged([Tuning(("a",), "1", (one,)), Tuning(("b",), "1", (wider,))]).choices
+    assert both.grid == [1e-5, 1e-4, 1e-3, 1e-2, 1e-1]
+    assert both.tried == {1e-5: (0.3,), 1e-4: (0.1,), 1e-3: (0.2,)}
+    assert both.diverged == {1e-2: (1, 2), 1e-1: (2, 2)}
+    assert both.steps == 600, "two of four values are new"
 
 
 def test_a_grid_is_a_name_and_numbers() -> None:

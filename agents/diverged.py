@@ -1,0 +1,39 @@
+"""When training has diverged: what an agent computes is infinite or not a number."""
+
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any
+
+from torch import Tensor
+from torch.nn import Module
+
+
+class Diverged(ValueError):
+    """Training that came to values that are not finite, as with a learning rate that is too high."""
+
+
+def has_diverged(agent: Any, error: Exception) -> bool:
+    """Whether an error of an agent's training is one of divergence.
+
+    It is where the error says so, where any parameter of the policy is infinite or not a number, and where a
+    distribution of PyTorch's refused the parameters that the policy gave it (a standard deviation may overflow while
+    its logarithm is finite).
+    """
+    if isinstance(error, Diverged | FloatingPointError) or _in_a_distribution(error.__traceback__):
+        return True
+    return not all(bool(one.isfinite().all()) for one in _parameters(agent))
+
+
+def _parameters(agent: Any) -> Iterator[Tensor]:
+    """Those of an agent's policy, as far as they are PyTorch's; a language agent's policy holds a network."""
+    policy = getattr(agent, "policy", None)
+    for part in (policy, getattr(policy, "network", None)):
+        if isinstance(part, Module):
+            yield from part.parameters()
+
+
+def _in_a_distribution(trace: TracebackType | None) -> bool:
+    """Whether an error was raised in PyTorch's distributions."""
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and str(trace.tb_frame.f_globals.get("__name__", "")).startswith("torch.distributions")

@@ -1,0 +1,78 @@
+"""Runs whose training diverges: told in one sentence, and a failed trial where settings are tuned.
+
+A run that diverges has no score, and ends with :class:`~tiltyard.agents.diverged.Diverged`. Its partial folder keeps
+``diverged.json``, so that a tuning that goes on need not run it again.
+"""
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..agents.diverged import Diverged, has_diverged
+from .folders import is_claimed, write_whole
+from .packages import changes
+from .records import part, read_record, seconds_of, words
+from .runs import MOST_BYTES, RUN, Run
+
+RECORD = "diverged.json"
+
+
+@dataclass(frozen=True)
+class DivergedRun:
+    """A run whose training diverged.
+
+    Attributes:
+        run: what was run.
+        versions: of what was installed.
+        timesteps: that it had trained for.
+        wall_seconds: until then.
+    """
+
+    run: Run
+    versions: Mapping[str, str]
+    timesteps: int
+    wall_seconds: float
+
+
+@contextmanager
+def recorded(agent: Any, folder: Path) -> Iterator[None]:
+    """Notes in ``folder`` that the agent's training diverges in the block, if it does.
+
+    Raises:
+        Diverged: in place of the error that it came to.
+    """
+    start = time.perf_counter()
+    try:
+        yield
+    except OSError:
+        raise
+    except Exception as error:
+        if not has_diverged(agent, error):
+            raise
+        steps = int(agent.num_timesteps)
+        record = {"timesteps": steps, "wall_seconds": time.perf_counter() - start}
+        write_whole(folder / RECORD, json.dumps(record, indent=1) + "\n")
+        if isinstance(error, Diverged):
+            raise
+        told = " ".join(str(error).split())
+        raise Diverged(
+            f"training diverged within {steps:,} steps, what the policy computes is not finite: lower the learning "
+            f"rate, or limit gradients or rewards ({type(error).__name__}: {told[:200]})"
+        ) from error
+
+
+def read_diverged(run: Run, root: Path) -> DivergedRun | None:
+    """What is known of a run that diverged; None where it did not, or under other versions than today's."""
+    partial = run.partial(root)
+    if not (partial / RECORD).is_file() or is_claimed(partial):
+        return None
+    record, about = read_record(partial / RECORD, MOST_BYTES), read_record(partial / RUN, MOST_BYTES)
+    versions = part(about, "versions", dict)
+    found = DivergedRun(
+        run, {name: words(versions, name) for name in versions}, part(record, "timesteps", int), seconds_of(record)
+    )
+    return None if changes(found) else found

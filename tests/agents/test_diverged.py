@@ -1,0 +1,45 @@
+"""What counts as divergence: parameters that are not finite, a distribution that refuses its own; no other error."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch.distributions import Normal
+
+from tiltyard.agents import make
+from tiltyard.agents.diverged import Diverged, has_diverged
+
+
+def raised(cause: Callable[[], Any]) -> Exception:
+    with pytest.raises((RuntimeError, ValueError)) as caught:
+        cause()
+    return caught.value
+
+
+def test_an_error_of_an_agent_with_finite_parameters_is_none_of_divergence() -> None:
+    agent = make("sac", "tiltyard/Hopper-v5", seed=0)
+    assert not has_diverged(agent, raised(lambda: int("not a number")))
+    with torch.no_grad():
+        next(agent.policy.parameters()).view(-1)[0] = torch.inf
+    assert has_diverged(agent, raised(lambda: int("not a number")))
+
+
+def test_a_distribution_that_refuses_its_parameters_is_divergence_with_finite_ones_too() -> None:
+    agent = make("sac", "tiltyard/Hopper-v5", seed=0)
+    assert has_diverged(agent, raised(lambda: Normal(torch.zeros(1), torch.zeros(1), validate_args=True)))
+    assert has_diverged(agent, raised(lambda: Normal(torch.tensor(torch.nan), 1.0, validate_args=True)))
+    assert not has_diverged(agent, raised(lambda: torch.zeros(2) @ torch.zeros(3)))
+
+
+def test_errors_that_say_so_are_divergence_whatever_the_agent_is() -> None:
+    assert has_diverged(object(), Diverged("learning diverged"))
+    assert not has_diverged(object(), ValueError("learning diverged"))
+
+
+def test_a_language_model_is_looked_at_as_well() -> None:
+    agent = make("grpo", "tiltyard/Countdown-v0", seed=0)
+    assert not has_diverged(agent, ValueError())
+    with torch.no_grad():
+        next(agent.policy.network.parameters()).view(-1)[0] = torch.nan
+    assert has_diverged(agent, ValueError())
