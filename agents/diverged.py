@@ -1,10 +1,8 @@
 """When training has diverged: what an agent computes is infinite or not a number."""
 
-from collections.abc import Iterator
 from types import TracebackType
 from typing import Any
 
-from torch import Tensor
 from torch.nn import Module
 
 
@@ -21,15 +19,8 @@ def has_diverged(agent: Any, error: Exception) -> bool:
     """
     if isinstance(error, Diverged | FloatingPointError) or _in_a_distribution(error.__traceback__):
         return True
-    return not all(bool(one.isfinite().all()) for one in _parameters(agent))
-
-
-def _parameters(agent: Any) -> Iterator[Tensor]:
-    """Those of an agent's policy, as far as they are PyTorch's; a language agent's policy holds a network."""
     policy = getattr(agent, "policy", None)
-    for part in (policy, getattr(policy, "network", None)):
-        if isinstance(part, Module):
-            yield from part.parameters()
+    return isinstance(policy, Module) and not all(bool(one.isfinite().all()) for one in policy.parameters())
 
 
 def _in_a_distribution(trace: TracebackType | None) -> bool:

@@ -198,7 +198,7 @@ CONTROL_V2_SWIMMER_ROLLOUTS = Suite(
             "1,000,000 steps in the older v3? All runs here learn from rollouts of 16,384 steps, with the learning "
             "rate and the epochs that are Stable-Baselines3's defaults and minibatches of 512: of 128 environments, "
             "128 steps each, or of 16, 1,024 each. An episode has 1,000. These conditions were chosen by single runs "
-            "with seed 0, which is none of the race's.",
+            "with seed 0, which is none of the race's. Minutes do not compare: the machine had other work beside.",
         ),
     ),
     score="last-five",

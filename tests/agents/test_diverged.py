@@ -41,5 +41,5 @@ def test_a_language_model_is_looked_at_as_well() -> None:
     agent = make("grpo", "tiltyard/Countdown-v0", seed=0)
     assert not has_diverged(agent, ValueError())
     with torch.no_grad():
-        next(agent.policy.network.parameters()).view(-1)[0] = torch.nan
+        next(agent.policy.parameters()).view(-1)[0] = torch.nan
     assert has_diverged(agent, ValueError())

@@ -75,6 +75,25 @@ def test_ppo_is_raced_with_the_settings_of_the_whole_where_nothing_replays(
     assert not too_few(suite)
 
 
+def test_rollouts_on_swimmer_differ_in_their_shape_and_their_horizon_alone() -> None:
+    suite = find("control-v2-swimmer-rollouts")
+    (task,) = suite.tasks
+    varied = ("n_envs", "n_steps", "gamma", "gae_lambda")
+    shapes = [tuple(entry.params[name] for name in varied) for entry in task.entries]
+    assert shapes == [
+        (128, 128, 0.9999, 0.98),
+        (16, 1024, 0.9999, 0.98),
+        (16, 1024, 0.9999, 0.95),
+        (16, 1024, 0.99, 0.98),
+    ]
+    others = [{**entry.params, **dict.fromkeys(varied)} for entry in task.entries]
+    assert others == others[:1] * 4
+    assert {entry.budget for entry in task.entries} == {1_000_000}
+    assert 0 not in suite.seeds, "its conditions were chosen by runs with seed 0"
+    assert [comparison.reference for comparison in suite.comparisons] == [task.entries[0].label]
+    assert not too_few(suite)
+
+
 @pytest.mark.parametrize(
     ("name", "agents", "reference"),
     [

@@ -95,6 +95,7 @@ def test_a_trial_that_diverges_has_failed_and_the_search_goes_on(tmp_path: Path)
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "t").glob(f"*/{RECORD}")} == before, "not run again"
 
 
+@pytest.mark.slow
 def test_a_search_in_which_every_trial_diverges_says_so(tmp_path: Path) -> None:
     how: dict[str, Any] = {"seeds": (10_000,), "root": tmp_path / "t"}
     with pytest.raises(ValueError, match="sac on Pendulum-v1 diverged at every value of learning_rate that was tried"):

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tiltyard.benchmarks.choices import Tuning, merged, read_tuning
 from tiltyard.benchmarks.leaderboard.board import leaderboard
 from tiltyard.benchmarks.leaderboard.tuned import NOT_BEST, Section, section
 from tiltyard.benchmarks.rebuild import PAGE, rebuilt, trials_of
 from tiltyard.benchmarks.runs import FinishedRun
 from tiltyard.benchmarks.suites import Comparison, Entry, Suite, Task
-from tiltyard.benchmarks.tuning import Tuning, merged, read_tuning
 
 MakeRun = Callable[..., FinishedRun]
 HOPPER, CHEETAH = "tiltyard/Hopper-v5", "tiltyard/HalfCheetah-v5"
@@ -102,6 +102,22 @@ def test_no_effect_is_given_of_a_value_that_the_trials_do_not_choose(runs: list[
     found = told(trials, runs)
     assert found is not None
     assert (found.left, found.effects) == ([f"sac: {NOT_BEST}"], [])
+
+
+def test_a_value_at_which_training_diverged_on_one_task_is_best_on_none(
+    runs: list[FinishedRun], tmp_path: Path
+) -> None:
+    folder = tuning(tmp_path / "t", {"sac": 3e-3, "td3": 3e-4})
+    record = json.loads((folder / "tuning.json").read_text())
+    lost = next(one for one in record["choices"] if (one["task"], one["agent"]) == (CHEETAH, "sac"))
+    lost["tried"], lost["diverged"] = lost["tried"][:2], [[3e-3, 1, 2]]
+    lost["tried"][1][1] = [0.2, 0.22]
+    (folder / "tuning.json").write_text(json.dumps(record))
+    found = told(read_tuning(folder), runs)
+    assert found is not None
+    assert found.left == [], "0.003 leads on Hopper and diverged on the other: the best of both is 0.001, as raced"
+    (row,) = (row for row in found.budget if row[0] == "sac")
+    assert row[2:6] == ["0.0003, 0.001, 0.003", "0.001", "0.001", "12"]
 
 
 def test_trials_of_other_agents_say_nothing(runs: list[FinishedRun], tmp_path: Path) -> None:
