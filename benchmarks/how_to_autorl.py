@@ -61,7 +61,6 @@ class _Search:
         stopped: trials given up, with their share of the budget and scores.
         diverged: trials with a run that diverged: how many of its runs did, and how many it had.
         runs: all of them.
-        lost: those that diverged.
     """
 
     run: Run
@@ -72,8 +71,7 @@ class _Search:
     full: dict[int, tuple[float, ...]] = field(default_factory=dict)
     stopped: dict[int, tuple[float, tuple[float, ...]]] = field(default_factory=dict)
     diverged: dict[int, tuple[int, int]] = field(default_factory=dict)
-    runs: list[FinishedRun] = field(default_factory=list)
-    lost: list[DivergedRun] = field(default_factory=list)
+    runs: list[FinishedRun | DivergedRun] = field(default_factory=list)
 
     def params(self, number: int) -> dict[str, Any]:
         """The settings of a trial; a new one is proposed if there are not as many yet.
@@ -222,9 +220,7 @@ class _Runner:
     def __call__(self, runs: Sequence[Run]) -> dict[str, FinishedRun | DivergedRun]:
         how: dict[str, Any] = {"engine": self.engine, "workers": self.workers, "command": self.command}
         different = list({run.name: run for run in runs}.values())
-        done, lost = finish_trials(self.suite, different, root=self.root, **how)
-        ended: list[FinishedRun | DivergedRun] = [*done, *lost]
-        return {one.run.name: one for one in ended}
+        return {one.run.name: one for one in finish_trials(self.suite, different, root=self.root, **how)}
 
 
 def _raced(
@@ -244,8 +240,7 @@ def _raced(
             for number in those:
                 ended = [done[run.name] for run in runs[i, number]]
                 finished = [run for run in ended if isinstance(run, FinishedRun)]
-                one.runs += finished
-                one.lost += [run for run in ended if isinstance(run, DivergedRun)]
+                one.runs += ended
                 if len(finished) == len(ended):
                     scores[number] = tuple(normalised_score(run, run_all.suite.score) for run in finished)
                 else:
@@ -286,21 +281,19 @@ def _tested(one: _Search, others: Sequence[Run], test_seeds: Sequence[int], run_
             "diverged: search again in a space with lower learning rates, in another folder"
         )
     runs = {each.run.name: each for each in one.runs}.values()
-    lost = {each.run.name: each for each in one.lost}.values()
-    ended: list[FinishedRun | DivergedRun] = [*runs, *lost]
     return Choice(
         task=run.task,
         agent=name_of(run, others, settings),
         setting=", ".join(settings),
         tried=tried,
         present=value_of(settings, run.params),
-        steps=sum(each.run.budget for each in ended),
-        seconds=sum(each.wall_seconds for each in ended),
+        steps=sum(each.run.budget for each in runs),
+        seconds=sum(each.wall_seconds for each in runs),
         params={name: value for name, value in run.params.items() if name not in one.space},
         stopped=tuple((value(number), share, scores) for number, (share, scores) in sorted(one.stopped.items())),
         tests=tuple(normalised_score(each, run_all.suite.score) for each in tested),
         space={name: (one.space[name].low, one.space[name].high, one.space[name].log) for name in settings},
-        trained=sum(map(trained, runs)) + sum(each.timesteps for each in lost),
+        trained=sum(each.timesteps if isinstance(each, DivergedRun) else trained(each) for each in runs),
         diverged={value(number): counts for number, counts in sorted(one.diverged.items())},
     )
 

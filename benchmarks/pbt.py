@@ -2,7 +2,8 @@
 
 Every ``ready`` steps all members are scored. One in the bottom fifth copies weights and settings of one drawn from the
 top fifth (*exploit*, truncation selection), then varies the settings (*explore*): each is multiplied by 0.8 or 1.2, or
-with ``explore="resample"`` drawn anew from the space with a probability of a quarter.
+with ``explore="resample"`` drawn anew from the space with a probability of a quarter. A member whose training diverges
+copies as well, however many do.
 
 A member's stretch between two scores is a run as any other, with a folder, a command and a checkpoint with replay
 buffer; its params name the run that it goes on from, so that a name is the whole lineage. Whatever is killed goes on
@@ -28,14 +29,16 @@ import numpy as np
 from .. import unknown
 from ..agents.spaces import Dimension, Number, Space, space_of
 from ..envs.catalogue import find as find_env
+from .diverging import DivergedRun
 from .evaluation import SEED_LIMIT, TUNING_FROM, is_tuning
 from .folders import Busy, claimed, write_whole
 from .packages import behind_all
-from .race import command_of, finish
+from .race import command_of
 from .records import read_record
 from .runs import CONTINUES, RESUMED, FinishedRun, Run
 from .session import spend
 from .suites import Suite
+from .tuning import finish_trials
 from .values import is_plain
 
 Explore = Literal["perturb", "resample"]
@@ -57,7 +60,7 @@ class Member:
     Attributes:
         run: name of the folder of its stretch.
         settings: that it learnt with.
-        score: normalised, on problems of tuning.
+        score: normalised, on problems of tuning; minus infinity where its training diverged, null in the record.
         steps: environment steps of its lineage so far.
         parent: member of the generation before whose weights it has; its own number where it copied none.
     """
@@ -103,16 +106,17 @@ def exploited(scores: Sequence[float], rng: np.random.Generator) -> list[int]:
     """Whose weights and settings each member goes on with: its own number, but in the bottom fifth of the population.
 
     Such a member gets that of one drawn uniformly from the top fifth; a fifth is at least one member. Of equal scores
-    the first counts as higher, so that members that are alike do not stay so.
+    the first counts as higher, so that members that are alike do not stay so. Those of minus infinity, at least one of
+    which is finite, have nothing to go on with, and are all among the bottom.
 
     Args:
         scores: of each member, ``[members]``, higher is better.
         rng: decides the draws.
     """
-    count = max(1, int(SHARE * len(scores)))
+    count, alive = max(1, int(SHARE * len(scores))), int(np.isfinite(scores).sum())
     ranked = sorted(range(len(scores)), key=lambda number: (-scores[number], number))
-    top, bottom = ranked[:count], ranked[len(ranked) - count :]
-    drawn = {number: top[int(rng.integers(count))] for number in bottom}
+    top, bottom = ranked[: min(count, alive)], ranked[min(len(ranked) - count, alive) :]
+    drawn = {number: top[int(rng.integers(len(top)))] for number in bottom}
     return [drawn.get(i, i) for i in range(len(scores))]
 
 
@@ -172,8 +176,8 @@ def train_population(
     Raises:
         KeyError: no such environment, agent, setting or way to explore.
         ValueError: fewer than two members, steps that are no multiple of ``ready``, a seed that races report, a setting
-            that is to vary and to be shared, stretches that are shorter than what the agent collects at once, or a
-            folder with another population or process at work.
+            that is to vary and to be shared, stretches that are shorter than what the agent collects at once, members
+            that all diverge, or a folder with another population or process at work.
         TypeError: a setting that the agent does not have.
         RaceIncomplete: a run failed or was killed.
     """
@@ -259,26 +263,30 @@ class _Training:
         others: dict[str, str] = {}
         total = 0
         for generation in range(generations):
-            runs, parents = self._next(generation, done, finished)
+            runs, parents = self._next(generation, done)
             suite = Suite(f"generation {generation + 1} of {generations}", "", (), ())
             how: dict[str, Any] = {"engine": "local", "workers": self.workers, "command": self.command}
-            before, finished = finished, finish(suite, runs, root=self.root, **how)
+            before, ended = finished, finish_trials(suite, runs, root=self.root, **how)
             for one in before:
                 spend(one.folder)  # of use only to what comes next, which is there
-            members = [self._member(*pair) for pair in zip(finished, parents, strict=True)]
+            finished = [one for one in ended if isinstance(one, FinishedRun)]
+            if not finished:
+                raise ValueError(
+                    f"the training of all {self.size} members diverged: give other settings, a --space with lower "
+                    "learning rates, or more members"
+                )
+            members = [self._member(*pair) for pair in zip(ended, parents, strict=True)]
             reached = [0] * self.size if generation == 0 else [done[-1][parent].steps for parent in parents]
             total += sum(member.steps - at for member, at in zip(members, reached, strict=True))
             done.append(tuple(members))
             others = behind_all(finished)
             self._write(done, total, None, others)
         best = max(range(self.size), key=lambda i: done[-1][i].score)
-        population = Population(tuple(done), total, self._tested(finished[best]))
+        population = Population(tuple(done), total, self._tested(self.root / done[-1][best].run))
         self._write(done, total, population.test, others)
         return population
 
-    def _next(
-        self, generation: int, done: Sequence[tuple[Member, ...]], finished: Sequence[FinishedRun]
-    ) -> tuple[list[Run], list[int]]:
+    def _next(self, generation: int, done: Sequence[tuple[Member, ...]]) -> tuple[list[Run], list[int]]:
         """The runs of a generation, with the member of the one before that each goes on from."""
         if generation == 0:
             rngs = [np.random.default_rng([self.first.seed, 0, i]) for i in range(self.size)]
@@ -292,28 +300,30 @@ class _Training:
         for i, parent in enumerate(parents):
             rng, settings = np.random.default_rng([self.first.seed, generation, i]), dict(before[parent].settings)
             settings = settings if parent == i else explored(settings, self.space, rng, self.explore)
-            source, at = finished[parent], before[parent].steps
+            source, at = before[parent].run, before[parent].steps
             if at >= (generation + 1) * self.first.budget:
                 raise ValueError(
                     f"{self.first.agent} collects {at - generation * self.first.budget:,} steps more than the "
                     f"{self.first.budget:,} of a stretch at once: give a longer --ready"
                 )
-            runs.append(self._run(i, generation, settings, {CONTINUES: source.run.name, RESUMED: at}))
+            runs.append(self._run(i, generation, settings, {CONTINUES: source, RESUMED: at}))
         return runs, parents
 
     def _run(self, member: int, generation: int, settings: Mapping[str, Any], lineage: Mapping[str, Any]) -> Run:
         params, budget = {**self.first.params, **settings, **lineage}, (generation + 1) * self.first.budget
         return replace(self.first, seed=self.first.seed + member, params=params, budget=budget)
 
-    def _member(self, run: FinishedRun, parent: int) -> Member:
+    def _member(self, run: FinishedRun | DivergedRun, parent: int) -> Member:
         settings = {name: run.run.params[name] for name in self.space}
+        if isinstance(run, DivergedRun):
+            return Member(run.run.name, settings, -np.inf, run.timesteps, parent)
         return Member(run.run.name, settings, run.normalised, run.curve[-1][0], parent)
 
-    def _tested(self, run: FinishedRun) -> float:
+    def _tested(self, folder: Path) -> float:
         from .commands import find_policy
 
-        tested = replace(find_policy(str(run.folder), None), seed=0).evaluate()
-        return find_env(run.run.env_id).normalise(tested.mean)
+        tested = replace(find_policy(str(folder), None), seed=0).evaluate()
+        return find_env(self.first.env_id).normalise(tested.mean)
 
     def _write(
         self, done: Sequence[tuple[Member, ...]], steps: int, test: float | None, others: dict[str, str]
@@ -321,7 +331,9 @@ class _Training:
         """Writes ``population.json``; ``others`` are versions of other packages that the members' runs recorded."""
         from .provenance import commit, hardware, versions
 
-        kept = [[asdict(member) for member in members] for members in done]
+        kept = [
+            [asdict(one) | ({} if np.isfinite(one.score) else {"score": None}) for one in members] for members in done
+        ]
         made = {"versions": versions() | others, "commit": commit(), "hardware": hardware()}
         record = {**self.asked, "command": self.command, "steps": steps, "test": test, "generations": kept, **made}
         write_whole(self.root / RECORD, json.dumps(record, indent=1) + "\n")

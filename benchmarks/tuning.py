@@ -65,28 +65,29 @@ def tune(
     command = command_of(
         "tune", name, grid=grid, agents=agents, envs=envs, seeds=seeds, engine=engine, workers=workers, out=root
     )
-    done, lost = finish_trials(suite, runs, root=Path(root), engine=engine, workers=workers, command=command)
-    return [_choice(run, name_of(run, first, [setting]), setting, values, done, lost, suite.score) for run in first]
+    ended = finish_trials(suite, runs, root=Path(root), engine=engine, workers=workers, command=command)
+    return [_choice(run, name_of(run, first, [setting]), setting, values, ended, suite.score) for run in first]
 
 
 def finish_trials(
     suite: Suite, runs: Sequence[Run], *, root: Path, engine: str, workers: int | None, command: str
-) -> tuple[list[FinishedRun], list[DivergedRun]]:
-    """As :func:`~.race.finish`, but that runs may diverge: those finished, and those that diverged.
+) -> list[FinishedRun | DivergedRun]:
+    """What becomes of ``runs``, in their order: as :func:`~.race.finish`, but that their training may diverge.
 
     Raises:
         RaceIncomplete: a run has no result for another reason.
     """
-    before = {one.run.name: one for run in runs if (one := read_diverged(run, root)) is not None}
-    left = [run for run in runs if run.name not in before]
+    ended: dict[str, FinishedRun | DivergedRun | None] = {run.name: read_diverged(run, root) for run in runs}
+    left = [run for run in runs if ended[run.name] is None]
     try:
         done = finish(suite, left, root=root, engine=engine, workers=workers, command=command)
     except RaceIncomplete as incomplete:
-        now = {name: one for run in left if (one := read_diverged(run, root)) and (name := run.name)}
-        if incomplete.failures.keys() - now.keys():
+        ended |= {run.name: read_diverged(run, root) for run in left if run.name in incomplete.failures}
+        if any(ended[name] is None for name in incomplete.failures):
             raise
-        return incomplete.finished, [*before.values(), *now.values()]
-    return done, list(before.values())
+        done = incomplete.finished
+    ended |= {one.run.name: one for one in done}
+    return [one for run in runs if (one := ended[run.name]) is not None]
 
 
 def plan(
@@ -147,34 +148,28 @@ def _choice(
     name: str,
     setting: str,
     values: Sequence[Any],
-    done: Sequence[FinishedRun],
-    lost: Sequence[DivergedRun],
+    trials: Sequence[FinishedRun | DivergedRun],
     score: Score,
 ) -> Choice:
-    key = key_of(run, [setting])
-    mine = [one for one in done if key_of(one.run, [setting]) == key]
-    fell = [one for one in lost if key_of(one.run, [setting]) == key]
-    by_value: dict[Any, tuple[list[float], int]] = {
-        value: (
-            [normalised_score(one, score) for one in mine if one.run.params[setting] == value],
-            sum(one.run.params[setting] == value for one in fell),
-        )
-        for value in values
-    }
+    mine = [one for one in trials if key_of(one.run, [setting]) == key_of(run, [setting])]
+    by_value: dict[Any, tuple[list[float], int]] = {}
+    for value in values:
+        ended = [one for one in mine if one.run.params[setting] == value]
+        scores = [normalised_score(one, score) for one in ended if isinstance(one, FinishedRun)]
+        by_value[value] = (scores, len(ended) - len(scores))
     tried = {value: tuple(scores) for value, (scores, failed) in by_value.items() if not failed}
     if not tried:
         raise ValueError(none_left(run, setting))
-    ended: list[FinishedRun | DivergedRun] = [*mine, *fell]
     return Choice(
         task=run.task,
         agent=name,
         setting=setting,
         tried=tried,
         present=run.params.get(setting),
-        steps=sum(one.run.budget for one in ended),
-        seconds=sum(one.wall_seconds for one in ended),
+        steps=sum(one.run.budget for one in mine),
+        seconds=sum(one.wall_seconds for one in mine),
         params={name: value for name, value in run.params.items() if name != setting},
-        trained=sum(map(trained, mine)) + sum(one.timesteps for one in fell),
+        trained=sum(one.timesteps if isinstance(one, DivergedRun) else trained(one) for one in mine),
         diverged={value: (failed, failed + len(scores)) for value, (scores, failed) in by_value.items() if failed},
     )
 

@@ -60,6 +60,15 @@ def test_the_bottom_fifth_copies_the_top_fifth() -> None:
     assert exploited([0.0, 1.0], np.random.default_rng(0)) == [1, 1], "a fifth of two is one"
 
 
+def test_all_that_diverged_copy_members_that_did_not() -> None:
+    lost = -np.inf
+    seen = {tuple(exploited([lost, 0.2, lost, lost, 0.1], np.random.default_rng(i))) for i in range(40)}
+    assert seen == {(1, 1, 1, 1, 4)}, "a fifth of five is one, the best"
+    assert exploited([lost, 0.3, lost], np.random.default_rng(0)) == [1, 1, 1]
+    many = exploited([*[lost] * 9, 0.3], np.random.default_rng(0))
+    assert many == [9] * 10, "one alone is left of the top fifth"
+
+
 def test_settings_are_varied_by_a_factor_within_the_space() -> None:
     space = {name: SPACES[name] for name in ("learning_rate", "batch_size", "gamma")}
     given = {"learning_rate": 1e-3, "batch_size": 64, "gamma": 0.95}
@@ -196,6 +205,28 @@ def test_shared_settings_do_not_vary_and_the_command_goes_on(tmp_path: Path) -> 
     for change, message in ({"explore": "resample"}, "of explore perturb"), ({"params": {}}, "other params"):
         with pytest.raises(ValueError, match=f"holds another population.*{message}"):
             train_population("Pendulum-v1", "ppo", **{**PPO, **change}, root=tmp_path)
+
+
+def test_members_that_diverge_go_on_from_one_that_did_not(tmp_path: Path) -> None:
+    how = {**SAC, "steps": 80, "population": 3, "seed": 10_005, "space": ["learning_rate=1e-12:1e30"]}
+    found = train_population("Pendulum-v1", "sac", root=tmp_path, **how)
+    first, second = found.generations
+    assert [bool(np.isfinite(member.score)) for member in first] == [True, False, False]
+    assert [member.parent for member in second] == [0, 0, 0]
+    rate = first[0].settings["learning_rate"]
+    assert {round(member.settings["learning_rate"] / rate, 3) for member in second[1:]} <= {0.8, 1.2}
+    assert all(np.isfinite(member.score) for member in second)
+    assert all(20 < member.steps < 40 for member in first[1:])
+    assert found.steps == 40 + sum(member.steps for member in first[1:]) + 3 * 40
+    record = json.loads((tmp_path / RECORD).read_text())
+    assert [member["score"] is None for member in record["generations"][0]] == [False, True, True]
+    assert train_population("Pendulum-v1", "sac", root=tmp_path, **how) == found
+
+
+def test_members_that_all_diverge_are_named(tmp_path: Path) -> None:
+    how = {**SAC, "steps": 40, "space": ["learning_rate=1e25:1e30"]}
+    with pytest.raises(ValueError, match="the training of all 2 members diverged: give other settings"):
+        train_population("Pendulum-v1", "sac", root=tmp_path, **how)
 
 
 def test_no_stretch_goes_on_without_the_replay_buffer_that_was_there(tmp_path: Path) -> None:
