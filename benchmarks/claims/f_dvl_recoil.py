@@ -4,11 +4,10 @@ One learner, three losses of V: chi-square and total variation, which are f-DVL'
 equal. Each loss takes three values of its one setting, from nearly the mean of the data's actions to nearly the best of
 them: lambda 0.6, 0.7 (this library's default) and 0.99, and temperatures 8, 2 (the default) and 0.1. The effect
 compares means over them, as a loss that does well at one setting and breaks down at the next is unsteady; the ranges
-have no common unit, so ``details`` has every setting by itself. XQL is measured as in its authors' code (exponents
-clipped at 7 and scaled by the batch's largest), whose scripts have temperatures from 0.8 to 8.
-
-``details`` also has how fast the pull of an outlier Q - V = x on V grows with each loss; and, on HalfCheetah and three
-seeds, ReCOIL with one expert trajectory and mixed or random data against behaviour cloning of the one and of all.
+have no common unit, so ``details`` has every setting. XQL is as in its authors' code (exponents clipped at 7 and scaled
+by the batch's largest), whose scripts have temperatures from 0.8 to 8. ``details`` also has how fast the pull of an
+outlier Q - V = x on V grows with each loss; and, on HalfCheetah and three seeds, ReCOIL with one expert trajectory and
+mixed or random data against behaviour cloning of the one and of all.
 """
 
 from dataclasses import asdict
@@ -70,11 +69,12 @@ CLAIM = Comparison(
     conditions={name: Swept(name, LAMBDAS) for name in F_DVL} | {"kl": Swept("kl", TEMPERATURES)},
     ours="chi-square",
     baselines=("kl",),
-    seeds=6,
+    seeds=range(100, 130),
     premise=Premise("XQL breaks down: some setting earns less than half of its best", (BY_SETTING, "kl"), unstable),
     parts=parts,
     details=details,
     remark="Chosen after one tuning seed: XQL at 2 (0.60) and 0.1 (-0.17; without the clip 0.01), chi-square at 0.7 "
-    "(0.41); with half the updates none learnt. Before, on HalfCheetah and Walker2d, XQL was steady from 0.5 to 8.",
+    "(0.41); with half the updates none learnt. Before, on HalfCheetah and Walker2d, XQL was steady from 0.5 to 8. Six "
+    "other seeds, 0-5, gave a lead of 0.051 [-0.032, 0.135], undecided; these are as many as that scatter asks for.",
 )
 measure = CLAIM.measure
