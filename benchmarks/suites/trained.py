@@ -40,7 +40,7 @@ _BUDGETS: dict[str, tuple[int, float, dict[str, Any]]] = {
 
 TRAINED = Suite(
     "trained-v1",
-    "One agent an environment, which is shipped: PPO from many environments, three quarters of an hour of one core in all",
+    "One agent an environment, which is shipped: PPO from many environments, 40 minutes of one core in all",
     tasks=tuple(
         Task(f"tiltyard/{name}", (Entry("fast-ppo", *budget),), eval_points=4) for name, budget in _BUDGETS.items()
     ),
