@@ -126,7 +126,8 @@ class AWRSettings(OffPolicySettings):
 class AWR(ActorCritic):
     r"""Advantage-weighted regression.
 
-    Whenever there is new experience, and every ``refresh_interval`` updates, all steps known get a target
+    Whenever there is new experience or a dataset is given (so that learning from it in two calls differs from one), and
+    every ``refresh_interval`` updates, all steps known get a target
 
     .. math::
         G_t = r_t + \gamma ((1 - \lambda) V(s_{t+1}) + \lambda G_{t+1})
