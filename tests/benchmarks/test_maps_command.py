@@ -49,3 +49,12 @@ def test_a_broken_map_is_one_sentence(net: Path, capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().err == "tiltyard: a.net.xml, line 2: speed of <lane> is 'x', which is no number\n"
     assert main(["maps", "--picture", "a.png"]) == 2
     assert "name the map to draw" in capsys.readouterr().err
+
+
+def test_a_picture_of_no_format_is_refused_before_anything_is_told(
+    net: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["maps", str(net), "--picture", str(net.with_suffix(".txt"))]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "a picture's name ends in .png, .svg, .pdf or .jpg" in said.err
