@@ -9,7 +9,7 @@ import numpy as np
 
 from ..agents.spaces import Dimension
 from ..envs.catalogue import find as find_env
-from .overshoot import is_far
+from .overshoot import total
 from .records import number, part, read_record, seconds_of, words
 from .statistics import MIN_RUNS, Interval
 from .verdicts import Sample
@@ -71,7 +71,7 @@ class Choice:
     @property
     def length(self) -> str:
         """Steps in words, with those trained for where these are far more."""
-        return f"{self.steps:,}" + f" (trained for {self.trained:,})" * is_far(self.trained, self.steps)
+        return total(self.steps, self.trained)
 
     @property
     def settings(self) -> tuple[str, ...]:

@@ -37,6 +37,11 @@ def _trained_for(runs: Sequence[FinishedRun]) -> str:
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
+def total(steps: int, trained_for: int) -> str:
+    """Budgets of several runs in words, with the steps that they trained for where these are far more."""
+    return f"{steps:,}" + f" (trained for {trained_for:,})" * is_far(trained_for, steps)
+
+
 def is_far(steps: int, budget: int) -> bool:
     """Whether so many steps are told beside the budget."""
     return budget > 0 and steps > (1 + SLACK) * budget

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..choices import Choice, Tuning
 from ..nested import Tuned, nested_difference
+from ..overshoot import total
 from ..permutation import holm
 from ..statistics import Interval
 from ..suites import Comparison
@@ -89,7 +90,7 @@ class Condition:
             f"{self.best}{edge}",
             str(self.raced),
             str(self.trials),
-            f"{sum(one.steps for one in self.choices):,}",
+            total(sum(one.steps for one in self.choices), sum(one.trained for one in self.choices)),
             f"{sum(one.seconds for one in self.choices) / 60:.0f}",
         ]
 

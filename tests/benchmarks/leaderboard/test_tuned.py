@@ -97,6 +97,17 @@ def test_a_page_tells_what_tuning_cost_and_adds_to_the_noise(runs: list[Finished
     assert trials_of(SUITE, other, None) is None
 
 
+def test_steps_that_trials_trained_for_beyond_their_budget_are_told(runs: list[FinishedRun], tmp_path: Path) -> None:
+    folder = tuning(tmp_path / "t", RATES)
+    record = json.loads((folder / "tuning.json").read_text())
+    for one in record["choices"]:
+        one["trained"] = 150_000 if one["agent"] == "sac" else 121_000
+    (folder / "tuning.json").write_text(json.dumps(record))
+    found = told(read_tuning(folder), runs)
+    assert found is not None
+    assert {row[0]: row[6] for row in found.budget} == {"sac": "240,000 (trained for 300,000)", "td3": "240,000"}
+
+
 def test_no_effect_is_given_of_a_value_that_the_trials_do_not_choose(runs: list[FinishedRun], tmp_path: Path) -> None:
     trials = read_tuning(tuning(tmp_path / "t", {"sac": 3e-3, "td3": 3e-4}))
     found = told(trials, runs)
