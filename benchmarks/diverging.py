@@ -1,7 +1,7 @@
 """Runs whose training diverges: told in one sentence, and a failed trial where settings are tuned.
 
 A run that diverges has no score, and ends with :class:`~tiltyard.agents.diverged.Diverged`. Its partial folder keeps
-``diverged.json``, so that a tuning that goes on need not run it again.
+``diverged.json``, and what goes on does not run it again: it would diverge again.
 """
 
 import json
@@ -30,12 +30,14 @@ class DivergedRun:
         versions: of what was installed.
         timesteps: that it had trained for.
         wall_seconds: until then.
+        error: what it ended with, in a sentence.
     """
 
     run: Run
     versions: Mapping[str, str]
     timesteps: int
     wall_seconds: float
+    error: str
 
 
 @contextmanager
@@ -53,16 +55,15 @@ def recorded(agent: Any, folder: Path) -> Iterator[None]:
     except Exception as error:
         if not has_diverged(agent, error):
             raise
-        steps = int(agent.num_timesteps)
-        record = {"timesteps": steps, "wall_seconds": time.perf_counter() - start}
+        steps, said = int(agent.num_timesteps), " ".join(str(error).split())
+        if not isinstance(error, Diverged):
+            said = (
+                f"training diverged within {steps:,} steps, what the policy computes is not finite: lower the learning "
+                f"rate, or limit gradients or rewards ({type(error).__name__}: {said[:200]})"
+            )
+        record = {"timesteps": steps, "wall_seconds": time.perf_counter() - start, "error": said}
         write_whole(folder / RECORD, json.dumps(record, indent=1) + "\n")
-        if isinstance(error, Diverged):
-            raise
-        told = " ".join(str(error).split())
-        raise Diverged(
-            f"training diverged within {steps:,} steps, what the policy computes is not finite: lower the learning "
-            f"rate, or limit gradients or rewards ({type(error).__name__}: {told[:200]})"
-        ) from error
+        raise Diverged(said) from error
 
 
 def read_diverged(run: Run, root: Path) -> DivergedRun | None:
@@ -73,6 +74,10 @@ def read_diverged(run: Run, root: Path) -> DivergedRun | None:
     record, about = read_record(partial / RECORD, MOST_BYTES), read_record(partial / RUN, MOST_BYTES)
     versions = part(about, "versions", dict)
     found = DivergedRun(
-        run, {name: words(versions, name) for name in versions}, part(record, "timesteps", int), seconds_of(record)
+        run=run,
+        versions={name: words(versions, name) for name in versions},
+        timesteps=part(record, "timesteps", int),
+        wall_seconds=seconds_of(record),
+        error=words(record, "error"),
     )
     return None if changes(found) else found

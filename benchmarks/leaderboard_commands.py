@@ -77,13 +77,13 @@ class Report:
 
     def run(self) -> int:
         """Reads the finished runs, writes the page, and says which runs of the suite are still missing."""
-        from .leaderboard.report import missing
+        from .leaderboard.lost import diverged_of, missing
         from .rebuild import differing, rebuilt
         from .suites import find
 
         suite = find(self.suite)
         kept = reported(self.runs, suite)
-        for task, count in missing(suite, kept).items():
+        for task, count in missing(suite, kept, diverged_of(suite, kept)).items():
             print(f"not finished: {count} runs of {task}", file=sys.stderr)
         files = rebuilt(suite, kept, self.out, self.tuning, axis=self.axis, scale=self.scale, name=self.suite)
         if self.check:

@@ -10,6 +10,7 @@ from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any
 
 from ..envs.errors import CannotBeMade
+from .diverging import read_diverged
 from .engines import BUSY, Backend
 from .engines import find as find_engine
 from .engines.worker import sentence
@@ -74,7 +75,8 @@ def race(
         KeyError: no such suite, agent or engine.
         ValueError: a tuning seed, fewer than 1 worker, an environment that cannot be made, or a suite whose page could
             not be made of its runs (:func:`.leaderboard.spelling.check_suite`).
-        RaceIncomplete: when all others are done, if a run failed, was killed, or is there under other versions.
+        RaceIncomplete: when all others are done, if a run failed, diverged, was killed, or is there under other
+            versions. What diverged is not run again, for it would again; :mod:`.leaderboard.report` tells of it.
     """
     from .leaderboard.spelling import check_suite
 
@@ -113,19 +115,21 @@ def finish(
     if workers is not None and workers < 1:
         raise ValueError(f"a race needs at least 1 worker, got {workers}")
     found = {run.name: _found(run.folder(root)) for run in runs}
-    pending = [run for run in runs if found[run.name] is None]
+    before = {run.name: one.error for run in runs if not found[run.name] and (one := read_diverged(run, root))}
+    pending = [run for run in runs if found[run.name] is None and run.name not in before]
     if engine == "local":  # another machine may have what this one lacks
         _check_environments(pending)
     warn_of(list({(run.task, run.agent, str(run.params), run.budget): run for run in pending}.values()))
     root.mkdir(parents=True, exist_ok=True)
     _make_datasets(suite, pending, root)
-    failures = {name: reason for name, run in found.items() if run and (reason := _of_other_versions(run))}
+    failures = {name: reason for name, run in found.items() if run and (reason := _of_other_versions(run))} | before
     if pending:
         with _shown(suite.name, runs, pending, root) as board:
             failures |= _executed(pending, root, execute, workers, board)
     finished = [read_run(run.folder(root)) for run in runs if run.name not in failures]
     if failures:
-        told = _message(failures, len(finished), root, command)
+        diverged = [run.name for run in runs if run.name in failures and read_diverged(run, root)]
+        told = _message(failures, diverged, len(finished), root, command)
         hint = TRIALS if any(is_tuning(run.seed) for run in runs) else ""
         raise RaceIncomplete(told + hint, failures, finished)
     return finished
@@ -249,12 +253,18 @@ def command_of(verb: str, suite: str, **options: Any) -> str:
     return shlex.join(words)
 
 
-def _message(failures: Mapping[str, str], finished: int, root: Path, command: str) -> str:
+def _message(failures: Mapping[str, str], diverged: Sequence[str], finished: int, root: Path, command: str) -> str:
     reasons = "; ".join(f"{name} ({reason})" for name, reason in failures.items())
-    return (
+    told = (
         f"{len(failures)} of {len(failures) + finished} runs have no result: {reasons}; the other {finished} are "
-        f"kept in {root}; to go on, run: {command}"
+        f"kept in {root}"
     )
+    if diverged:
+        told += (
+            f"; {len(diverged)} of them diverged, which tiltyard report tells, and are not run again unless their "
+            "folders, NAME.partial, are removed"
+        )
+    return told + f"; to go on, run: {command}" * (len(failures) > len(diverged))
 
 
 @contextmanager

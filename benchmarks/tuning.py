@@ -77,17 +77,16 @@ def finish_trials(
     Raises:
         RaceIncomplete: a run has no result for another reason.
     """
-    ended: dict[str, FinishedRun | DivergedRun | None] = {run.name: read_diverged(run, root) for run in runs}
-    left = [run for run in runs if ended[run.name] is None]
+    ended: dict[str, FinishedRun | DivergedRun] = {}
     try:
-        done = finish(suite, left, root=root, engine=engine, workers=workers, command=command)
+        done = finish(suite, runs, root=root, engine=engine, workers=workers, command=command)
     except RaceIncomplete as incomplete:
-        ended |= {run.name: read_diverged(run, root) for run in left if run.name in incomplete.failures}
-        if any(ended[name] is None for name in incomplete.failures):
-            raise
         done = incomplete.finished
+        ended |= {run.name: one for run in runs if (one := read_diverged(run, root)) is not None}
+        if incomplete.failures.keys() - ended.keys():
+            raise
     ended |= {one.run.name: one for one in done}
-    return [one for run in runs if (one := ended[run.name]) is not None]
+    return [ended[run.name] for run in runs]
 
 
 def plan(

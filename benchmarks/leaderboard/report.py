@@ -4,7 +4,6 @@ A suite says which agents it sets side by side, on which tasks and against whom:
 """
 
 import warnings
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 
 from ..charts import PALETTE
 from ..choices import Tuning
+from ..diverging import DivergedRun
 from ..overshoot import length_of
 from ..pages import plain, render
 from ..permutation import holm
@@ -28,6 +28,8 @@ from .completions import completions
 from .contrasts import Contrast, Paired, contrast, seed_means
 from .figures import draw_curves, draw_ranking, episodes_at
 from .groups import place, short
+from .lost import Lost, diverged_of, missing
+from .lost import notes as diverged_notes
 from .scales import ScaleName, scaled
 from .spelling import check_comparison
 from .tuned import Section as Tunings
@@ -88,15 +90,16 @@ def _shown(suite: Suite, runs: Iterable[FinishedRun], tuning: Tuning | None, sca
     runs = [run for run in runs if any(_compares(comparison, run) for comparison in suite.comparisons)]
     if not runs:
         raise ValueError(f"suite {suite.name} has nothing to report: it has no comparison with a finished run")
-    races = replayed(runs)
+    races, diverged = replayed(runs), diverged_of(suite, runs)
     runs, by, left = scaled(runs, scale, suite.score)
     board = leaderboard(runs, rng=np.random.default_rng(0), scale=by)
     for comparison in suite.comparisons:
         check_comparison(comparison, suite, board)
-    every = [_found(comparison, runs, board, suite) for comparison in suite.comparisons]
+    every = [_found(comparison, runs, board, suite, diverged) for comparison in suite.comparisons]
     found = [one for one in every if one is not None]
     boards = [(one.comparison, one.board) for one in found]
-    tuned = None if tuning is None else tuned_section(tuning, boards, paired=suite.paired)
+    tuned = None if tuning is None else tuned_section(tuning, boards, paired=suite.paired, diverged=diverged)
+    left = [*left, *diverged_notes(suite, board, diverged)]
     return _Shown(suite, runs, tuple(left), board, found, _Family(found, races), tuned)
 
 
@@ -118,7 +121,7 @@ def _head(suite: Suite, runs: Sequence[FinishedRun], board: Board, command: str)
         "level": board.level,
         "scores": _scores(board),
         "notes": board.notes,
-        "missing": missing(suite, runs),
+        "missing": missing(suite, runs, diverged_of(suite, runs)),
         "no_verdict": NO_PAIRED_VERDICT if suite.paired else NO_VERDICT,
         "inert": INERT,
     }
@@ -204,6 +207,7 @@ class _Found:
     comparison: Comparison
     board: Board
     section: Section
+    lost: Lost
     paired: bool = False
 
     def contrast(self, agent: str, tasks: Sequence[str]) -> Contrast | Paired | None:
@@ -265,7 +269,7 @@ class _Family:
                     continue
                 for tasks in {one.section.tasks, *((task,) for task in one.section.tasks)}:
                     found = one.contrast(agent, tasks)
-                    if found is not None and found.enough and not self._sequential(one, agent, tasks):
+                    if found is not None and found.enough and not self._untested(one, agent, tasks):
                         raw[_key(one, agent, tasks)] = found.p
         self.p = dict(zip(raw, holm(raw), strict=True))
 
@@ -273,7 +277,7 @@ class _Family:
         """The adjusted p-value, and the verdict in words."""
         if agent in one.comparison.inert:
             return ["", INERT]
-        if said := self._sequential(one, agent, tasks):
+        if said := self._untested(one, agent, tasks):
             return ["", said]
         p, found = self.p.get(_key(one, agent, tasks)), one.contrast(agent, tasks)
         if p is None or found is None:
@@ -282,6 +286,10 @@ class _Family:
         if p > ALPHA:
             return [said, "no significant difference"]
         return [said, "better" if found.better else "worse"]
+
+    def _untested(self, one: _Found, agent: str, tasks: Sequence[str]) -> str:
+        """What is said in place of a test's verdict; "" where there is a test."""
+        return one.lost.verdict(agent, one.comparison.reference, tasks) or self._sequential(one, agent, tasks)
 
     def _sequential(self, one: _Found, agent: str, tasks: Sequence[str]) -> str:
         """What AdaStop says where either side was raced until decided; "" where neither was."""
@@ -296,7 +304,13 @@ def _key(one: _Found, agent: str, tasks: Sequence[str]) -> tuple[str, str, tuple
     return agent, one.comparison.reference, tuple(sorted(tasks))
 
 
-def _found(comparison: Comparison, runs: Sequence[FinishedRun], whole: Board, suite: Suite) -> _Found | None:
+def _found(
+    comparison: Comparison,
+    runs: Sequence[FinishedRun],
+    whole: Board,
+    suite: Suite,
+    diverged: Sequence[DivergedRun],
+) -> _Found | None:
     """What a comparison is of; None where no agent ran all its tasks."""
     mine = _chosen(comparison, runs, whole, suite)
     if comparison.by_episodes:
@@ -306,7 +320,7 @@ def _found(comparison: Comparison, runs: Sequence[FinishedRun], whole: Board, su
     part = leaderboard(mine, rng=np.random.default_rng(0), across=comparison.across, scale=whole.scale)
     board = _named_as(whole, part, suite, across=comparison.across)
     section = next(section for section in board.sections if set(section.tasks) == set(comparison.tasks))
-    return _Found(comparison, board, section, suite.paired)
+    return _Found(comparison, board, section, Lost.of(board, diverged), suite.paired)
 
 
 def _compared(found: _Found, family: _Family, folder: Path, axis: Axis) -> _Part:
@@ -375,9 +389,3 @@ def _has_log(run: FinishedRun) -> bool:
     except (OSError, ValueError) as error:
         warnings.warn(f"left out of what is drawn by episodes: {error}", UserWarning, 3)
         return False
-
-
-def missing(suite: Suite, runs: Iterable[FinishedRun]) -> Counter[str]:
-    """Runs of the suite that are not finished, counted by task."""
-    done = {run.run.name for run in runs}
-    return Counter(run.task for run in suite.runs() if run.name not in done)

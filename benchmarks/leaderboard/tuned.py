@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..choices import Choice, Tuning
+from ..diverging import DivergedRun
 from ..nested import Tuned, nested_difference
 from ..overshoot import total
 from ..permutation import holm
@@ -17,6 +18,7 @@ from ..suites import Comparison
 from ..verdicts import ALPHA, Sample
 from .board import Board, Result
 from .groups import short
+from .lost import Lost
 
 NOT_BEST = "the race has another value than its trials choose"
 
@@ -163,7 +165,13 @@ def _is_of(result: Result, choice: Choice) -> bool:
     return choice.params is None or params == choice.params
 
 
-def section(tuning: Tuning, found: Sequence[tuple[Comparison, Board]], *, paired: bool = False) -> Section | None:
+def section(
+    tuning: Tuning,
+    found: Sequence[tuple[Comparison, Board]],
+    *,
+    paired: bool = False,
+    diverged: Sequence[DivergedRun] = (),
+) -> Section | None:
     """The page's section on tuning; None where none of its conditions was tuned.
 
     Args:
@@ -171,6 +179,7 @@ def section(tuning: Tuning, found: Sequence[tuple[Comparison, Board]], *, paired
         found: comparisons of the page, each with the board of its runs; those of some tasks of a wider one are not
             looked at, for a setting that was chosen over several tasks was chosen for none of them alone.
         paired: compare runs of the same seed in the differences of runs alone.
+        diverged: runs that diverged, of whose conditions no difference is given.
     """
     budget: dict[str, list[str]] = {}
     left: dict[str, None] = {}
@@ -181,8 +190,10 @@ def section(tuning: Tuning, found: Sequence[tuple[Comparison, Board]], *, paired
         mine = {one.name: one for one in conditions(tuning, board, comparison.across)}
         budget |= {name: one.cells() for name, one in mine.items()}
         left |= {f"{name}: {NOT_BEST}": None for name, one in mine.items() if one.raced != one.best}
+        lost = Lost.of(board, diverged)
         if rival := mine.pop(comparison.reference, None):
-            effects += chain.from_iterable(_effects(one, rival, paired) for one in mine.values())
+            whole = [one for one in mine.values() if not lost.verdict(one.name, rival.name, comparison.tasks)]
+            effects += chain.from_iterable(_effects(one, rival, paired) for one in whole)
     rows = [_row(one, p) for one, p in zip(effects, holm([one.p for one in effects]), strict=True)]
     return Section(tuning, list(budget.values()), rows, list(left)) if budget else None
 

@@ -13,6 +13,7 @@ import pytest
 
 from tiltyard.benchmarks import RaceIncomplete, Suite, load_runs, provenance, race
 from tiltyard.benchmarks.cli import main
+from tiltyard.benchmarks.diverging import RECORD
 from tiltyard.benchmarks.engines import BUSY
 from tiltyard.benchmarks.engines.worker import attempt
 from tiltyard.benchmarks.race import _message
@@ -113,11 +114,32 @@ def test_a_run_that_raises_is_named_and_the_others_are_kept(tmp_path):
     assert "tiltyard race tiny --seeds 0 --out" in str(caught.value)
 
 
+def test_a_run_that_diverges_is_not_run_again(tmp_path):
+    with pytest.raises(RaceIncomplete, match="2 of 2 runs have no result.*training diverged within") as first:
+        race(suite(learning_rate=1e30), root=tmp_path, workers=2)
+    assert str(first.value).endswith("are not run again unless their folders, NAME.partial, are removed")
+    records = {path: path.stat().st_mtime_ns for path in tmp_path.glob(f"*.partial/{RECORD}")}
+    assert len(records) == 2
+    with pytest.raises(RaceIncomplete) as second:
+        race(suite(learning_rate=1e30), root=tmp_path, workers=2)
+    assert second.value.failures.keys() == first.value.failures.keys()
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.glob(f"*.partial/{RECORD}")} == records
+    shutil.rmtree(next(iter(records)).parent)
+    with pytest.raises(RaceIncomplete):
+        race(suite(learning_rate=1e30), root=tmp_path, workers=2)
+    again = {path: path.stat().st_mtime_ns for path in tmp_path.glob(f"*.partial/{RECORD}")}
+    assert [again[path] == written for path, written in records.items()] == [False, True]
+
+
 def test_the_message_says_how_to_go_on():
-    assert _message({"a": "its worker was killed by SIGKILL"}, 23, Path("runs"), "tiltyard race smoke --out runs") == (
+    command = "tiltyard race smoke --out runs"
+    assert _message({"a": "its worker was killed by SIGKILL"}, [], 23, Path("runs"), command) == (
         "1 of 24 runs have no result: a (its worker was killed by SIGKILL); the other 23 are kept in runs; "
         "to go on, run: tiltyard race smoke --out runs"
     )
+    both = _message({"a": "it diverged", "b": "stopped"}, ["a"], 22, Path("runs"), command)
+    assert "kept in runs; 1 of them diverged, which tiltyard report tells" in both
+    assert both.endswith("; to go on, run: tiltyard race smoke --out runs")
 
 
 def test_a_run_of_another_version_is_kept_out_and_named(finished, tmp_path):

@@ -1,5 +1,6 @@
+import json
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -8,14 +9,17 @@ from markdown_it import MarkdownIt
 from matplotlib.figure import Figure
 from PIL import Image
 
+from tiltyard.benchmarks import provenance
+from tiltyard.benchmarks.diverging import RECORD
 from tiltyard.benchmarks.leaderboard import report
 from tiltyard.benchmarks.leaderboard.board import leaderboard
 from tiltyard.benchmarks.leaderboard.figures import success_by_episodes
 from tiltyard.benchmarks.leaderboard.groups import place
-from tiltyard.benchmarks.leaderboard.report import COLOURS, NO_PAIRED_VERDICT, NO_VERDICT, missing, write_report
+from tiltyard.benchmarks.leaderboard.lost import diverged_of, missing
+from tiltyard.benchmarks.leaderboard.report import COLOURS, NO_PAIRED_VERDICT, NO_VERDICT, write_report
 from tiltyard.benchmarks.leaderboard.scales import ScaleName
 from tiltyard.benchmarks.permutation import exact_p, holm, sign_flip_p
-from tiltyard.benchmarks.runs import FinishedRun
+from tiltyard.benchmarks.runs import RUN, FinishedRun
 from tiltyard.benchmarks.scores import area, last_five
 from tiltyard.benchmarks.suites import SUITES, Comparison, Entry, Suite, Task
 from tiltyard.benchmarks.training_log import Logged
@@ -374,6 +378,53 @@ def test_runs_that_are_not_finished_are_counted(runs: list[FinishedRun], tmp_pat
     assert (
         "- Not finished: 8 runs of tiltyard/Hopper-v5." in write_report(SUITE, some, tmp_path, command="").read_text()
     )
+
+
+def with_diverged(runs: list[FinishedRun], root: Path, *lost: tuple[str, str, int]) -> list[FinishedRun]:
+    """Runs that lie in ``root``, without those of these tasks, agents and seeds, which diverged there."""
+    moved = [replace(run, folder=root / run.run.name) for run in runs]
+    gone = [run for run in moved if (run.run.env_id, run.run.agent, run.run.seed) in lost]
+    for one in gone:
+        partial = one.run.partial(root)
+        partial.mkdir(parents=True)
+        (partial / RUN).write_text(json.dumps({"run": asdict(one.run), "versions": provenance.versions()}))
+        (partial / RECORD).write_text(json.dumps({"timesteps": 512, "wall_seconds": 2.0, "error": "diverged"}))
+    return [run for run in moved if run not in gone]
+
+
+def test_a_condition_with_runs_that_diverged_gets_no_verdict(runs: list[FinishedRun], tmp_path: Path) -> None:
+    lost = (CHEETAH, "sac", 5)
+    some = with_diverged(runs, tmp_path / "runs", lost)
+    assert [one.run for one in diverged_of(SUITE, some)] == [run.run for run in runs if run.run.agent == "sac"][-1:]
+    page = write_report(SUITE, some, tmp_path, command="")
+    text = page.read_text()
+    assert "- 1 of 6 runs of sac on HalfCheetah-v5 diverged; scores are of the others." in text
+    assert "Not finished" not in text
+    assert missing(SUITE, some) == {CHEETAH: 1}
+    both, *tasks = rows_of(page, "sac")
+    said = "no verdict: 1 run diverged"
+    assert said in both
+    assert {row[0]: said in row for row in tasks} == {
+        "HalfCheetah-v5": True,
+        "Hopper-v5": False,
+    }
+    assert "the 1 comparisons of this page" in text, "that on Hopper alone"
+
+
+def test_nothing_is_compared_with_a_reference_that_diverged(runs: list[FinishedRun], tmp_path: Path) -> None:
+    some = with_diverged(runs, tmp_path / "runs", (HOPPER, "td3", 1), (HOPPER, "td3", 2))
+    page = write_report(SUITE, some, tmp_path, command="")
+    both, *tasks = rows_of(page, "sac")
+    said = "no verdict: 2 runs of the reference diverged"
+    assert said in both
+    assert {row[0]: said in row for row in tasks} == {"HalfCheetah-v5": False, "Hopper-v5": True}
+
+
+def test_a_condition_of_which_every_run_diverged_is_told(runs: list[FinishedRun], tmp_path: Path) -> None:
+    suite = replace(SUITE, comparisons=(*SUITE.comparisons, Comparison("Hopper", (HOPPER,), "td3")))
+    some = with_diverged(runs, tmp_path / "runs", *((CHEETAH, "sac", seed) for seed in range(6)))
+    text = write_report(suite, some, tmp_path, command="").read_text()
+    assert "- all 6 runs of sac on HalfCheetah-v5 diverged." in text
 
 
 def test_a_race_under_way_is_reported_by_the_seeds_that_ran_everywhere(runs: list[FinishedRun], tmp_path: Path) -> None:

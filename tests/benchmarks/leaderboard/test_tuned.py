@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from tiltyard.benchmarks.choices import Tuning, merged, read_tuning
+from tiltyard.benchmarks.diverging import DivergedRun
 from tiltyard.benchmarks.leaderboard.board import leaderboard
 from tiltyard.benchmarks.leaderboard.tuned import NOT_BEST, Section, section
 from tiltyard.benchmarks.rebuild import PAGE, rebuilt, trials_of
@@ -106,6 +108,17 @@ def test_steps_that_trials_trained_for_beyond_their_budget_are_told(runs: list[F
     found = told(read_tuning(folder), runs)
     assert found is not None
     assert {row[0]: row[6] for row in found.budget} == {"sac": "240,000 (trained for 300,000)", "td3": "240,000"}
+
+
+def test_no_effect_is_given_of_a_condition_with_runs_that_diverged(runs: list[FinishedRun], tmp_path: Path) -> None:
+    board = leaderboard(runs, rng=np.random.default_rng(0), resamples=5)
+    trials, found = read_tuning(tuning(tmp_path / "t", RATES)), [(SUITE.comparisons[0], board)]
+    gone = replace(next(run.run for run in runs if run.run.agent == "sac"), seed=6)
+    whole, part = section(trials, found), section(trials, found, diverged=[DivergedRun(gone, {}, 5, 1.0, "diverged")])
+    assert whole is not None
+    assert part is not None
+    assert [row[0] for row in whole.effects] == ["sac"] * 3
+    assert part.effects == []
 
 
 def test_no_effect_is_given_of_a_value_that_the_trials_do_not_choose(runs: list[FinishedRun], tmp_path: Path) -> None:
