@@ -63,7 +63,7 @@ CLAIM = Comparison(
     | {name: LongThoughts("degrpo", {"alpha": alpha, "kl_coef": 0.0}) for name, alpha in ALPHAS.items()},
     ours="degrpo, alpha 0.001",
     baselines=("grpo",),
-    seeds=20,
+    seeds=range(100, 140),
     tuning=Tuning(mean_first, (0.003, 0.01, 0.03), 3),
     premise=Premise("GRPO falls into one mode in at least 5 tasks", (ONE_MODE, "grpo"), lambda tasks: tasks >= 5),
     parts=parts,
@@ -72,6 +72,7 @@ CLAIM = Comparison(
     "into one mode in 1 of 20 tasks. On tuning seeds longer thoughts alone did not make it; a base that is sure of its "
     "results only after thought did, with 32 tokens too: completions without thought are given up before they are "
     "good. It is that base, more than the length, from which GRPO falls here. This experiment was registered with 300 "
-    "iterations first and stopped for want of time, before any of its numbers was seen.",
+    "iterations first and stopped for want of time, before any of its numbers was seen. Twenty other seeds, 0-19, gave "
+    "0.079 [-0.017, 0.175], undecided; these are as many as that scatter asks for.",
 )
 measure = CLAIM.measure
