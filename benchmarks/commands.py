@@ -51,6 +51,8 @@ def parse_seeds(text: str | None) -> list[int] | None:
 def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
     """``["gamma=0.9", "net_arch=[64,64]"]`` as keywords; values are JSON, ``1e6`` a whole number, or else strings.
 
+    Numbers such as ``1e20`` are too large for counts, and are floats.
+
     Raises:
         ValueError: a pair without ``=``, or a key given twice.
     """
@@ -61,7 +63,8 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
             raise ValueError(f"--set takes key=value, such as --set gamma=0.99; got {pair!r}")
         if key in settings:
             raise ValueError(f"--set {key} is given twice")
-        settings[key] = parse_whole(value) if re.fullmatch(r"\d[\d_]*[eE]\d+", value) else parse_value(value)
+        counts = re.fullmatch(r"\d[\d_]*[eE]\d+", value) and float(value) < 1e18
+        settings[key] = parse_whole(value) if counts else parse_value(value)
     return settings
 
 

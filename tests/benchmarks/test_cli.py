@@ -1,5 +1,6 @@
 import importlib
 import json
+import math
 import re
 import shlex
 import shutil
@@ -371,6 +372,12 @@ def test_settings_are_json_or_strings():
         "g": "a=b",
         "h": 0.001,
         "i": "1",
+    }
+    assert parse_settings(["a=1e6", "b=1e30", "c=9e17", "d=1e999"]) == {
+        "a": 10**6,
+        "b": 1e30,
+        "c": 9 * 10**17,
+        "d": math.inf,
     }
     with pytest.raises(ValueError, match="--set a is given twice"):
         parse_settings(["a=1", "a=2"])
