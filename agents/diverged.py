@@ -1,5 +1,7 @@
 """When training has diverged: what an agent computes is infinite or not a number."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
@@ -8,6 +10,27 @@ from torch.nn import Module
 
 class Diverged(ValueError):
     """Training that came to values that are not finite, as with a learning rate that is too high."""
+
+
+@contextmanager
+def told(agent: Any) -> Iterator[None]:
+    """Says in a sentence that the agent's training diverges in the block, if it does; other errors pass.
+
+    Raises:
+        Diverged: in place of the error that it came to, which is its cause.
+    """
+    try:
+        yield
+    except (OSError, Diverged):
+        raise
+    except Exception as error:
+        if not has_diverged(agent, error):
+            raise
+        said = " ".join(str(error).split())
+        raise Diverged(
+            f"training diverged within {int(agent.num_timesteps):,} steps, what the policy computes is not finite: "
+            f"lower the learning rate, or limit gradients or rewards ({type(error).__name__}: {said[:200]})"
+        ) from error
 
 
 def has_diverged(agent: Any, error: Exception) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..agents.diverged import Diverged, has_diverged
+from ..agents.diverged import Diverged, told
 from .folders import is_claimed, write_whole
 from .packages import changes
 from .records import part, read_record, seconds_of, words
@@ -49,21 +49,16 @@ def recorded(agent: Any, folder: Path) -> Iterator[None]:
     """
     start = time.perf_counter()
     try:
-        yield
-    except OSError:
-        raise
-    except Exception as error:
-        if not has_diverged(agent, error):
-            raise
-        steps, said = int(agent.num_timesteps), " ".join(str(error).split())
-        if not isinstance(error, Diverged):
-            said = (
-                f"training diverged within {steps:,} steps, what the policy computes is not finite: lower the learning "
-                f"rate, or limit gradients or rewards ({type(error).__name__}: {said[:200]})"
-            )
-        record = {"timesteps": steps, "wall_seconds": time.perf_counter() - start, "error": said}
+        with told(agent):
+            yield
+    except Diverged as error:
+        record = {
+            "timesteps": int(agent.num_timesteps),
+            "wall_seconds": time.perf_counter() - start,
+            "error": " ".join(str(error).split()),
+        }
         write_whole(folder / RECORD, json.dumps(record, indent=1) + "\n")
-        raise Diverged(said) from error
+        raise
 
 
 def read_diverged(run: Run, root: Path) -> DivergedRun | None:

@@ -24,6 +24,7 @@ from ... import unknown
 from ...wrappers.spaces import sb3_env, sb3_spaces, to_sb3
 from ..archive import one_line
 from ..checkpoint import PathOrFile, SafeCheckpoint, check_keywords, write_atomically
+from ..diverged import told
 from ..settings import WrongKind, check_settings
 from . import stored_buffers
 
@@ -221,13 +222,18 @@ class ControlAgent(SafeCheckpoint):
             )
 
     def learn(self: Self, total_timesteps: int, callback: MaybeCallback = None, *args: Any, **kwargs: Any) -> Self:
-        """As in SB3; a ``log_interval`` of 0 is None, for no logs."""
+        """As in SB3; a ``log_interval`` of 0 is None, for no logs.
+
+        Raises:
+            Diverged: what the agent computes is no longer finite.
+        """
         if args:
             args = (args[0] or None, *args[1:])
         elif kwargs.get("log_interval") == 0:
             kwargs["log_interval"] = None
-        learnt: Self = super().learn(total_timesteps, callback, *args, **kwargs)  # type: ignore[safe-super]
-        return learnt
+        with told(self):
+            super().learn(total_timesteps, callback, *args, **kwargs)  # type: ignore[safe-super]
+        return self
 
     def _setup_learn(
         self, total_timesteps: int, callback: MaybeCallback = None, *args: Any, **kwargs: Any

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import torch
+from stable_baselines3.common.callbacks import BaseCallback
 from torch.distributions import Normal
 
 from tiltyard.agents import make
@@ -30,6 +31,24 @@ def test_a_distribution_that_refuses_its_parameters_is_divergence_with_finite_on
     assert has_diverged(agent, raised(lambda: Normal(torch.zeros(1), torch.zeros(1), validate_args=True)))
     assert has_diverged(agent, raised(lambda: Normal(torch.tensor(torch.nan), 1.0, validate_args=True)))
     assert not has_diverged(agent, raised(lambda: torch.zeros(2) @ torch.zeros(3)))
+
+
+@pytest.mark.parametrize("name", ["sac", "fast-ppo", "sb3-ppo"])
+def test_an_agent_that_diverges_says_so_and_what_to_do(name: str) -> None:
+    settings = {"learning_starts": 100} if name == "sac" else {}
+    agent = make(name, "tiltyard/Hopper-v5", seed=0, preset="none", learning_rate=1e30, n_envs=2, **settings)
+    with pytest.raises(Diverged, match=r"training diverged within [\d,]+ steps.*: lower the learning rate") as caught:
+        agent.learn(5_000)
+    assert isinstance(caught.value.__cause__, ValueError)
+
+
+def test_an_error_of_a_callback_is_no_divergence() -> None:
+    class Stops(BaseCallback):
+        def _on_step(self) -> bool:
+            raise ValueError("the user's own")
+
+    with pytest.raises(ValueError, match=r"^the user's own$"):
+        make("sac", "tiltyard/Hopper-v5", seed=0).learn(10, callback=Stops())
 
 
 def test_errors_that_say_so_are_divergence_whatever_the_agent_is() -> None:
