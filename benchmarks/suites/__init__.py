@@ -137,6 +137,7 @@ RELEASED = {
     "control-v2-hopper-off-policy": "1469be69ca7c070d",
     "control-v2-walker2d": "e3a67a5aa047802a",
     "control-v2-swimmer": "109c7610c0099bfc",
+    "control-v2-swimmer-rollouts": "24ad9dac76420abf",
     "control-v2-offline": "278314df209407ab",
     "control-v2-offline-weighted": "4e2d60a937b1bd0b",
     "gui-v1": "b878c16d3e990200",
