@@ -89,7 +89,7 @@ CLAIM = Comparison(
     "have now; MBRCSL scored 0.40 with 100 rollouts kept, as the authors keep, and 0.50 with 300. The behaviour policy "
     "is autoregressive; a small flow-matching one scored less. IQL is not among the baselines that the authors' code "
     "runs in PointMaze (CQL, COMBO, MOPO, decision transformer, cloning of the best). Learning rates and two forms of "
-    "each were tuned on one seed. Of the paper, the abstract and the authors' code were read. Six other seeds, 0-5, left "
+    "each were tuned on one seed. Of the paper, the abstract and the authors' code were read. Six other seeds left "
     "IQL (-0.056 [-0.196, 0.084]) and CQL (-0.079 [-0.229, 0.071]) undecided; these are as many as that scatter asks "
     "for.",
 )
