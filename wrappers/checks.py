@@ -1,12 +1,13 @@
-"""What wrappers are given: settings that are numbers, and what a vector environment returns; mistakes are named."""
+"""What wrappers are given: settings that are numbers, and what environments return; mistakes are named."""
 
 from numbers import Integral, Real
 from traceback import walk_tb
 from typing import Any
 
+import gymnasium
 import numpy as np
 import numpy.typing as npt
-from gymnasium.vector import SyncVectorEnv, VectorEnv
+from gymnasium.vector import SyncVectorEnv, VectorEnv, VectorObservationWrapper, VectorWrapper
 
 Stepped = tuple[Any, npt.NDArray[np.float32], Any, Any, dict[str, Any]]
 
@@ -51,3 +52,33 @@ def step_checked(env: VectorEnv[Any, Any, Any], actions: Any) -> Stepped:
             "check the environment's wrappers"
         )
     return observation, rewards, terminated, truncated, info
+
+
+def check_observations(env: gymnasium.Env[Any, Any] | VectorEnv[Any, Any, Any]) -> None:
+    """Refuses an environment whose numbers a wrapper beneath has changed: who reads metres would read something else.
+
+    Raises:
+        ValueError: an observation wrapper of Gymnasium's, such as ``NormalizeObservation``, is beneath.
+    """
+    layer: Any = env
+    while isinstance(layer, gymnasium.Wrapper | VectorWrapper):
+        if isinstance(layer, gymnasium.ObservationWrapper | VectorObservationWrapper):
+            raise ValueError(
+                f"this reward reads observations as {layer.unwrapped} gives them, and {type(layer).__name__} beneath "
+                "changes them: put that wrapper around the reward's"
+            )
+        layer = layer.env
+
+
+def own_reward(info: dict[str, Any], reward: Any) -> Any:
+    """The environment's own reward of a step: what a reward wrapper beneath tells of it, else ``reward``."""
+    return info.get("true_reward", reward)
+
+
+def own_rewards(info: dict[str, Any], rewards: Any) -> Any:
+    """:func:`own_reward` of each environment of a vector, ``[n]``; steps that ended an episode tell it at its end."""
+    own = rewards
+    for told, there in ((info, True), (info.get("final_info", {}), info.get("_final_info", False))):
+        if "true_reward" in told:
+            own = np.where(told.get("_true_reward", True) & np.asarray(there), told["true_reward"], own)
+    return own

@@ -15,6 +15,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 
 from ..envs.driving.town.observe import AHEAD, HALF_PI, NEIGHBOUR, NEIGHBOURS, OWN, RULES, SIGHT, SIZE
 from ..envs.driving.town.observe import WAYPOINT as POINT
+from .checks import check_observations, own_reward, own_rewards
 from .perturbations.streams import reset_mask
 
 Array = npt.NDArray[Any]
@@ -94,7 +95,7 @@ class Judged(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     def __init__(self, env: gymnasium.Env[Any, Any], judge: Judge) -> None:
         super().__init__(env)
-        _check(env.observation_space)
+        _check(env, env.observation_space, self.needs_frames)
         self.judge = judge
 
     def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[Any, Info]:
@@ -105,28 +106,30 @@ class Judged(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
         """Steps and judges."""
-        observation, true_reward, terminated, truncated, info = self.env.step(action)
+        observation, paid, terminated, truncated, info = self.env.step(action)
         frames = frames_of(self.env) if self.needs_frames else None
         ended = np.array([str(info["infraction"])])
         terms = self.judge.judge(self._before[None], observation[None], ended, frames)
         told = {name: float(value[0]) for name, value in terms.items()}
         reward = told.pop("reward")
         self._before = observation
-        return observation, reward, terminated, truncated, {**info, "true_reward": true_reward, "reward_terms": told}
+        told_of = {**info, "true_reward": own_reward(info, paid), "reward_terms": told}
+        return observation, reward, terminated, truncated, told_of
 
 
 class VectorJudged(VectorWrapper[Any, Any, Any]):
     """A vector of driving scenes under another reward, all of them judged at once.
 
     Raises:
-        ValueError: a vector in NEXT_STEP mode, or one that does not observe in numbers.
+        ValueError: a vector in NEXT_STEP mode, or one that does not observe in numbers, or one of Gymnasium's own for a
+            reward that needs frames.
     """
 
     needs_frames = False
 
     def __init__(self, env: VectorEnv[Any, Any, Any], judge: Judge) -> None:
         super().__init__(env)
-        _check(env.single_observation_space)
+        _check(env, env.single_observation_space, self.needs_frames)
         if env.metadata.get("autoreset_mode") == AutoresetMode.NEXT_STEP:
             raise ValueError(
                 "rewards of driving need SAME_STEP or DISABLED autoreset, not NEXT_STEP with its extra step"
@@ -142,7 +145,7 @@ class VectorJudged(VectorWrapper[Any, Any, Any]):
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, Info]:
         """Steps and judges; ``final_info`` holds the terms of the steps that ended an episode."""
-        observations, true, terminated, truncated, info = self.env.step(actions)
+        observations, paid, terminated, truncated, info = self.env.step(actions)
         after = np.array(observations)
         infractions = np.asarray(info.get("infraction", np.full(self.num_envs, ""))).astype("<U16")
         final = info.get("final_info", {})
@@ -157,7 +160,8 @@ class VectorJudged(VectorWrapper[Any, Any, Any]):
         self._before = np.array(observations)
         whole = np.ones(self.num_envs, np.bool_)
         named = {f"judged_{name}": value for name, value in terms.items()}
-        told = {**info, **named, **{f"_{name}": whole for name in named}, "true_reward": true, "_true_reward": whole}
+        told = {**info, **named, **{f"_{name}": whole for name in named}}
+        told |= {"true_reward": own_rewards(info, paid), "_true_reward": whole}
         return observations, reward, terminated, truncated, told
 
 
@@ -167,9 +171,15 @@ def frames_of(env: Any) -> Array:
     return frames
 
 
-def _check(space: Any) -> None:
+def _check(env: Any, space: Any, needs_frames: bool) -> None:
     if getattr(space, "shape", None) != (SIZE,):
         raise ValueError(
             f"this reward reads the {SIZE} numbers of a driving scene: make one, such as tiltyard/Town-v0, with "
             "observation='vector'"
+        )
+    check_observations(env)
+    if needs_frames and not hasattr(env.unwrapped, "batched"):
+        raise ValueError(
+            f"this reward sees the rasters of scenes, which {env.unwrapped} does not show: wrap each environment, or "
+            'make the vector with vectorization_mode="vector_entry_point"'
         )

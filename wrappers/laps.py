@@ -20,7 +20,7 @@ from ..envs.driving.town.reward import STEP_DT
 from ..envs.driving.town.state import NONE
 from ..envs.driving.town.vehicle import TYRE_GRIP
 from ..envs.driving.vehicle import MAX_BRAKE, MAX_THROTTLE
-from .checks import check_numbers
+from .checks import check_numbers, own_reward
 
 Floats = npt.NDArray[np.float64]
 Info = dict[str, Any]
@@ -122,13 +122,13 @@ class LapPractice(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
         """Steps, and pays by speed along the course."""
         self._base.batched.episodes["clock"][0] = 0.0  # who is slow may be: there is no time budget here
-        observation, true_reward, terminated, truncated, info = self.env.step(action)
+        observation, paid, terminated, truncated, info = self.env.step(action)
         self._spent += STEP_DT
         done = float(info["route_completion"])
         metres, self._done = (done - self._done) * self._length, done
         bad = terminated and info["infraction"] != ""
         terms = {"speed": metres / (STEP_DT * FAST), "recovery": -self.penalty * bad}
-        told = {**self._told(info), "true_reward": true_reward, "reward_terms": terms}
+        told = {**self._told(info), "true_reward": own_reward(info, paid), "reward_terms": terms}
         arrived = terminated and not bad
         if arrived:
             self.laps += 1

@@ -137,18 +137,21 @@ class CompiledStates(PhoneStates):
     def __init__(self, batched: Any) -> None:
         from ..envs.gui.compiled import memory
 
-        self.batched, self.words = batched, memory
+        self.batched = batched
         self._at = {FIRST: memory.FIRST_STATE, WANTED: memory.WANTED, NOW: memory.ROOTS}
-        self._makers: dict[int, Any] = {}
+
+    @property
+    def words(self) -> Any:
+        """The module that names the words of memory; looked up, since a module can be neither copied nor pickled."""
+        from ..envs.gui.compiled import memory
+
+        return memory
 
     def _reader(self, index: int, memory: npt.NDArray[np.int64] | None = None) -> Any:
-        from ..envs.gui.compiled.reading import Reader
-
-        core, locale = self.batched.core, int(self.batched.core.locales[index])
-        if locale not in self._makers:
-            self._makers[locale] = core.reader(index).makers
-        one = core.image(index)
-        return Reader(core.memory[index] if memory is None else memory, one.pool, one.types, self._makers[locale])
+        reader = self.batched.core.reader(index)
+        if memory is not None:
+            reader.memory = memory
+        return reader
 
     def _apps(self, index: int) -> list[str]:
         apps: list[str] = list(self.batched.core.image(index).apps)

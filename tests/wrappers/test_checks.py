@@ -4,6 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.wrappers import TimeLimit
 from gymnasium.wrappers.vector import TransformReward
 
 from tiltyard.wrappers import (
@@ -15,7 +16,7 @@ from tiltyard.wrappers import (
     ShapedDriving,
     VectorPotentialShaping,
 )
-from tiltyard.wrappers.checks import check_whole, step_checked
+from tiltyard.wrappers.checks import check_whole, own_rewards, step_checked
 from tiltyard.wrappers.late import Late
 
 
@@ -128,3 +129,35 @@ def test_numbers_that_would_be_nonsense_are_refused(make, setting, why):
 def test_numbers_of_numpy_are_numbers():
     assert shaped(gamma=np.float32(0.5)).gamma == 0.5
     check_whole(steps=np.int64(3))
+
+
+def test_the_environments_own_reward_is_told_through_a_stack_of_reward_wrappers():
+    alone, scene = (gymnasium.make("tiltyard/RaceTrack-v0") for _ in range(2))
+    stacked = PotentialShaping(ShapedDriving(scene), lambda observation: 0.0)
+    for env in (alone, stacked):
+        env.reset(seed=0)
+    for _ in range(3):
+        action = np.array([1.0, 0.1], np.float32)
+        _, reward, *_, info = stacked.step(action)
+        assert info["true_reward"] == alone.step(action)[1] != reward
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_a_vector_tells_them_through_a_stack_too_also_where_episodes_end(mode):
+    def one():
+        return PotentialShaping(TimeLimit(Pays(1.0), 3), lambda observation: float(observation[0]), gamma=1.0)
+
+    env = VectorPotentialShaping(SyncVectorEnv([one] * 2, autoreset_mode=mode), lambda seen: 0.0 * seen[:, 0])
+    env.reset(seed=0)
+    told = [env.step(np.zeros(2, np.int64))[4]["true_reward"].tolist() for _ in range(3)]
+    assert told == [[1.0, 1.0]] * 3
+    if mode == AutoresetMode.NEXT_STEP:
+        assert env.step(np.zeros(2, np.int64))[4]["true_reward"].tolist() == [0.0, 0.0]
+
+
+def test_own_rewards_by_hand():
+    mask = np.array([True, False, False])
+    final = {"true_reward": np.array([0.0, 5.0, 0.0]), "_true_reward": np.array([False, True, False])}
+    info = {"true_reward": np.array([7.0, 0.0, 0.0]), "_true_reward": mask, "final_info": final, "_final_info": ~mask}
+    assert own_rewards(info, np.array([1.0, 2.0, 3.0])).tolist() == [7.0, 5.0, 3.0]
+    assert own_rewards({}, np.array([1.0])).tolist() == [1.0]

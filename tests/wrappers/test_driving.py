@@ -5,6 +5,7 @@ import gymnasium
 import numpy as np
 import pytest
 
+from tiltyard.wrappers import VectorVLMRL
 from tiltyard.wrappers.driving import frames_of, seen
 from tiltyard.wrappers.rewards.shaped_driving import ShapedDriving, VectorShapedDriving
 
@@ -73,3 +74,14 @@ def test_what_does_not_fit_is_refused():
         seen(np.zeros((1, 54)))
     with pytest.raises(ValueError, match="speed must be"):
         ShapedDriving(gymnasium.make(SCENE), speed=0.0)
+
+
+def test_numbers_that_a_wrapper_beneath_has_changed_are_refused():
+    with pytest.raises(ValueError, match="NormalizeObservation beneath changes them"):
+        ShapedDriving(gymnasium.wrappers.NormalizeObservation(gymnasium.make(SCENE)))
+
+
+def test_a_reward_of_frames_wants_a_native_vector():
+    vectors = gymnasium.make_vec(SCENE, 1, "sync", vector_kwargs={"autoreset_mode": "SameStep"})
+    with pytest.raises(ValueError, match="wrap each environment"):
+        VectorVLMRL(vectors)

@@ -10,6 +10,7 @@ from gymnasium.utils import RecordConstructorArgs
 from stable_baselines3.common.buffers import ReplayBuffer
 
 from ... import unknown
+from ..checks import own_reward
 from .calibration import Floats, sigmoid
 from .success_classifier import SuccessClassifier
 
@@ -46,7 +47,7 @@ class ClassifierReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorA
 
     Raises:
         TypeError: no classifier.
-        ValueError: a bad setting, or a classifier that was never fitted.
+        ValueError: a bad setting, a classifier that was never fitted, or one that was loaded and shall learn on.
     """
 
     def __init__(
@@ -80,6 +81,11 @@ class ClassifierReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorA
         for name, value, valid in (("reward", reward, REWARDS), ("learns_from", learns_from, LEARNS)):
             if value not in valid:
                 raise ValueError(unknown(name, value, valid))
+        if learns_from != "none" and getattr(classifier, "_train", classifier) is None:
+            raise ValueError(
+                f"learns_from={learns_from!r} goes on from the examples of fit(), which a loaded classifier no longer "
+                'has: fit it here, or take learns_from="none"'
+            )
         if update_every < 1 or update_steps < 1:
             raise ValueError(f"update_every and update_steps are at least 1, got {update_every} and {update_steps}")
         self.classifier, self.reward, self.view = classifier, reward, view
@@ -90,14 +96,14 @@ class ClassifierReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorA
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
         """Steps and judges."""
-        observation, true_reward, terminated, truncated, info = self.env.step(action)
+        observation, paid, terminated, truncated, info = self.env.step(action)
         seen = np.asarray(observation if self.view is None else self.view(observation))
         logits = self.classifier.logits(seen[None])
         claimed = bool(claims(logits, self.classifier)[0])
         reward = float(rewards(logits, self.classifier, self.reward)[0])
         info = {
             **info,
-            "true_reward": true_reward,
+            "true_reward": own_reward(info, paid),
             "claimed_success": claimed,
             "success_probability": float(sigmoid(logits)[0]),
             "reward_terms": {"classifier": reward},

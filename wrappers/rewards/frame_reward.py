@@ -7,7 +7,9 @@ import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 
+from ..checks import own_reward, own_rewards
 from ..driving import Array, Floats
+from ..perturbations.streams import reset_mask
 
 Info = dict[str, Any]
 Score = Callable[[Array], Floats]
@@ -33,9 +35,9 @@ class FrameReward(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
         """Steps, renders and scores."""
-        observation, true_reward, terminated, truncated, info = self.env.step(action)
+        observation, paid, terminated, truncated, info = self.env.step(action)
         reward = float(self.score(np.asarray(self.env.render())[None])[0])
-        told = {**info, "true_reward": true_reward, "reward_terms": {self.term: reward}}
+        told = {**info, "true_reward": own_reward(info, paid), "reward_terms": {self.term: reward}}
         return observation, reward, terminated, truncated, told
 
 
@@ -66,19 +68,20 @@ class VectorFrameReward(VectorWrapper[Any, Any, Any]):
 
     def reset(self, *, seed: Any = None, options: Info | None = None) -> tuple[Any, Info]:
         """Resets."""
-        self._ended[:] = False
+        self._ended = self._ended & ~reset_mask(options, self.num_envs)
         return self.env.reset(seed=seed, options=options)
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, Info]:
         """Steps, renders and scores."""
-        observations, true, terminated, truncated, info = self.env.step(actions)
+        observations, paid, terminated, truncated, info = self.env.step(actions)
         rewards = self.score(np.stack(self.env.render()))  # type: ignore[arg-type]
         if self.env.metadata.get("autoreset_mode") == AutoresetMode.NEXT_STEP:
             rewards[self._ended] = 0.0
         self._ended = np.logical_or(terminated, truncated)
         whole = np.ones(self.num_envs, np.bool_)
-        told = {**info, self.term: rewards, f"_{self.term}": whole, "true_reward": true, "_true_reward": whole}
-        return observations, rewards, terminated, truncated, told
+        told = {self.term: rewards, f"_{self.term}": whole}
+        told |= {"true_reward": own_rewards(info, paid), "_true_reward": whole}
+        return observations, rewards, terminated, truncated, {**info, **told}
 
 
 def check_frames(frames: Array) -> None:

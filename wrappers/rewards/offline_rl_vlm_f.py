@@ -31,6 +31,7 @@ from gymnasium.utils import RecordConstructorArgs
 from torch import nn
 from torch.nn import functional as F
 
+from ..checks import own_reward
 from .calibration import Floats
 from .encoders import Encoder
 from .success_classifier import MOST_ROWS, Standardised, build_network, examples
@@ -310,8 +311,8 @@ class PreferenceReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorA
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Steps and rewards."""
-        observation, own, terminated, truncated, info = self.env.step(action)
+        observation, paid, terminated, truncated, info = self.env.step(action)
         seen = np.asarray(observation if self.view is None else self.view(observation))
         reward = float(self.model.rewards(seen[None])[0])
-        told = {**info, "true_reward": own, "reward_terms": {TERM: reward}}
+        told = {**info, "true_reward": own_reward(info, paid), "reward_terms": {TERM: reward}}
         return observation, reward, terminated, truncated, told

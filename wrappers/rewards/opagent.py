@@ -23,7 +23,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 
 from ...envs.gui.declare.aims import surplus
 from ...envs.gui.declare.state import key_of
-from ..checks import check_numbers
+from ..checks import check_numbers, own_reward, own_rewards
 from ..perturbations.streams import reset_mask
 from ..phone_states import FIRST, NOW, WANTED, PhoneStates, Where, phone_states
 
@@ -100,6 +100,13 @@ class ProgressTree:
         self.states, self.num_envs = states, num_envs
         self._known: list[tuple[Any, Any, float]] = [(None, None, 0.0)] * num_envs
         self._trees: list[dict[Where, tuple[Leaf, ...]]] = [{} for _ in range(num_envs)]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and pickles: what is known is read anew, since rows of phones cannot be pickled."""
+        return {"states": self.states, "num_envs": self.num_envs}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        self.__init__(**kept)  # type: ignore[misc]
 
     def shares(self) -> Floats:
         """The share of leaves that hold now, ``[n]``; 0 where nothing is wanted."""
@@ -198,7 +205,7 @@ class HybridReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs)
         idle = -self.idle if idles else 0.0
         self._before, self._seen = share, observation
         terms = {**info.get("reward_terms", {}), "progress": shaping, **({"idle": idle} if self.idle else {})}
-        info = {**info, "true_reward": reward, "progress": share, "reward_terms": terms}
+        info = {**info, "true_reward": own_reward(info, reward), "progress": share, "reward_terms": terms}
         return observation, float(reward) + shaping + idle, terminated, truncated, info
 
 
@@ -254,7 +261,8 @@ class VectorHybridReward(VectorWrapper[Any, Any, Any]):
             shaping[self._ended] = idle[self._ended] = 0.0  # they spent this step on their reset
         self._before, self._ended, self._seen = now, over, observations
         everywhere = np.ones(self.num_envs, np.bool_)
-        told = {"progress": now, "_progress": everywhere, "true_reward": rewards, "_true_reward": everywhere}
+        told = {"progress": now, "_progress": everywhere}
+        told |= {"true_reward": own_rewards(info, rewards), "_true_reward": everywhere}
         return observations, rewards + shaping + idle, terminated, truncated, {**info, **told}
 
     def _idle(self, observations: Any, info: Info) -> Bools:

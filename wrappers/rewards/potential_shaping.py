@@ -19,7 +19,8 @@ import numpy.typing as npt
 from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 
-from ..checks import check_numbers
+from ..checks import check_numbers, own_reward, own_rewards
+from ..perturbations.streams import reset_mask
 from .potentials import Potential, published_potential
 
 Info = dict[str, Any]
@@ -40,7 +41,8 @@ class PotentialShaping(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorA
     Raises:
         TypeError: no potential is given, and the environment has none of its own; or it is no function; or ``gamma`` or
             ``weight`` is no number.
-        ValueError: ``gamma`` is not in (0, 1], ``weight`` is not finite, or later a potential is not one finite number.
+        ValueError: ``gamma`` is not in (0, 1], ``weight`` is not finite, the environment's own potential would read
+            observations that a wrapper has changed, or later a potential is not one finite number.
     """
 
     def __init__(
@@ -70,7 +72,7 @@ class PotentialShaping(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorA
         after = 0.0 if terminated else self._worth(observation)
         shaping = self.gamma * after - self._before
         self._before = after
-        info = {**info, "true_reward": reward}
+        info = {**info, "true_reward": own_reward(info, reward)}
         if "reward_terms" in info:
             info["reward_terms"] = {**info["reward_terms"], "shaping": shaping}
         return observation, float(reward) + shaping, terminated, truncated, info
@@ -110,9 +112,9 @@ class VectorPotentialShaping(VectorWrapper[Any, Any, Any]):
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
         """Resets."""
+        self._ended = self._ended & ~reset_mask(options, self.num_envs)
         observations, info = self.env.reset(seed=seed, options=options)
         self._before = self._worths(observations, self.num_envs)
-        self._ended[:] = False
         return observations, info
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, Info]:
@@ -128,8 +130,9 @@ class VectorPotentialShaping(VectorWrapper[Any, Any, Any]):
             shaping[self._ended] = 0.0  # they spent this step on their reset
         self._before, self._ended = worths, np.logical_or(terminated, truncated)
         everywhere = np.ones(self.num_envs, np.bool_)
-        told = {**info, "shaping": shaping, "_shaping": everywhere, "true_reward": rewards, "_true_reward": everywhere}
-        return observations, rewards + shaping, terminated, truncated, told
+        told = {"shaping": shaping, "_shaping": everywhere}
+        told |= {"true_reward": own_rewards(info, rewards), "_true_reward": everywhere}
+        return observations, rewards + shaping, terminated, truncated, {**info, **told}
 
     def _worths(self, observations: Any, count: int) -> Floats:
         wanted = f"one number for each of the {count} environments"

@@ -1,6 +1,7 @@
 """The potentials that environments of ours have of their own: how far there is still to go, from what an agent sees."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
@@ -9,6 +10,7 @@ from gymnasium.spaces import Dict
 from gymnasium.vector import VectorEnv
 
 from ...envs.core import BatchedVectorEnv, SingleEnv
+from ..checks import check_observations
 
 Potential = Callable[[Any], Any]
 
@@ -29,27 +31,34 @@ def published_potential(env: gymnasium.Env[Any, Any] | VectorEnv[Any, Any, Any])
 
     Raises:
         TypeError: the environment has none.
+        ValueError: a wrapper has changed its observations.
     """
     from ...envs.robotics.drawer_door import DrawerDoor
     from ...envs.robotics.insertion import Insertion
     from ...envs.robotics.maze import BatchedMaze
     from ...envs.robotics.object_relocation import ObjectRelocation
 
+    check_observations(env)
     bare: Any = env.unwrapped
     batched = bare.batched if isinstance(bare, SingleEnv | BatchedVectorEnv) else None
     if isinstance(batched, BatchedMaze):
-        return _maze(batched)
+        return _MazeWay(batched.maze, isinstance(batched.observation_space, Dict))
     for kind, potential in ((Insertion, _insertion), (ObjectRelocation, _relocation), (DrawerDoor, _drawer_door)):
         if isinstance(batched, kind):
             return potential
     raise TypeError(f"{bare} has no potential of its own: give one, a function of its observations")
 
 
-def _maze(batched: Any) -> Potential:
-    maze = batched.maze
-    if isinstance(batched.observation_space, Dict):
-        return lambda seen: -maze.path_length(seen["achieved_goal"], seen["desired_goal"])
-    return lambda seen: -maze.path_length(seen[..., :2], seen[..., -2:])
+@dataclass(frozen=True)
+class _MazeWay:
+    """The potential of a maze: an object and no closure, so that it can be pickled."""
+
+    maze: Any
+    by_goal: bool
+
+    def __call__(self, seen: Any) -> Any:
+        here, there = (seen["achieved_goal"], seen["desired_goal"]) if self.by_goal else (seen[..., :2], seen[..., -2:])
+        return -self.maze.path_length(here, there)
 
 
 def _insertion(seen: Any) -> Any:

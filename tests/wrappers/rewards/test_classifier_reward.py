@@ -186,3 +186,13 @@ def test_a_buffer_that_keeps_no_next_observations_is_refused() -> None:
     thrifty = ReplayBuffer(10, space, space, optimize_memory_usage=True, handle_timeout_termination=False)
     with pytest.raises(TypeError, match="optimize_memory_usage=False"):
         relabel(thrifty, SuccessClassifier())
+
+
+def test_a_loaded_classifier_that_shall_learn_on_is_refused_at_once(
+    classifier: SuccessClassifier, tmp_path: Path
+) -> None:
+    classifier.save(tmp_path / "one.safetensors")
+    loaded = SuccessClassifier.load(tmp_path / "one.safetensors")
+    with pytest.raises(ValueError, match="a loaded classifier no longer has"):
+        ClassifierReward(gymnasium.make("tiltyard/PegInsertion-v0"), loaded, learns_from="visited")
+    ClassifierReward(gymnasium.make("tiltyard/PegInsertion-v0"), loaded)

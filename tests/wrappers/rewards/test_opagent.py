@@ -1,9 +1,12 @@
+import copy
+import pickle
 from collections.abc import Callable
 from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.utils.env_checker import data_equivalence
 from gymnasium.vector import AutoresetMode
 
 from tiltyard.envs.gui.apps import APPS
@@ -201,3 +204,15 @@ def test_settings_outside_their_range_are_refused(settings: dict[str, float]) ->
 def test_other_environments_are_refused(env_id: str) -> None:
     with pytest.raises(TypeError, match="no simulated phone"):
         HybridReward(gymnasium.make(env_id))
+
+
+def test_a_vector_goes_on_from_its_copy_and_its_pickle() -> None:
+    vector = VectorHybridReward(
+        PhoneV1VectorEnv(2, observation="tree", rows=(), autoreset_mode=AutoresetMode.SAME_STEP)
+    )
+    vector.reset(seed=0)
+    vector.step(("swipe up", "back"))
+    copies = [copy.deepcopy(vector), pickle.loads(pickle.dumps(vector))]
+    expected = vector.step(("done", "done"))
+    for one in copies:
+        assert data_equivalence(one.step(("done", "done")), expected)

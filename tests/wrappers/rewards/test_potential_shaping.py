@@ -1,3 +1,4 @@
+import pickle
 from typing import Any
 
 import gymnasium
@@ -223,3 +224,30 @@ def test_final_observations_have_one_potential_each() -> None:
     env.reset()
     with pytest.raises(ValueError, match=r"each of the 3 environments, got shape \(3, 1\)"):
         env.step(np.array([1, 1, 1]))
+
+
+def test_a_partial_reset_leaves_the_others_unpaid_in_the_step_of_their_reset() -> None:
+    env = VectorPotentialShaping(gymnasium.vector.SyncVectorEnv([Corridor] * 2), ahead, gamma=0.5)
+    env.reset()
+    while not env.step(np.ones(2, np.int64))[2].all():
+        pass
+    env.reset(options={"reset_mask": np.array([True, False])})
+    assert env.step(np.ones(2, np.int64))[1][1] == 0.0
+
+
+def test_the_published_potential_reads_observations_that_nobody_has_changed() -> None:
+    maze = gymnasium.make(MAZE)
+    with pytest.raises(ValueError, match="NormalizeObservation beneath changes them"):
+        PotentialShaping(gymnasium.wrappers.NormalizeObservation(maze))
+    vector = gymnasium.make_vec(MAZE, 2, vectorization_mode="vector_entry_point", autoreset_mode="NextStep")
+    with pytest.raises(ValueError, match="NormalizeObservation beneath changes them"):
+        VectorPotentialShaping(gymnasium.wrappers.vector.NormalizeObservation(vector))
+    gymnasium.wrappers.NormalizeObservation(PotentialShaping(maze)).reset(seed=0)
+
+
+@pytest.mark.parametrize("goal_conditioned", [False, True])
+def test_a_shaped_maze_is_pickled(goal_conditioned: bool) -> None:
+    env = PotentialShaping(gymnasium.make(MAZE, goal_conditioned=goal_conditioned))
+    env.reset(seed=0)
+    action = np.ones(2, np.float32)
+    assert pickle.loads(pickle.dumps(env)).step(action)[1] == env.step(action)[1]

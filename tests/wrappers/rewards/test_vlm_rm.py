@@ -9,6 +9,7 @@ from gymnasium.vector import AutoresetMode
 import tiltyard  # noqa: F401
 from tiltyard.wrappers import VLMRM, VectorVLMRM
 from tiltyard.wrappers.rewards.encoders import ClipEncoder, DualEncoder, load_encoder
+from tiltyard.wrappers.rewards.frame_reward import VectorFrameReward
 from tiltyard.wrappers.rewards.vlm_rm import GoalText, regularised
 
 WORDS = ("maze", "ball", "red", "blue")
@@ -171,3 +172,13 @@ def test_clip_scores_frames_as_they_are():
     frames = np.zeros((1, 8, 8, 3), np.uint8)
     frames[..., 0], frames[..., 1] = 30, 40
     assert GoalText(ClipEncoder(MeanColour(), prepared), "red", None, 0.0).score(frames) == pytest.approx([0.6])
+
+
+def test_a_partial_reset_leaves_the_others_unpaid_in_the_step_of_their_reset():
+    mazes = gymnasium.make_vec("tiltyard/PointMaze-v0", 2, "sync", render_mode="rgb_array", max_episode_steps=1)
+    env = VectorFrameReward(mazes, lambda frames: np.ones(len(frames)), "one")
+    env.reset(seed=0)
+    still = np.zeros((2, 2), np.float32)
+    assert env.step(still)[1].tolist() == [1.0, 1.0]
+    env.reset(options={"reset_mask": np.array([True, False])})
+    assert env.step(still)[1].tolist() == [1.0, 0.0]
