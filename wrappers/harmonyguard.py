@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import gymnasium
 from gymnasium.utils import RecordConstructorArgs
+from gymnasium.wrappers import HumanRendering, OrderEnforcing, PassiveEnvChecker, RenderCollection, TimeLimit
 
 from .. import unknown
 from ..envs.core import select_env
@@ -25,6 +26,8 @@ from .phone_view import act, of_tree
 Info = dict[str, Any]
 Mode = Literal["veto", "cost"]
 MODES = ("veto", "cost")
+MAKES = (HumanRendering, OrderEnforcing, PassiveEnvChecker, RenderCollection, TimeLimit)
+"""What ``gymnasium.make`` puts around an environment."""
 
 
 class RuleGuard(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
@@ -45,7 +48,7 @@ class RuleGuard(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     is not judged at all: that takes a model of what the goal means.
 
     Put it directly around what ``gymnasium.make`` returns: wrappers beneath it would have seen the step that is taken
-    back.
+    back. With "veto" others than those of ``gymnasium.make`` are refused there.
 
     Args:
         env: one simulated phone, with any observation.
@@ -54,7 +57,8 @@ class RuleGuard(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     Raises:
         TypeError: ``env`` is no simulated phone, or a rule is none.
-        ValueError: no such mode, or a rule that names a deed, place or condition that there is not.
+        ValueError: no such mode, a rule that names a deed, place or condition that there is not, or a wrapper beneath
+            a veto.
 
     Paper: HarmonyGuard (2025).
     """
@@ -64,6 +68,8 @@ class RuleGuard(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         super().__init__(env)
         if mode not in MODES:
             raise ValueError(unknown("mode", mode, MODES))
+        if mode == "veto":
+            _check_below(env)
         self.mode, self.rules = mode, checked(rules)
         self.batched, self.states = batched_phone(env), phone_states(env)
         self._goal, self._compliant = "", True
@@ -105,6 +111,18 @@ class RuleGuard(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             return command.text if command.verb == "type" else ""
         verb, _, _, start, length = (int(part) for part in action)
         return spoken(self._goal, start, length) if NUMERIC_VERBS[verb] == "type" else ""
+
+
+def _check_below(env: gymnasium.Env[Any, Any]) -> None:
+    """What a refused step did to a wrapper beneath could not be taken back."""
+    layer = env
+    while isinstance(layer, gymnasium.Wrapper):
+        if not isinstance(layer, MAKES):
+            raise ValueError(
+                f"a veto takes back what the phone did, and not what {type(layer).__name__} beneath saw of it: put "
+                "that wrapper around the guard"
+            )
+        layer = layer.env
 
 
 @dataclass(frozen=True)

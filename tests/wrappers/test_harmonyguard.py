@@ -1,3 +1,5 @@
+import copy
+import pickle
 from typing import Any
 
 import gymnasium
@@ -5,7 +7,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import data_equivalence
 
-from tiltyard.wrappers import RuleGuard
+from tiltyard.wrappers import HybridReward, RuleGuard
 from tiltyard.wrappers.guard_rules import Rule
 from tiltyard.wrappers.harmonyguard import rates
 from tiltyard.wrappers.phone_view import of_tree
@@ -167,3 +169,23 @@ def test_a_guard_refuses_a_rule_that_could_never_be_broken() -> None:
     typo = Rule("mine", "No order.", "high", "insert", ("shop.order",))
     with pytest.raises(ValueError, match="'shop.orders'"):
         RuleGuard(gymnasium.make(V1, observation="tree"), rules=[typo])
+
+
+@pytest.mark.parametrize("beneath", [HybridReward, gymnasium.wrappers.RecordEpisodeStatistics])
+def test_a_veto_goes_beneath_what_would_have_seen_the_step(beneath: Any) -> None:
+    phone = beneath(gymnasium.make(V1, observation="tree"))
+    with pytest.raises(ValueError, match=f"not what {beneath.__name__} beneath saw"):
+        RuleGuard(phone)
+    RuleGuard(phone, mode="cost")
+
+
+@pytest.mark.parametrize("env_id", [V0, V1])
+def test_a_guarded_phone_goes_on_from_its_copy_and_its_pickle(env_id: str) -> None:
+    env = HybridReward(guard(env_id))
+    env.reset(seed=0)
+    env.step("swipe up")
+    copies = [copy.deepcopy(env), pickle.loads(pickle.dumps(env))]
+    for action in ("back", "home"):
+        expected = env.step(action)
+        for one in copies:
+            assert data_equivalence(one.step(action), expected)
