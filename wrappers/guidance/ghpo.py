@@ -1,6 +1,7 @@
 """Hard problems come with the beginning of their solution."""
 
 from collections.abc import Sequence
+from numbers import Real
 
 from ..components import Guidance, Problem, Prompt
 
@@ -25,8 +26,11 @@ class GHPO(Guidance):
     """
 
     def __init__(self, *, stages: Sequence[float] = (0.25, 0.5, 0.75)) -> None:
-        if not all(0 < stage < 1 for stage in stages):
-            raise ValueError(f"a stage is a share of the solution between 0 and 1, got {list(stages)}")
+        given = isinstance(stages, Sequence) and all(isinstance(stage, Real) for stage in stages)
+        if not given or not all(0 < stage < 1 for stage in stages):
+            raise ValueError(
+                f"stages are shares of the solution between 0 and 1, such as (0.25, 0.5), got {stages!r:.200}"
+            )
         self.stages = tuple(stages)
 
     def prompts(self, problems: Sequence[Problem], history: Sequence[Sequence[float]]) -> list[Prompt]:

@@ -1,6 +1,7 @@
 """Guide: failed problems are sampled again with a hint in the prompt, and learnt from without it."""
 
 from collections.abc import Sequence
+from string import Formatter
 
 from ..components import Guidance, Problem, Prompt
 
@@ -31,8 +32,7 @@ class Guide(Guidance):
     def __init__(self, *, share: float = 0.75, phrase: str = "{question} Hint: {hint}") -> None:
         if not 0 < share <= 1:
             raise ValueError(f"share lies above 0 and up to 1, got {share}")
-        if "{question}" not in phrase or "{hint}" not in phrase:
-            raise ValueError(f"phrase needs {{question}} and {{hint}}, got {phrase!r}")
+        _check_phrase(phrase)
         self.share, self.phrase = share, phrase
 
     def prompts(self, problems: Sequence[Problem], history: Sequence[Sequence[float]]) -> list[Prompt]:
@@ -46,3 +46,15 @@ class Guide(Guidance):
         worked = problem.solve().partition("<answer>")[0]
         hint = worked[: int(self.share * len(worked))]
         return Prompt(self.phrase.format(question=problem.question, hint=hint), trained=problem.question)
+
+
+def _check_phrase(phrase: str) -> None:
+    """Refuses a phrase now that could not be filled in when the first problem is failed."""
+    try:
+        fields = {field for _, field, _, _ in Formatter().parse(phrase) if field is not None}
+    except ValueError:  # a brace that stands alone
+        fields = set()
+    if fields != {"question", "hint"}:
+        raise ValueError(
+            f"phrase needs {{question}} and {{hint}} and no other braces (write a brace twice), got {phrase!r}"
+        )

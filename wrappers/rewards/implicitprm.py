@@ -72,7 +72,9 @@ class ImplicitPRM(Reward):
         if pays not in PAYS:
             raise ValueError(unknown("pays", pays, PAYS))
         if beta <= 0 or batch_size < 1 or n_epochs < 0:
-            raise ValueError(f"beta and batch_size must be above 0, got {beta} and {batch_size}")
+            raise ValueError(
+                f"beta and batch_size must be above 0 and n_epochs 0 or more, got {beta}, {batch_size} and {n_epochs}"
+            )
         self.beta, self.weight, self.pays, self.separator = beta, weight, pays, separator
         self.learning_rate, self.n_epochs, self.batch_size = learning_rate, n_epochs, batch_size
 

@@ -1,7 +1,10 @@
 """Soft overlong punishment (DAPO): a penalty that grows linearly over the last tokens before the length limit."""
 
+import math
+
 from torch import Tensor
 
+from ..checks import check_numbers, check_whole
 from ..components import Context, Episodes, Reward
 
 
@@ -31,13 +34,19 @@ class SoftOverlongPunishment(Reward):
         penalty: the largest one; the paper's is 1, as large as the reward of a correct completion.
 
     Raises:
-        ValueError: no room for the buffer.
+        TypeError: a length or a penalty that is no number.
+        ValueError: no room for the buffer, or a negative penalty, which would pay for length.
 
     Paper: DAPO: An Open-Source LLM Reinforcement Learning System at Scale (2025), eq. 13, which is added to the reward
     of correct and incorrect completions alike.
     """
 
     def __init__(self, *, max_length: int | None = None, buffer: int | None = None, penalty: float = 1.0) -> None:
+        lengths = {"max_length": max_length, "buffer": buffer}
+        check_whole(**{name: length for name, length in lengths.items() if length is not None})
+        check_numbers(penalty=penalty)
+        if not 0 <= penalty < math.inf:
+            raise ValueError(f"penalty is what the longest completion costs, 0 or more and finite, got {penalty}")
         self.max_length, self.buffer, self.penalty = max_length, buffer, penalty
         if max_length is not None:
             _buffer(max_length, buffer)

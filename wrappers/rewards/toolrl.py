@@ -80,7 +80,7 @@ def calls(text: str) -> list[Call] | None:
         return None
     try:
         found = [json.loads(line) for line in inner.strip().split("\n")]
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):  # no JSON, or a number of more digits than Python reads
         return None
     return found if all(map(_is_call, found)) else None
 

@@ -37,3 +37,5 @@ def test_a_solved_problem_never_asks_the_expert():
 def test_a_stage_that_gives_the_whole_completion_away_is_refused():
     with pytest.raises(ValueError, match="between 0 and 1"):
         GHPO(stages=[0.5, 1.0])
+    with pytest.raises(ValueError, match="stages are shares"):
+        GHPO(stages=0.5)  # type: ignore[arg-type]

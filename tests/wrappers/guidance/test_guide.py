@@ -35,7 +35,10 @@ def test_the_completion_is_never_in_the_hint():
     assert "answer" not in prompt.question
 
 
-@pytest.mark.parametrize("settings", [{"share": 0.0}, {"share": 1.1}, {"phrase": "{hint}"}])
+PHRASES = ("{hint}", "{question} {hint} {a}", "{hint} {question")
+
+
+@pytest.mark.parametrize("settings", [{"share": 0.0}, {"share": 1.1}, *({"phrase": phrase} for phrase in PHRASES)])
 def test_settings_that_mean_nothing_are_refused(settings):
     with pytest.raises(ValueError, match=r"share|phrase"):
         Guide(**settings)

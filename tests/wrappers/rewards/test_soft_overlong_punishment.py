@@ -45,3 +45,10 @@ def test_the_longest_completion_is_the_agents_unless_it_is_given():
 def test_a_policy_that_has_no_longest_completion_wants_it_given():
     with pytest.raises(ValueError, match="give the reward a max_length"):
         SoftOverlongPunishment().start(SimpleNamespace(policy=object()))
+
+
+def test_a_penalty_is_no_reward_and_lengths_are_whole_numbers():
+    with pytest.raises(ValueError, match="penalty is what the longest completion costs"):
+        SoftOverlongPunishment(penalty=-1.0)
+    with pytest.raises(TypeError, match="max_length must be a whole number"):
+        SoftOverlongPunishment(max_length="long")

@@ -141,3 +141,7 @@ def test_partial_calls_are_learnt_from_where_success_says_nothing():
     assert (paid.std(1) > 0).sum() > (success.std(1) > 0).sum()
     assert -3 <= paid.min() < paid.max() <= 4
     assert any(not torch.equal(old, new) for old, new in zip(before, agent.policy.parameters(), strict=True))
+
+
+def test_a_number_that_python_does_not_read_makes_a_call_unreadable():
+    assert calls(f'<tool_call>\n{{"name": "add", "parameters": {{"a": {"9" * 5000}}}}}\n</tool_call>') is None
