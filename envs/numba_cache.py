@@ -1,6 +1,7 @@
 """Numba's disk cache, which looks at all sources that matter and is filled by one process at a time."""
 
 import hashlib
+import os
 import re
 from collections.abc import Callable
 from functools import cache, partial
@@ -69,9 +70,16 @@ def _imported(path: Path, package: Path) -> tuple[Path, ...]:
     return tuple(file for file in files if file.is_relative_to(package) and file.is_file())
 
 
-@cache
 def lock(folder: str) -> FileLock:
-    """The lock of the cache in ``folder``; a thread that holds it may take it again, as what is called compiles too."""
+    """The lock of the cache in ``folder``; a thread that holds it may take it again, as what is called compiles too.
+
+    A forked process, such as one of Gymnasium's ``AsyncVectorEnv``, has a lock of its own: it may not use its parent's.
+    """
+    return _lock(folder, os.getpid())
+
+
+@cache
+def _lock(folder: str, process: int) -> FileLock:
     return FileLock(Path(folder) / LOCK, poll_interval=0.2)
 
 

@@ -1,5 +1,6 @@
 """What is compiled is compiled once: who needs it meanwhile waits and loads it; a new stamp compiles anew."""
 
+import multiprocessing
 import subprocess
 import sys
 import time
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tiltyard.envs.numba_cache import _digest, _imported, stamp_of
+from tiltyard.envs.numba_cache import _digest, _imported, lock, stamp_of
 
 MODULE = """
 import sys
@@ -86,3 +87,17 @@ def test_a_stamp_changes_with_what_a_module_imports_and_with_nothing_else(tmp_pa
         (tmp_path / edited).write_text(sources[edited] + "# edited\n")
         assert {name for name, stamp in stamps().items() if stamp != before[name]} == expected
         (tmp_path / edited).write_text(sources[edited])
+
+
+def _held(folder: str) -> None:
+    with lock(folder), lock(folder):
+        pass
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="processes are not forked here")
+def test_a_forked_process_takes_the_lock_that_its_parent_has_used(tmp_path: Path) -> None:
+    _held(str(tmp_path))
+    child = multiprocessing.get_context("fork").Process(target=_held, args=(str(tmp_path),))
+    child.start()
+    child.join(60)
+    assert child.exitcode == 0
