@@ -144,7 +144,7 @@ class VectorJudged(VectorWrapper[Any, Any, Any]):
         return self._before, info
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, Info]:
-        """Steps and judges; ``final_info`` holds the terms of the steps that ended an episode."""
+        """Steps and judges; the terms are told as ``judged_...``, also of the steps that ended an episode."""
         observations, paid, terminated, truncated, info = self.env.step(actions)
         after = np.array(observations)
         infractions = np.asarray(info.get("infraction", np.full(self.num_envs, ""))).astype("<U16")

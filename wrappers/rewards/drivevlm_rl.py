@@ -174,15 +174,29 @@ class LateRewards(BaseCallback):
     """Writes late answers into the replay buffer of an agent that learns in a vector under this reward.
 
     ``agent.learn(n, callback=LateRewards(env))``, with ``env = VectorDriveVLMRL(..., late=True)``. A step whose row has
-    been written over since, or that ended an episode, stays as it is.
+    been written over since, or that ended an episode by an infraction, stays as it is. One that ended it otherwise, at
+    the end of the route or of its time, is judged by the frame of the next place, as it was at first (see
+    :class:`.vlm_rl.VLMRL`).
 
     Args:
         env: whose corrections are written.
+
+    Raises:
+        TypeError: the environment has no late answers; or later an agent without a replay buffer.
     """
 
     def __init__(self, env: "VectorDriveVLMRL") -> None:
+        if not (isinstance(env, VectorDriveVLMRL) and env.pathways.late):
+            raise TypeError(f"late rewards are those of VectorDriveVLMRL(..., late=True), and not of {env!r:.200}")
         super().__init__()
         self.env, self.written = env, 0
+
+    def _init_callback(self) -> None:
+        if getattr(self.model, "replay_buffer", None) is None:
+            raise TypeError(
+                f"{type(self.model).__name__} keeps no replay buffer to write late rewards into: take an agent that "
+                "has one, such as sac, or late=False"
+            )
 
     def _on_step(self) -> bool:
         buffer: Any = self.model.replay_buffer  # type: ignore[attr-defined]

@@ -129,3 +129,12 @@ def test_late_rewards_reach_the_replay_buffer():
     assert callback.written == 1
     with pytest.raises(ValueError, match="at least 1"):
         VectorDriveVLMRL(vector, slow=Slow(), delay=0, late=True)
+
+
+def test_late_rewards_say_what_they_need():
+    vector = gymnasium.make_vec("tiltyard/RaceTrack-v0", 2, "vector_entry_point")
+    with pytest.raises(TypeError, match="late=True"):
+        LateRewards(VectorDriveVLMRL(vector, slow=Slow()))
+    env = VectorDriveVLMRL(vector, slow=Slow(), late=True)
+    with pytest.raises(TypeError, match="keeps no replay buffer"):
+        make("ppo", env, seed=0, device="cpu", n_steps=4, batch_size=8).learn(8, callback=LateRewards(env))
