@@ -21,6 +21,7 @@ from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import VectorEnv, VectorWrapper
 
 from ... import unknown
+from ..checks import check_whole
 from .streams import ALL, EnvStreams, Floats, Ints, Seeds, reset_mask
 
 Info = dict[str, Any]
@@ -55,6 +56,8 @@ class Ball:
                 raise ValueError(unknown(name, value, valid))
         if (kind == "worst") != (adversary is not None):
             raise ValueError('kind="worst" and adversary=... go together: the adversary says what is worst')
+        if adversary is not None and not callable(adversary):
+            raise TypeError(f"adversary is a function from an observation to a perturbation, got {adversary!r:.200}")
         try:
             self.scale: Floats = np.broadcast_to(np.asarray(scale, np.float64), space.shape)
         except (TypeError, ValueError) as error:
@@ -118,7 +121,7 @@ class ObservationNoise(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorA
         adversary: function from an observation to a perturbation of it, in units of the observation.
 
     Raises:
-        TypeError: observations of another kind, or an epsilon that is no number.
+        TypeError: observations of another kind, an epsilon that is no number, or an adversary that is no function.
         ValueError: a bad setting, or later a perturbation that is not finite or of another shape.
     """
 
@@ -205,7 +208,13 @@ def observation_scale(env: gymnasium.Env[Any, Any], policy: Any = None, *, steps
         policy: with SB3's ``predict``; random actions if None.
         steps: how many.
         seed: of the first episode and of random actions.
+
+    Raises:
+        ValueError: no steps, after which every scale would be 0, and so the noise.
     """
+    check_whole(steps=steps)
+    if steps < 1:
+        raise ValueError(f"deviations are measured along 1 step or more, got steps={steps}")
     env.action_space.seed(seed)
     observation, _ = env.reset(seed=seed)
     seen = [observation]

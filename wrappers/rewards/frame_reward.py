@@ -19,6 +19,9 @@ Score = Callable[[Array], Floats]
 class FrameReward(gymnasium.Wrapper[Any, Any, Any, Any]):
     """An environment whose reward is the score of the frame after each step; its own stays as ``true_reward``.
 
+    It is paid at every step: where success ends an episode, staying near it may earn more than getting there. Take
+    tasks that go on (mazes: ``continuing=True``).
+
     Args:
         env: made with ``render_mode="rgb_array"``.
         score: of frames.

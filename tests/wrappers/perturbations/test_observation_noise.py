@@ -164,6 +164,8 @@ def test_a_scale_is_the_deviation_along_episodes() -> None:
     assert scale.shape == (11,)
     assert (scale > 0).all()
     assert np.array_equal(scale, observation_scale(gymnasium.make(HOPPER), steps=200))
+    with pytest.raises(ValueError, match="1 step or more"):
+        observation_scale(Still(), steps=0)
 
 
 @pytest.mark.parametrize(
@@ -192,6 +194,8 @@ def test_bad_perturbations_and_spaces_are_refused() -> None:
     for epsilon in ("0.1", None, True):
         with pytest.raises(TypeError, match=f"epsilon must be a number, got {epsilon!r}"):
             ObservationNoise(Still(), epsilon)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="adversary is a function"):
+        ObservationNoise(Still(), 0.1, kind="worst", adversary=3)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="flatten them first"):
         ObservationNoise(gymnasium.make("tiltyard/PointMaze-v0", goal_conditioned=True), 0.1)
 
