@@ -27,10 +27,14 @@ def told(agent: Any) -> Iterator[None]:
         if not has_diverged(agent, error):
             raise
         said = " ".join(str(error).split())
-        raise Diverged(
-            f"training diverged within {int(agent.num_timesteps):,} steps, what the policy computes is not finite: "
-            f"lower the learning rate, or limit gradients or rewards ({type(error).__name__}: {said[:200]})"
-        ) from error
+        what = sentence(agent, "what the policy computes is not finite")
+        raise Diverged(f"{what} ({type(error).__name__}: {said[:200]})") from error
+
+
+def sentence(agent: Any, what: str) -> str:
+    """That training diverged, after how many steps in the environment if it had any, and what to do."""
+    within = f" within {int(agent.num_timesteps):,} steps" if agent.num_timesteps else ""
+    return f"training diverged{within}, {what}: lower the learning rate, or limit gradients or rewards"
 
 
 def has_diverged(agent: Any, error: Exception) -> bool:
@@ -42,8 +46,13 @@ def has_diverged(agent: Any, error: Exception) -> bool:
     """
     if isinstance(error, Diverged | FloatingPointError) or _in_a_distribution(error.__traceback__):
         return True
+    return not is_finite(agent)
+
+
+def is_finite(agent: Any) -> bool:
+    """Whether no parameter of the agent's policy is infinite or not a number; True where it is no PyTorch module."""
     policy = getattr(agent, "policy", None)
-    return isinstance(policy, Module) and not all(bool(one.isfinite().all()) for one in policy.parameters())
+    return not isinstance(policy, Module) or all(bool(one.isfinite().all()) for one in policy.parameters())
 
 
 def _in_a_distribution(trace: TracebackType | None) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..agents.diverged import Diverged, told
+from ..agents.diverged import Diverged, is_finite, sentence, told
 from .folders import is_claimed, write_whole
 from .packages import changes
 from .records import part, read_record, seconds_of, words
@@ -44,13 +44,17 @@ class DivergedRun:
 def recorded(agent: Any, folder: Path) -> Iterator[None]:
     """Notes in ``folder`` that the agent's training diverges in the block, if it does.
 
+    Not every divergence ends in an error: a Q-network that is not a number has an ``argmax`` too, and would be scored.
+
     Raises:
-        Diverged: in place of the error that it came to.
+        Diverged: in place of the error that it came to, or where the policy's parameters are not finite at the end.
     """
     start = time.perf_counter()
     try:
         with told(agent):
             yield
+        if not is_finite(agent):
+            raise Diverged(sentence(agent, "parameters of the policy are not finite"))
     except Diverged as error:
         record = {
             "timesteps": int(agent.num_timesteps),

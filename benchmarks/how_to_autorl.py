@@ -263,7 +263,7 @@ def _tested(one: _Search, others: Sequence[Run], test_seeds: Sequence[int], run_
     """The choice of a condition, with the best point run on the test seeds."""
     settings, run = list(one.space), one.run
     if not one.full:
-        raise ValueError(none_left(run, ", ".join(settings)))
+        raise ValueError(_none_at_the_end(one) if one.stopped else none_left(run, ", ".join(settings)))
 
     def value(number: int) -> Any:
         return value_of(settings, one.params(number))
@@ -295,6 +295,16 @@ def _tested(one: _Search, others: Sequence[Run], test_seeds: Sequence[int], run_
         space={name: (one.space[name].low, one.space[name].high, one.space[name].log) for name in settings},
         trained=sum(each.timesteps if isinstance(each, DivergedRun) else trained(each) for each in runs),
         diverged={value(number): counts for number, counts in sorted(one.diverged.items())},
+    )
+
+
+def _none_at_the_end(one: _Search) -> str:
+    """What to say where the trials that were not given up early diverged later."""
+    lost, every = len(one.diverged), len(one.diverged) + len(one.stopped)
+    return (
+        f"no trial of {one.run.agent} on {one.run.task} reached the full budget: training diverged in {lost} of "
+        f"{every}, the others were given up before: search with more trials or in a space with lower "
+        "learning rates, in another folder"
     )
 
 

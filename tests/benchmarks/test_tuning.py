@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from tiltyard.agents.diverged import Diverged
 from tiltyard.benchmarks.choices import merged
 from tiltyard.benchmarks.cli import main
-from tiltyard.benchmarks.diverging import RECORD, read_diverged
+from tiltyard.benchmarks.diverging import RECORD, read_diverged, recorded
 from tiltyard.benchmarks.leaderboard.board import leaderboard
 from tiltyard.benchmarks.leaderboard.tuned import conditions
 from tiltyard.benchmarks.race import RaceIncomplete, race
@@ -89,6 +90,24 @@ def test_a_run_that_diverged_under_other_versions_is_run_again(tmp_path: Path) -
     record = json.loads((run.partial(tmp_path) / RUN).read_text())
     (run.partial(tmp_path) / RUN).write_text(json.dumps(record | {"versions": record["versions"] | {"torch": "0.1"}}))
     assert read_diverged(run, tmp_path) is None
+
+
+def test_a_policy_that_is_not_finite_has_diverged_though_it_raises_no_error(tmp_path: Path) -> None:
+    """The largest of Q-values that are not numbers is the first, so that DQN plays on."""
+    params = {"learning_starts": 20, "buffer_size": 100, "learning_rate": 1e30, "policy_kwargs": {"net_arch": [8, 8]}}
+    run = Run("CartPole-v1", "stable_baselines3:DQN", 10_000, 100, params, eval_episodes=1, eval_points=1)
+    with pytest.raises(Diverged, match="diverged within 100 steps, parameters of the policy are not finite: lower"):
+        run.execute(tmp_path)
+    assert read_diverged(run, tmp_path) is not None
+
+
+def test_a_run_without_steps_in_the_environment_does_not_count_them(tmp_path: Path) -> None:
+    agent = SimpleNamespace(num_timesteps=0)
+    with (
+        pytest.raises(Diverged, match=r"^training diverged, what the policy computes is not finite: lower"),
+        recorded(agent, tmp_path),
+    ):
+        raise FloatingPointError("overflow")
 
 
 def test_training_that_diverges_at_every_value_leaves_nothing_to_choose(tmp_path: Path) -> None:
