@@ -95,6 +95,7 @@ def test_a_trial_that_diverges_has_failed_and_the_search_goes_on(tmp_path: Path)
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "t").glob(f"*/{RECORD}")} == before, "not run again"
 
 
+@pytest.mark.slow
 def test_survivors_of_a_bracket_that_diverge_are_not_said_to_be_all_trials(tmp_path: Path) -> None:
     """Before it learns at all a ninth of the budget is over, so that every trial ends it."""
     space, how = ["learning_rate=1e25:1e30"], {"seeds": (10_000,), "root": tmp_path / "t"}
