@@ -13,12 +13,14 @@ from tiltyard.agents.catalogue import ROWS, find
 from tiltyard.agents.settings import check_setting, check_settings
 from tiltyard.benchmarks import Run
 from tiltyard.benchmarks.cli import main
+from tiltyard.benchmarks.suites import find as suite
 from tiltyard.envs.catalogue import ROWS as ENVIRONMENTS
 
 FROZEN = {
     "control-v1": "72799a1bb8c49f6c",
     "general-v1": "22ef2e093761d052",
     "smoke": "9c147f6329072aa9",
+    "swimmer-v1": "5732f12ae68cbbdc",
 }
 
 
@@ -52,9 +54,27 @@ def test_every_environment_has_one_default() -> None:
 def test_all_settings_of_presets_are_accepted(row: Any) -> None:
     for env in ENVIRONMENTS:
         for preset in presets.presets():
-            if env.domain in row.domains and (set(presets.presets()[preset].environments) & {env.domain, "*"}):
+            if env.domain in row.domains and (set(presets.presets()[preset].environments) & {env.id, env.domain, "*"}):
                 check_settings(row.load(), row.settings_for(env.id, preset))
                 check_setting("n_envs", row.n_envs_for(env.id, preset), int, of=row.name)
+
+
+def test_swimmer_has_long_horizons_of_ppo_and_everything_else_of_robots() -> None:
+    swimmer, hopper = "tiltyard/Swimmer-v5", "tiltyard/Hopper-v5"
+    assert str(presets.find("auto", swimmer)).startswith("swimmer-v1")
+    ours = find("fast-ppo")
+    assert ours.settings_for(swimmer)["gamma"] == 0.9999
+    assert "gamma" not in ours.settings_for(hopper)
+    (raced,) = (
+        one
+        for one in suite("control-v2-swimmer-rollouts").tasks[0].entries
+        if "n_envs=16, gamma=0.9999, gae_lambda=0.98" in one.label
+    )
+    assert {**ours.settings_for(swimmer), "n_envs": ours.n_envs_for(swimmer), "preset": "none"} == raced.params
+    for row in ROWS:
+        if row.name != "fast-ppo" and not row.speaks and "robotics" in row.domains:
+            assert row.settings_for(swimmer) == row.settings_for(swimmer, "control-v1"), row.name
+            assert row.n_envs_for(swimmer) == row.n_envs_for(swimmer, "control-v1"), row.name
 
 
 def test_sb3s_ppo_has_the_same_settings_under_both_of_its_names() -> None:
