@@ -5,8 +5,6 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
-from torch.nn import Module
-
 
 class Diverged(ValueError):
     """Training that came to values that are not finite, as with a learning rate that is too high."""
@@ -51,6 +49,8 @@ def has_diverged(agent: Any, error: Exception) -> bool:
 
 def is_finite(agent: Any) -> bool:
     """Whether no parameter of the agent's policy is infinite or not a number; True where it is no PyTorch module."""
+    from torch.nn import Module  # here, so that the command line begins without PyTorch
+
     policy = getattr(agent, "policy", None)
     return not isinstance(policy, Module) or all(bool(one.isfinite().all()) for one in policy.parameters())
 

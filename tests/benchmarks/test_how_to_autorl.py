@@ -77,6 +77,7 @@ def test_a_third_goes_on_and_at_least_one() -> None:
     assert bracket.kept(scores, 1, of=7) == []
 
 
+@pytest.mark.slow
 def test_a_trial_that_diverges_has_failed_and_the_search_goes_on(tmp_path: Path) -> None:
     how: dict[str, Any] = {"seeds": (10_000, 10_001), "root": tmp_path / "t", "search_seed": 3, "test_seeds": (0,)}
     space = ["learning_rate=1e-12:1e30"]

@@ -172,7 +172,7 @@ def test_a_tuning_records_what_its_trials_recorded(tmp_path):
 
 def test_a_population_records_what_its_members_recorded(tmp_path):
     space = space_of(trpo().row.load(), ["learning_rate"])
-    for run in _Training(trpo(), space, "perturb", 2, tmp_path, 1, "")._next(0, [], [])[0]:
+    for run in _Training(trpo(), space, "perturb", 2, tmp_path, 1, "")._next(0, [])[0]:
         run.execute(tmp_path)
     how = {"population": 2, "steps": 8, "ready": 8, "space": ["learning_rate"], "params": trpo().params}
     train_population("CartPole-v1", "sb3_contrib:TRPO", **how, eval_episodes=2, root=tmp_path)

@@ -207,6 +207,7 @@ def test_shared_settings_do_not_vary_and_the_command_goes_on(tmp_path: Path) -> 
             train_population("Pendulum-v1", "ppo", **{**PPO, **change}, root=tmp_path)
 
 
+@pytest.mark.slow
 def test_members_that_diverge_go_on_from_one_that_did_not(tmp_path: Path) -> None:
     how = {**SAC, "steps": 80, "population": 3, "seed": 10_005, "space": ["learning_rate=1e-12:1e30"]}
     found = train_population("Pendulum-v1", "sac", root=tmp_path, **how)

@@ -55,7 +55,7 @@ GIVES: dict[str, Callable[[np.ndarray], list[Any]]] = {
 }
 WITHIN = {
     *("nested._interval", "leaderboard.board._Bootstrap.profile", "leaderboard.board._Bootstrap.curve_band"),
-    *("tuning.Choice.gap", "analysis.pass_at_k_boundary.lead", "between_bases.Bases.of_these"),
+    *("choices.Choice.gap", "analysis.pass_at_k_boundary.lead", "between_bases.Bases.of_these"),
 }
 """They pass on what a function above gives."""
 MATRICES = [

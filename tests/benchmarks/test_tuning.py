@@ -110,6 +110,7 @@ def test_a_run_without_steps_in_the_environment_does_not_count_them(tmp_path: Pa
         raise FloatingPointError("overflow")
 
 
+@pytest.mark.slow
 def test_training_that_diverges_at_every_value_leaves_nothing_to_choose(tmp_path: Path) -> None:
     suite = tmp_path / "pendulum.toml"
     suite.write_text(TOML)
