@@ -293,7 +293,7 @@ def _tested(one: _Search, others: Sequence[Run], test_seeds: Sequence[int], run_
         stopped=tuple((value(number), share, scores) for number, (share, scores) in sorted(one.stopped.items())),
         tests=tuple(normalised_score(each, run_all.suite.score) for each in tested),
         space={name: (one.space[name].low, one.space[name].high, one.space[name].log) for name in settings},
-        trained=sum(each.timesteps if isinstance(each, DivergedRun) else trained(each) for each in runs),
+        trained=sum(map(trained, runs)),
         diverged={value(number): counts for number, counts in sorted(one.diverged.items())},
     )
 

@@ -6,14 +6,17 @@ Up to :data:`SLACK` beyond the budget nothing is said; from there on boards and 
 import warnings
 from collections.abc import Sequence
 
+from .diverging import DivergedRun
 from .runs import CONTINUES, FinishedRun, Run
 
 SLACK = 0.05
 """Share of the budget."""
 
 
-def trained(run: FinishedRun) -> int:
-    """Environment steps that a finished run trained for: its last evaluation comes at their end."""
+def trained(run: FinishedRun | DivergedRun) -> int:
+    """Environment steps that a run trained for; the last evaluation of a finished one comes at their end."""
+    if isinstance(run, DivergedRun):
+        return run.timesteps
     return run.curve[-1][0] if run.run.budget and run.curve else run.run.budget
 
 

@@ -168,7 +168,7 @@ def _choice(
         steps=sum(one.run.budget for one in mine),
         seconds=sum(one.wall_seconds for one in mine),
         params={name: value for name, value in run.params.items() if name != setting},
-        trained=sum(one.timesteps if isinstance(one, DivergedRun) else trained(one) for one in mine),
+        trained=sum(map(trained, mine)),
         diverged={value: (failed, failed + len(scores)) for value, (scores, failed) in by_value.items() if failed},
     )
 

@@ -75,7 +75,7 @@ def write_report(
     folder.mkdir(parents=True, exist_ok=True)
     parts = [_compared(one, mine.family, folder, axis) for one in mine.found]
     bases = None if beside is None else _bases(_shown(beside.suite, beside.runs, beside.tuning, scale), mine)
-    head = _head(suite, mine.runs, mine.board, command)
+    head = _head(suite, mine.runs, mine.board, command) | {"missing": missing(suite, mine.runs, mine.diverged)}
     notes = [*mine.left, *head["notes"]]
     if suite.repeats and bases is None:
         notes.append(f"no differences from both bases: the runs of {suite.repeats} are not beside this page")
@@ -100,7 +100,7 @@ def _shown(suite: Suite, runs: Iterable[FinishedRun], tuning: Tuning | None, sca
     boards = [(one.comparison, one.board) for one in found]
     tuned = None if tuning is None else tuned_section(tuning, boards, paired=suite.paired, diverged=diverged)
     left = [*left, *diverged_notes(suite, board, diverged)]
-    return _Shown(suite, runs, tuple(left), board, found, _Family(found, races), tuned)
+    return _Shown(suite, runs, diverged, tuple(left), board, found, _Family(found, races), tuned)
 
 
 def _bases(other: "_Shown", mine: "_Shown") -> Any:
@@ -121,7 +121,6 @@ def _head(suite: Suite, runs: Sequence[FinishedRun], board: Board, command: str)
         "level": board.level,
         "scores": _scores(board),
         "notes": board.notes,
-        "missing": missing(suite, runs, diverged_of(suite, runs)),
         "no_verdict": NO_PAIRED_VERDICT if suite.paired else NO_VERDICT,
         "inert": INERT,
     }
@@ -217,10 +216,11 @@ class _Found:
 
 @dataclass(frozen=True)
 class _Shown:
-    """What a page is made of: the runs that it shows, what was left out, boards, verdicts and tuning."""
+    """What a page is made of: runs, those that diverged, what was left out, boards, verdicts and tuning."""
 
     suite: Suite
     runs: list[FinishedRun]
+    diverged: list[DivergedRun]
     left: tuple[str, ...]
     board: Board
     found: list[_Found]

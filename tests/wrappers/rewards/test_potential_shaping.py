@@ -235,7 +235,7 @@ def test_a_partial_reset_leaves_the_others_unpaid_in_the_step_of_their_reset() -
     assert env.step(np.ones(2, np.int64))[1][1] == 0.0
 
 
-def test_the_published_potential_reads_observations_that_nobody_has_changed() -> None:
+def test_the_published_potential_refuses_modified_observations() -> None:
     maze = gymnasium.make(MAZE)
     with pytest.raises(ValueError, match="NormalizeObservation beneath changes them"):
         PotentialShaping(gymnasium.wrappers.NormalizeObservation(maze))
