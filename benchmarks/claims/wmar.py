@@ -67,13 +67,14 @@ CLAIM = Comparison(
     },
     ours=OURS,
     baselines=(FIFO,),
-    seeds=10,
+    seeds=range(100, 130),
     tuning=Tuning(end, (1e-3, 3e-3, 1e-2), 2),
     premise=Premise("MBPO learns new tasks and forgets", (SHOWN,), lambda of: of[0] > 0.1 and of[1] > 0.3),
     parts=parts,
     details=details,
     remark="An ensemble of small dynamics models on two numbers in place of DreamerV3 on images, three stretches of a "
     "line in place of six games. Chosen on tuning seed 1000, where MBPO and WMAR were seen six times: the models' "
-    "learning rate, 0.02 (at 0.001, tried first, they did not learn the second task), and how pushes act in each task.",
+    "learning rate, 0.02 (at 0.001, tried first, they did not learn the second task), and how pushes act in each task. "
+    "Ten other seeds gave 0.232 [-0.103, 0.567], undecided; these are as many as that scatter asks for.",
 )
 measure = CLAIM.measure
