@@ -190,10 +190,10 @@ def _awaited(elsewhere: Sequence[Run], root: Path, board: "_Board") -> list[Run]
 
 
 def _make_datasets(suite: Suite, pending: Sequence[Run], root: Path) -> None:
-    """Makes those of the suite's datasets that pending runs learn from and that are not there yet; one race at a time.
+    """Makes the datasets that pending runs learn from and that are not there yet; one race at a time.
 
     Raises:
-        FileNotFoundError: a dataset that is not there, and that the suite does not say how to make.
+        FileNotFoundError: a dataset that is not there, and that neither the suite nor the catalogue says how to make.
     """
     wanted = sorted({run.params["dataset"] for run in pending if "dataset" in run.params})
     while wanted:
@@ -208,16 +208,18 @@ def _make_datasets(suite: Suite, pending: Sequence[Run], root: Path) -> None:
 
 def _make_dataset(suite: Suite, dataset_id: str) -> None:
     from .commands import bar
-    from .datasets import load_dataset, make_dataset
+    from .datasets import catalogue, load_dataset, make_dataset
 
     try:
         load_dataset(dataset_id)
     except FileNotFoundError:
-        if dataset_id not in suite.datasets:
+        if recipe := suite.datasets.get(dataset_id):
+            made: dict[str, Any] = {"dataset_id": dataset_id, "bar": bar, **recipe.settings}
+            make_dataset(recipe.env_id, recipe.policy, **made)
+        elif dataset_id in {row.id for row in catalogue.ROWS}:
+            catalogue.make(dataset_id, bar=bar)
+        else:
             raise
-        recipe = suite.datasets[dataset_id]
-        made: dict[str, Any] = {"dataset_id": dataset_id, "bar": bar, **recipe.settings}
-        make_dataset(recipe.env_id, recipe.policy, **made)
 
 
 def _found(folder: Path) -> FinishedRun | None:

@@ -6,6 +6,7 @@ import h5py
 import numpy as np
 import pytest
 
+from tiltyard.benchmarks import race
 from tiltyard.benchmarks.cli import main
 from tiltyard.benchmarks.datasets import catalogue, load_dataset
 from tiltyard.benchmarks.datasets.episodes import Episode
@@ -68,6 +69,21 @@ def test_a_dataset_is_made_loaded_and_evaluated_in_the_task_itself(row, capsys):
 def test_one_that_is_not_there_says_how_to_make_it(row):
     with pytest.raises(FileNotFoundError, match=f"tiltyard dataset catalogue --make {row.id}"):
         load_dataset(row.id)
+
+
+def test_a_race_makes_what_its_agents_learn_from(row, tmp_path):
+    suite = tmp_path / "suite.toml"
+    suite.write_text(f'''seeds = [0]
+[[tasks]]
+env_id = "tiltyard/PointMaze-v0"
+dataset = "{row.id}"
+eval_episodes = 2
+eval_points = 1
+entries = [{{ agent = "bc", budget = 0, params = {{ offline_steps = 2 }} }}]
+''')
+    (run,) = race(str(suite), root=tmp_path / "runs", workers=1)
+    assert run.run.params["dataset"] == row.id
+    assert load_dataset(row.id).total_steps == row.steps
 
 
 def test_a_changed_number_is_noticed(row):
