@@ -1,6 +1,7 @@
 """A catalogue of small datasets, each made by one command, with a digest of what it holds: D5RL's kinds, in the house.
 
-Three tasks (a ball in a maze, a legged robot in a maze, an arm at a cabinet) times three ways of coming by data:
+Three tasks (a ball in a maze, a legged robot in a maze, an arm at a cabinet) times three ways of coming by data, and
+one of these in the ball's smallest maze:
 ``expert`` is the environment's scripted expert, ``scripted`` the same with noise and slips, ``play`` the expert that
 follows goals of its own (:mod:`.play`). Rewards are of the task's goal, 1 on reaching it; agents are evaluated in the
 environment as it is, whatever the recording has changed (shorter episodes, starts nearer to the goal).
@@ -109,6 +110,7 @@ class Dataset:
 
 
 MAZES, CABINET = {"min_path": 1, "max_episode_steps": 100}, {"max_episode_steps": 60}
+SMALLEST = {"min_path": 1, "max_episode_steps": 40}
 """While playing: any start and goal, and episodes that are too short for a whole solution, or for most."""
 
 ROWS: tuple[Dataset, ...] = (
@@ -141,6 +143,17 @@ ROWS: tuple[Dataset, ...] = (
         sha256="b5d2fd5eeb7b3c0f3d3698e427c2975256be6cf0b8b31856d0d724b3ffa200f9",
         steps=18814,
         success=0.11,
+    ),
+    Dataset(
+        id="tiltyard/d5rl/point-umaze-play-v0",
+        env_id="tiltyard/PointMaze-v0",
+        policy="play",
+        episodes=300,
+        noise=0.3,
+        recording=SMALLEST,
+        sha256="9de29e8f10e4c66535f8cee003014b648011df3c3ee4af7bcb32d408540a5d8d",
+        steps=11107,
+        success=0.1967,
     ),
     Dataset(
         id="tiltyard/d5rl/ant-maze-expert-v0",
