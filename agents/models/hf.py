@@ -4,11 +4,14 @@ Token numbers are shifted: a model's token i is i + 4 here, after the four marks
 is the model's own end of text. So whatever reads tokens (masks, padding, rollouts) need not know which network wrote.
 """
 
+import inspect
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -36,14 +39,16 @@ def parse(name: str) -> tuple[str, int]:
     path, lora, rank = name.removeprefix("hf:").partition(LORA_PREFIX)
     if not path or (lora and (not rank.isdecimal() or int(rank) < 1)):
         raise ValueError(f"policy {name!r}: write hf:<path>, or hf:<path>?lora=<rank> with a rank from 1")
-    return path, int(rank or 0)
+    return str(Path(path).expanduser()) if path.startswith("~") else path, int(rank or 0)
 
 
 def _read_safely(kind: Any, path: str, **settings: Any) -> Any:
     """What lies at ``path``, without the Python code and the pickled weights that may lie there, too."""
+    if path.startswith((".", "/", "~")) and not Path(path).is_dir():
+        raise ValueError(f"there is no folder {path}: give the folder of a model, or its name on the Hub")
     try:
         return kind.from_pretrained(path, trust_remote_code=False, **settings)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, SafetensorError) as error:
         raise ValueError(
             f"{path} cannot be read as a model without running code ({one_line(error)}): give a model of a kind that "
             "transformers knows, with weights in safetensors"
@@ -63,6 +68,7 @@ class HFTokenizer:
             raise ValueError(f"the tokenizer of {path} has no end-of-text token: completions could not end")
         self.pieces = tuple(self.own.convert_ids_to_tokens(list(range(len(self.own)))))
         self.vocabulary_size = MARKS + len(self.own)
+        self.beginning = _beginning(self.own)
 
     def encode(self, text: str) -> Tokens:
         """Tokens of ``text``, without marks."""
@@ -74,16 +80,24 @@ class HFTokenizer:
         return text
 
     def prompt(self, question: str, completion_start: str = "") -> Tokens:
-        """What the network reads before it writes: the chat template's user turn, or the question and a line's end."""
-        text = self._chat(("user", question)) if self.own.chat_template else question + "\n"
-        return self.encode(text + completion_start)
+        """What the network reads before it writes: the chat template's user turn, or the question and a line's end.
+
+        A chat template says itself how a text begins; without one, it begins as the model's tokenizer has it, such as
+        with a token for beginnings of texts.
+        """
+        if self.own.chat_template:
+            return self.encode(self._chat(("user", question)) + completion_start)
+        return np.concatenate([self.beginning, self.encode(f"{question}\n{completion_start}")])
 
     def message(self, written: Tokens, message: str) -> Tokens:
         """What the network reads between two turns: an ``END`` if it wrote none, then the next turn as in a chat."""
         end = [] if len(written) and written[-1] == END else [END]
         if self.own.chat_template:
             whole = self._chat(("user", "?"), ("assistant", ANSWERED), ("user", message))
-            text = whole.split(ANSWERED, 1)[1].removeprefix(self.own.eos_token)
+            _, answered, after = whole.partition(ANSWERED)
+            if not answered:
+                raise ValueError("the chat template leaves out what was answered before: it is of no use for dialogues")
+            text = after.removeprefix(self.own.eos_token)
         else:
             text = f"\n{message}\n"
         return np.concatenate([np.array(end, np.int64), self.encode(text)])
@@ -92,6 +106,13 @@ class HFTokenizer:
         said = [{"role": role, "content": content} for role, content in turns]
         text: str = self.own.apply_chat_template(said, tokenize=False, add_generation_prompt=True)
         return text
+
+
+def _beginning(own: Any) -> Tokens:
+    """What a tokenizer puts before every text, as tokens of this package."""
+    bare, whole = (own.encode("a", add_special_tokens=special) for special in (False, True))
+    put = [n for n in range(len(whole) - len(bare) + 1) if whole[n : n + len(bare)] == bare]
+    return np.array(whole[: put[0]] if put else [], np.int64) + MARKS
 
 
 class HFNetwork(nn.Module):
@@ -103,8 +124,12 @@ class HFNetwork(nn.Module):
         lora: rank of the adapters that are trained in place of the model (0: the model itself is trained).
 
     Raises:
-        ValueError: a model whose logits are more than a linear map of its last hidden states.
+        ValueError: a model whose logits are more than a linear map of its last hidden states, or that embeds fewer
+            tokens than its tokenizer has.
     """
+
+    longest: int | None
+    """Tokens that the model reads at most; None where its configuration does not say."""
 
     def __init__(self, path: str, tokenizer: HFTokenizer, *, lora: int = 0) -> None:
         super().__init__()
@@ -113,7 +138,16 @@ class HFNetwork(nn.Module):
         self.decoder = model.base_model
         head = model.get_output_embeddings()
         self.head = None if head.weight is self.embedding.weight else head  # a tied head would be stored twice
-        self.width = self.embedding.weight.shape[1]
+        known, self.width = self.embedding.weight.shape
+        if known < len(tokenizer.own):
+            raise ValueError(
+                f"the tokenizer of {path} has {len(tokenizer.own)} tokens and the model knows {known}: they do not "
+                "belong together"
+            )
+        limit = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+        self.longest = limit if isinstance(limit, int) and limit > 0 else None
+        names = inspect.signature(self.decoder.forward).parameters
+        self.cache_name = "cache" if "cache" in names else "past_key_values"  # as older ones call it
         ids = torch.arange(-MARKS, len(tokenizer.own))
         line = int(tokenizer.encode("\n")[-1]) - MARKS
         eos = int(tokenizer.own.eos_token_id)
@@ -218,8 +252,8 @@ def generate_with(
                 input_ids=network.ids[chosen][:, None],
                 attention_mask=seen,
                 position_ids=seen.sum(1, keepdim=True) - 1,
-                past_key_values=cache,
                 use_cache=True,
+                **{network.cache_name: cache},
             )
             hidden = out.last_hidden_state[:, -1]
     length = (tokens != PAD).sum(1)
@@ -246,5 +280,6 @@ def _read(network: HFNetwork, prompts: Sequence[Tokens]) -> tuple[Tensor, Any, T
         use_cache=True,
     )
     rows = rows.to(device)
-    out.past_key_values.batch_select_indices(rows)
-    return out.last_hidden_state[rows, -1], out.past_key_values, columns[rows]
+    cache = out[network.cache_name]
+    cache.batch_select_indices(rows)
+    return out.last_hidden_state[rows, -1], cache, columns[rows]

@@ -34,7 +34,8 @@ class TextPolicy(BasePolicy):
         top_k: sample among the k likeliest tokens only (0: all).
         top_p: sample among the likeliest tokens of this total probability (1: all).
         max_answer_tokens: a completion ends here at the latest.
-        context_length: tokens that a prompt, or a whole episode of several turns, may have with its answer.
+        context_length: tokens that a prompt, or a whole episode of several turns, may have with its answer; at most
+            as many as a model of Hugging Face's says that it reads.
         pieces: of the tokenizer; a model of Hugging Face has its own.
     """
 
@@ -56,6 +57,13 @@ class TextPolicy(BasePolicy):
         self.tokenizer, self.network = _build(size, pieces)
         self.temperature, self.top_k, self.top_p = temperature, top_k, top_p
         self.max_answer_tokens, self.context_length = max_answer_tokens, context_length
+        if isinstance(self.network, HFNetwork) and self.network.longest is not None:
+            self.context_length = min(context_length, self.network.longest)
+        if max_answer_tokens >= self.context_length:
+            raise ValueError(
+                f"completions of {max_answer_tokens} tokens (max_answer_tokens) leave no room for a prompt in a "
+                f"context of {self.context_length}: {self._more_room()}, or write less"
+            )
         self.optimizer = torch.optim.AdamW(
             [p for p in self.network.parameters() if p.requires_grad],
             lr=lr_schedule(1),
@@ -133,7 +141,7 @@ class TextPolicy(BasePolicy):
         if longest + new > self.context_length:
             raise ValueError(
                 f"a prompt of {longest} tokens and a completion of {new} do not fit the context "
-                f"of {self.context_length}: raise context_length, or choose a lower level of the environment"
+                f"of {self.context_length}: {self._more_room()}, or choose a lower level of the environment"
             )
         whole: Callable[..., Generated] = generate_with if isinstance(self.network, HFNetwork) else generate
         make = partial(whole, self.network) if dialogues is None else partial(dialogues.generate, episodes)
@@ -146,6 +154,10 @@ class TextPolicy(BasePolicy):
             generator=generator or self.generator,
             mask=mask,
         )
+
+    def _more_room(self) -> str:
+        limit = self.network.longest if isinstance(self.network, HFNetwork) else None
+        return "raise context_length" if self.context_length != limit else "take a model that reads more"
 
     def texts(self, generated: Generated) -> list[str]:
         """The strings that were written."""

@@ -258,6 +258,12 @@ def test_greedy_sampling_is_no_distribution_to_train(make):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("make", [agent, lambda **settings: ArCHer(env=GAME, **SMALL, **settings)])
+def test_answers_as_long_as_the_context_leave_no_room_for_a_prompt(make):
+    with pytest.raises(ValueError, match="completions of 6 tokens .* leave no room .* context of 6: raise context_len"):
+        make(context_length=6)
+
+
 def test_a_prompt_that_is_longer_than_the_context():
     assert_refused(agent(context_length=20), "a prompt of 19 tokens and a completion of 6 do not fit the context of 20")
     assert_refused(agent(context_length=20, warm_start_steps=2), "demonstration of .* does not fit the context of 20")

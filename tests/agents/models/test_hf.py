@@ -3,6 +3,8 @@
 import json
 import shutil
 import sys
+import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -46,6 +48,7 @@ def policy(name: str) -> TextPolicy:
 def test_names_by_hand():
     assert parse("hf:some/model") == ("some/model", 0)
     assert parse("hf:some/model?lora=16") == ("some/model", 16)
+    assert parse("hf:~/model") == (str(Path("~/model").expanduser()), 0)
     for bad in ("hf:", "hf:some/model?lora=", "hf:some/model?lora=0", "hf:some/model?lora=x"):
         with pytest.raises(ValueError, match="hf:<path>"):
             parse(bad)
@@ -195,3 +198,78 @@ def test_a_folder_that_brings_code_is_not_trusted(folder, tmp_path, planted):
         policy(f"hf:{path}")
     assert "\n" not in str(caught.value)
     assert not witness.exists()
+
+
+def saved(path, own, **config):
+    """A tiny Llama for the tokenizer ``own``, both in ``path``."""
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    own.save_pretrained(path)
+    shape = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 1, "num_attention_heads": 2}
+    LlamaForCausalLM(LlamaConfig(**{"vocab_size": len(own), **shape, **config})).save_pretrained(path)
+    return f"hf:{path}"
+
+
+@pytest.fixture
+def tokenizer(folder):
+    from transformers import PreTrainedTokenizerFast
+
+    return PreTrainedTokenizerFast.from_pretrained(folder)
+
+
+@hf
+def test_nothing_is_read_beyond_what_the_model_reads(tokenizer, tmp_path):
+    name = saved(tmp_path, tokenizer, max_position_embeddings=48)
+    made = policy(name)
+    assert made.context_length == 48
+    made.predict("x" * 27)  # and a line's end, and 20 tokens of an answer
+    with pytest.raises(ValueError, match="do not fit the context of 48: take a model that reads more"):
+        made.predict("x" * 40)
+    with pytest.raises(ValueError, match="completions of 48 tokens .* leave no room .* context of 48"):
+        TextPolicy(None, None, lambda _: 1e-3, size=name, max_answer_tokens=48)
+
+
+@hf
+def test_a_tokenizer_of_another_model_is_refused(tokenizer, tmp_path):
+    with pytest.raises(ValueError, match="has 257 tokens and the model knows 200: they do not belong together"):
+        policy(saved(tmp_path, tokenizer, vocab_size=200))
+
+
+@hf
+def test_a_text_begins_as_the_models_tokenizer_has_it(tokenizer, tmp_path):
+    from tokenizers.processors import TemplateProcessing
+
+    assert policy(saved(tmp_path / "bare", tokenizer)).tokenizer.prompt("a")[0] != 4
+    tokenizer.add_special_tokens({"bos_token": "<bos>"})
+    both = [("<bos>", tokenizer.bos_token_id), ("<eos>", tokenizer.eos_token_id)]
+    tokenizer.backend_tokenizer.post_processor = TemplateProcessing(single="<bos> $A <eos>", special_tokens=both)
+    own = policy(saved(tmp_path / "marked", tokenizer)).tokenizer
+    assert own.prompt("hello", "so").tolist() == [own.own.bos_token_id + 4, *own.encode("hello\nso")]
+    own.own.chat_template = "<bos>{% for m in messages %}{{ m['content'] }}{% endfor %}"
+    assert own.prompt("hello").tolist() == [own.own.bos_token_id + 4, *own.encode("hello")]  # once
+
+
+@hf
+def test_a_chat_template_that_forgets_answers_is_refused_for_dialogues(folder):
+    own = policy(f"hf:{folder}").tokenizer
+    own.own.chat_template = "{{ messages[-1]['content'] }}"
+    assert own.decode(own.prompt("hello")) == "hello"
+    with pytest.raises(ValueError, match="leaves out what was answered before"):
+        own.message(own.encode("yes"), "go")
+
+
+@hf
+def test_folders_that_are_not_there_or_damaged_are_told_in_a_sentence(folder, tmp_path):
+    with pytest.raises(ValueError, match="there is no folder .*nowhere: give the folder of a model"):
+        policy(f"hf:{tmp_path}/nowhere")
+    shutil.copytree(folder, tmp_path / "model")
+    (tmp_path / "model" / "model.safetensors").write_bytes(b"no weights")
+    with pytest.raises(ValueError, match="cannot be read as a model"):
+        policy(f"hf:{tmp_path}/model")
+
+
+@hf
+def test_sampling_names_the_cache_as_the_model_does(folder):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FutureWarning)
+        policy(f"hf:{folder}").predict("what?")
