@@ -139,6 +139,8 @@ class VectorJudged(VectorWrapper[Any, Any, Any]):
     def reset(self, *, seed: Any = None, options: Info | None = None) -> tuple[Any, Info]:
         """Resets."""
         mask = reset_mask(options, self.num_envs)
+        if self.needs_frames and self.env.unwrapped.batched.last_frames is None:
+            self.env.unwrapped.batched.last_frames = np.empty(0, np.uint8)  # from now on they are kept
         self._before, info = self.env.reset(seed=seed, options=options)
         self.judge.begin(np.flatnonzero(mask))
         return self._before, info
@@ -153,7 +155,7 @@ class VectorJudged(VectorWrapper[Any, Any, Any]):
         for index in ended:
             after[index] = info["final_obs"][index]
             infractions[index] = final["infraction"][index]
-        frames = frames_of(self.env) if self.needs_frames else None
+        frames = frames_of(self.env, before_reset=len(ended) > 0) if self.needs_frames else None
         terms = self.judge.judge(self._before, after, infractions, frames)
         reward = terms["reward"]
         self.judge.begin(ended)
@@ -165,9 +167,13 @@ class VectorJudged(VectorWrapper[Any, Any, Any]):
         return observations, reward, terminated, truncated, told
 
 
-def frames_of(env: Any) -> Array:
-    """The rasters ``uint8 [n, 64, 64, 8]`` of a driving scene as it is now, whatever it lets agents observe."""
-    frames: Array = env.unwrapped.batched.view("bev")
+def frames_of(env: Any, *, before_reset: bool = False) -> Array:
+    """The rasters ``uint8 [n, 64, 64, 8]`` of a driving scene as it is now, whatever it lets agents observe.
+
+    With ``before_reset`` those of a step after which a vector has begun the next episodes of some, as it was before.
+    """
+    batched = env.unwrapped.batched
+    frames: Array = batched.last_frames if before_reset else batched.view("bev")
     return frames
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tiltyard.wrappers import VectorVLMRL
-from tiltyard.wrappers.driving import frames_of, seen
+from tiltyard.wrappers.driving import VectorJudged, frames_of, seen
 from tiltyard.wrappers.rewards.shaped_driving import ShapedDriving, VectorShapedDriving
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -63,6 +63,34 @@ def test_frames_are_those_of_the_other_observation():
     numbers.reset(seed=3)
     assert (frames_of(numbers) == frames).all()
     assert frames.any()
+
+
+def test_frames_of_the_step_that_ends_an_episode_are_those_of_that_episode():
+    class Remembers:
+        def begin(self, indices):
+            pass
+
+        def judge(self, before, after, infractions, frames):
+            self.frames = frames
+            return {"reward": np.zeros(len(after))}
+
+    env = VectorJudged(vector(2, max_episode_steps=5), Remembers())
+    env.needs_frames = True
+    bev = vector(2, observation="bev", max_episode_steps=5)
+    same = vector(2, max_episode_steps=5)
+    for one in (env, bev, same):
+        one.reset(seed=3)
+    ended = 0
+    for step in range(12):
+        actions = np.tile(np.array([1.0, 0.4], np.float32), (2, 1))
+        observed_now, *_ = env.step(actions)
+        assert (observed_now == same.step(actions)[0]).all()  # who looks on changes nothing
+        frames, _, terminated, truncated, info = bev.step(actions)
+        for index in np.flatnonzero(terminated | truncated):
+            frames[index] = info["final_obs"][index]
+            ended += 1
+        assert (env.judge.frames == frames).all(), step
+    assert ended >= 4
 
 
 def test_what_does_not_fit_is_refused():

@@ -174,9 +174,7 @@ class LateRewards(BaseCallback):
     """Writes late answers into the replay buffer of an agent that learns in a vector under this reward.
 
     ``agent.learn(n, callback=LateRewards(env))``, with ``env = VectorDriveVLMRL(..., late=True)``. A step whose row has
-    been written over since, or that ended an episode by an infraction, stays as it is. One that ended it otherwise, at
-    the end of the route or of its time, is judged by the frame of the next place, as it was at first (see
-    :class:`.vlm_rl.VLMRL`).
+    been written over since, or that ended an episode by an infraction, stays as it is.
 
     Args:
         env: whose corrections are written.

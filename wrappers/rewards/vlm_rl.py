@@ -150,8 +150,7 @@ class VLMRL(Judged):
     The agent observes numbers, the reward sees the raster of the same moment. Departures from the authors' code: the
     raster stands for CARLA's segmented view from above, the encoder is pluggable (theirs is CLIP ``ViT-bigG-14``), and
     frames are encoded at each step, all environments of a vector in one batch, where theirs are encoded 64 steps at a
-    time before they are learnt from: the rewards are the same. The frame of a step that ends an episode of a vector is
-    that of the next one; an infraction is paid by the penalty anyway, and an arrival by what the new place looks like.
+    time before they are learnt from: the rewards are the same.
 
     Args:
         env: with ``observation="vector"``.

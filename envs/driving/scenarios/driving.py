@@ -32,7 +32,7 @@ Observation = Literal["vector", "bev"]
 Reward = Literal["carl", "sum"]
 Imposed = Literal["cut-ins", "all"]
 INFRACTION_NAMES, OFFENCE_NAMES, TRIGGER_NAMES = map(np.array, (INFRACTIONS, OFFENCES, ("", *TRIGGERS)))
-MAPS = 10
+MAPS, RASTER = 10, (raster.PIXELS, raster.PIXELS, len(raster.CHANNELS))
 
 
 class Driving(BatchedEnv):
@@ -89,6 +89,7 @@ class Driving(BatchedEnv):
         *("_routes", "_events", "_keys", "_order", "_crossings", "_scripts", "_vehicles"),
     )
     fresh_infos = True
+    last_frames: npt.NDArray[Any] | None = None  # rasters just before the last problems began, where they are kept
 
     def __init__(
         self,
@@ -153,8 +154,7 @@ class Driving(BatchedEnv):
             jaywalkers=float(jaywalkers),
             cut_ins=imposed == "cut-ins",
         )
-        self._parts = Parts(threads, self.world_count)
-        self._buffers = Buffers()
+        self._parts, self._buffers = Parts(threads, self.world_count), Buffers()
         self._allocate()
         self._recorder = Recorder(self.batch, self.episodes, self.policies) if record else None
         self._tape = self._recorder.tape if self._recorder else tape(0, 0, 0)
@@ -191,15 +191,16 @@ class Driving(BatchedEnv):
         self.weights = np.ones((self.num_envs, WEIGHTS))
         self.weights[:, FACTORS.index("courtesy")] = self._courtesy
         if self.observation == "bev":
-            self.observation_space: Any = Box(0, 255, (raster.PIXELS, raster.PIXELS, len(raster.CHANNELS)), np.uint8)
+            self.observation_space: Any = Box(0, 255, RASTER, np.uint8)
         else:
             self.observation_space = Box(-1.0, 1.0, (observe.SIZE,), np.float32)
         self.action_space: Any = action_space(self.action)
 
     def begin(self, indices: Ints, seeds: Ints, episodes: Ints) -> None:
         """Draws the problems and lets their traffic settle."""
-        keys = problem_keys(self.split, seeds, episodes)
-        self._begin_worlds(indices, keys)
+        if self.last_frames is not None and self.episodes["length"].all():
+            self.last_frames = self.view("bev")
+        self._begin_worlds(indices, problem_keys(self.split, seeds, episodes))
         self._note_begun(indices)
 
     def _begin_worlds(self, worlds: Ints, keys: npt.NDArray[np.uint64]) -> None:
@@ -260,9 +261,8 @@ class Driving(BatchedEnv):
         """What agents would see if they observed in another way: ``[n, 233]``, or rasters ``[n, 64, 64, 8]``."""
         if observation == self.observation:
             return self.observe()
-        raster_shape = (raster.PIXELS, raster.PIXELS, len(raster.CHANNELS))
         bev = observation == "bev"
-        out = np.empty((self.num_envs, *(raster_shape if bev else (observe.SIZE,))), np.uint8 if bev else np.float32)
+        out = np.empty((self.num_envs, *(RASTER if bev else (observe.SIZE,))), np.uint8 if bev else np.float32)
         self._look(observation, self._slots, out)
         return out
 
