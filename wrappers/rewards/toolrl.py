@@ -13,6 +13,7 @@ from ..components import Context, Episodes, Reward
 
 GRAINS = ("fine", "intermediate", "coarse")
 OPEN, CLOSE = "<tool_call>", "</tool_call>"
+TAGS = ("<think>", OPEN, "<response>")
 THINK, CALL, SAY = r"<think>.*?</think>", rf"{OPEN}\n.*?\n{CLOSE}", r"<response>.*?</response>"
 
 Call = dict[str, Any]
@@ -127,9 +128,19 @@ class ToolRL(Reward):
         self.low, self.high, self.grain = low, high, grain
 
     def shape(self, episodes: Episodes, context: Context) -> Tensor:
-        """R of each row, ``[B]``; replaces what the environment paid."""
+        """R of each row, ``[B]``; replaces what the environment paid.
+
+        Raises:
+            ValueError: no reference has any of the tags that completions are graded by.
+        """
         said = ["\n".join(turns) for turns in episodes.completions]
-        graded = [self.grade(*pair) for pair in zip(said, episodes.references(), strict=True)]
+        references = episodes.references()
+        if references and not any(tag in reference for reference in references for tag in TAGS):
+            raise ValueError(
+                f"toolrl grades tool calls by the tags of the expert's texts ({', '.join(TAGS)}), which have none here, "
+                f"such as {references[0]!r:.100}: it is for environments with tools"
+            )
+        graded = [self.grade(*pair) for pair in zip(said, references, strict=True)]
         return episodes.reward.new_tensor(graded)
 
     def grade(self, completion: str, reference: str) -> float:

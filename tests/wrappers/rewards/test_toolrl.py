@@ -118,6 +118,14 @@ def test_it_takes_the_place_of_what_the_environment_paid():
     assert load("toolrl").shape(episodes, None).tolist() == [4.0, -3.0]
 
 
+def test_an_environment_without_tools_is_refused():
+    episodes = SimpleNamespace(
+        reward=torch.zeros(1), completions=[["<think></think>"]], references=lambda: ["<answer>7</answer>"]
+    )
+    with pytest.raises(ValueError, match="tags of the expert's texts .* have none here, such as '<answer>7</answer>'"):
+        load("toolrl").shape(episodes, None)
+
+
 def test_partial_calls_are_learnt_from_where_success_says_nothing():
     """After a short warm start on tool calls, whose numbers are still guesses: more groups are mixed, and it learns."""
     agent = PolicyGradient(
