@@ -36,6 +36,7 @@ from .tasks import draw
 PHONES: dict[str, type[BatchedPhone]] = {"phone-v0": BatchedPhone, "phone-v1": BatchedPhoneV1}
 KINDS = (*PHONES, "stock")
 SETTLE_S = 1.0
+DEVICE_SIZE = (432, 768)
 Goals = PhoneGoal | DeviceGoal
 
 
@@ -53,11 +54,11 @@ class BatchedAndroid(BatchedEnv):
             the fake device, "stock" on any other.
         phone: further keywords of Phone-v1: ``held_out``, ``drift``, ``rows``.
         adb: the adb program; None: "adb", but the fake device is spoken to without one.
-        port: of adb's server; None: one of our own.
+        port: of adb's server; None: one of our own. The fake device has one where ``adb`` is given.
         timeout: seconds a command may take.
         patience: seconds for which what failed is tried again.
         settle: seconds to wait after an action; None: 1, and none on the fake device.
-        snapshot: of an emulator, loaded before each problem.
+        snapshot: of an emulator, loaded before each problem; the fake device has none.
         faults: of the fake device: :class:`~.faults.Faults`, or its keywords.
         device_size: width and height in pixels of the fake device's screen.
         render_mode: "rgb_array" for frames of the device's own size.
@@ -84,7 +85,7 @@ class BatchedAndroid(BatchedEnv):
         settle: float | None = None,
         snapshot: str = "",
         faults: Faults | Mapping[str, Any] | None = None,
-        device_size: tuple[int, int] = (432, 768),
+        device_size: tuple[int, int] = DEVICE_SIZE,
         render_mode: str | None = None,
     ) -> None:
         super().__init__(num_envs, render_mode)
@@ -94,6 +95,7 @@ class BatchedAndroid(BatchedEnv):
             raise ValueError(unknown("kind of tasks", tasks, KINDS))
         if serial != FAKE and (num_envs > 1 or self.tasks in PHONES or faults is not None):
             raise ValueError(f"num_envs, our phones' tasks and faults are for serial='{FAKE}', not for {serial!r}")
+        _check_way(serial, adb, port, snapshot, device_size)
         height, width = check_size(size)
         source = PHONES.get(self.tasks, BatchedPhone)
         self.phones = source(1, split, level, apps, **dict(phone or {}))
@@ -242,7 +244,37 @@ class BatchedAndroid(BatchedEnv):
 
     def close(self) -> None:
         """Ends what was started here: adb's own server, the fake device. A real device stays as it is."""
-        self._finalizer()
+        _close(self.seats)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Refuses copies and pickles.
+
+        Raises:
+            TypeError: always.
+        """
+        raise TypeError(
+            "an environment of a device cannot be copied or pickled, because its device cannot be: make another one "
+            "(AsyncVectorEnv takes functions that make environments)"
+        )
+
+
+def _check_way(serial: str, adb: str | None, port: int | None, snapshot: str, device_size: tuple[int, int]) -> None:
+    """Refuses what would be passed over in silence on the way to this device."""
+    if serial == FAKE and snapshot:
+        raise ValueError(f"snapshots are of emulators, not of serial='{FAKE}': leave snapshot={snapshot!r} out")
+    if port is not None:
+        if serial == FAKE and adb is None:
+            raise ValueError(
+                f"port={port!r} is of adb's server, and the fake device is spoken to without adb: give adb='adb' too, "
+                "or leave it out"
+            )
+        if not isinstance(port, int | np.integer) or isinstance(port, bool) or not 1 <= port <= 65535:
+            raise ValueError(f"port is a whole number from 1 to 65535, or None, got {port!r:.100}")
+    pair = isinstance(device_size, tuple | list) and len(device_size) == 2
+    if not pair or not all(isinstance(n, int | np.integer) and n >= 1 for n in device_size):
+        raise ValueError(f"device_size is (width, height) in pixels, such as {DEVICE_SIZE}, got {device_size!r:.100}")
+    if serial != FAKE and tuple(device_size) != DEVICE_SIZE:
+        raise ValueError(f"device_size is that of serial='{FAKE}'; {serial!r} has the size that it has: leave it out")
 
 
 def _close(seats: list[Seat]) -> None:

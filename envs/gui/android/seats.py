@@ -104,8 +104,9 @@ class Seat:
         self.handset.reconnect()
 
     def close(self) -> None:
-        """Ends what was started."""
+        """Ends what was started; the next problem starts the fake device anew."""
         if self._handset is not None:
             self._handset.link.close()
         if self.adbd is not None:
             self.adbd.close()
+        self.host = None

@@ -1,5 +1,7 @@
 """Android-v0 on the fake device, by our own client: the same problems, screens and rewards as on the phone itself."""
 
+import copy
+import pickle
 import re
 import sys
 import threading
@@ -206,4 +208,40 @@ def test_a_real_device_has_no_expert() -> None:
     env.unwrapped.batched._goals[0]._goal = None  # as where there is no phone of ours
     with pytest.raises(CommandFailed, match="reads the fake device's phone"):
         env.unwrapped.expert().predict(None)
+    env.close()
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"snapshot": "clean"}, "snapshots are of emulators, not of serial='fake'"),
+        ({"port": 5037}, "the fake device is spoken to without adb: give adb='adb' too, or leave it out"),
+        ({"serial": "emulator-5554", "port": 0}, "port is a whole number from 1 to 65535, or None, got 0"),
+        ({"serial": "emulator-5554", "port": "5037"}, "port is a whole number .* got '5037'"),
+        ({"serial": "emulator-5554", "device_size": (100, 200)}, "has the size that it has: leave it out"),
+        ({"device_size": 3}, r"device_size is \(width, height\) in pixels, such as \(432, 768\), got 3"),
+        ({"device_size": (432, 0)}, "device_size is"),
+    ],
+)
+def test_what_would_be_passed_over_in_silence_is_refused(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        make(**settings)
+
+
+def test_a_closed_environment_begins_again_with_its_next_problem() -> None:
+    env = make()
+    first, _ = env.reset(seed=0)
+    env.close()
+    env.close()
+    again, _ = env.reset(seed=0)
+    assert again["tree"] == first["tree"]
+    assert env.step("done")[2]
+    env.close()
+
+
+def test_copies_of_a_device_are_refused_in_a_sentence() -> None:
+    env = make()
+    for copied in (copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="cannot be copied or pickled, because its device cannot be"):
+            copied(env)
     env.close()
