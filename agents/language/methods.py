@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ... import unknown
-from ..objectives.catalogue import ROWS
+from ..objectives.catalogue import ROWS, find
 from ..objectives.registry import Objective, load, parameters
 from .providers.catalogue import check_needs
 
@@ -61,6 +61,9 @@ def objective_of(
     longest = dict.fromkeys(parameters(method).intersection(LONGEST), max_answer_tokens)
     objective = load(method, **{**longest, **params})
     check_needs(objective.needs, of=f"method {method!r}")
-    if "groups" in objective.needs and group_size < 2:
-        raise ValueError(f"method {method!r} compares completions to one problem: group_size must be at least 2")
+    smallest = 2 if "groups" in objective.needs else find(method).smallest_group
+    if group_size < smallest:
+        raise ValueError(
+            f"method {method!r} compares completions to one problem: group_size must be at least {smallest}"
+        )
     return objective

@@ -74,7 +74,8 @@ class PolicyGradient(LanguageAgent):
         method_kwargs: the method's other parameters, keywords of its functions, such as ``{"omega": 0.5}`` of
             ``"gigpo"`` (``--set 'method_kwargs={"omega": 0.5}'``); a number may be a schedule, such as
             ``{"kl_coef": {"schedule": "linear", "start": 0.04, "end": 0.0}}`` (:mod:`tiltyard.agents.schedules`).
-        group_size: completions to each problem.
+        group_size: completions to each problem. Of 1, methods that compare with the others of a group learn from its
+            reward alone, without a baseline; those that would learn nothing refuse it.
         prompts_per_batch: problems an iteration.
         batch_size: completions a gradient step (None: all of an iteration's; with ``"sft"``, demonstrations a step).
         n_epochs: passes over an iteration's completions.

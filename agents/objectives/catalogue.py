@@ -84,6 +84,7 @@ ROWS: tuple[Row, ...] = (
         "lite-ppo",
         advantage=".lite_ppo:advantage",
         aggregate=".parts.aggregates:token_mean",
+        smallest_group=2,
     ),
     Row(
         "w-reinforce-nsr",  # NSR: positive_weight=0; PSR: positive_weight=1, negative_weight=0
@@ -213,6 +214,7 @@ ROWS: tuple[Row, ...] = (
         advantage=".canon:advantage",
         aggregate=".parts.aggregates:constant_length",
         params={"mu": 1.0, "alpha": 1.0, "clip_low": 0.2, "clip_high": 0.28},
+        smallest_group=2,
     ),
     Row(
         "disco",
@@ -279,6 +281,7 @@ ROWS: tuple[Row, ...] = (
         advantage=".riskpo:advantage",
         aggregate=".parts.aggregates:token_mean",
         params={"low": 0.2, "high": 0.8, "omega": 0.5, "bundle_size": 5, "credit": "sum-mean"},
+        smallest_group=2,
     ),
     Row(
         "oreal",
@@ -293,6 +296,7 @@ ROWS: tuple[Row, ...] = (
         loss=".a_lol:loss",
         aggregate=".parts.aggregates:sequence_sum",
         params={"clip": 0.9},
+        smallest_group=2,
     ),
     Row(
         "copg",

@@ -19,6 +19,8 @@ class Row:
         silent_at_zero: a completion of advantage 0 has no gradient (but for a KL penalty), and so need not be computed.
         uniform_groups: what the paper says of a group whose completions all earned the same: its gradient is 0
             ("silent"), or it teaches something ("learns"), or only where all failed ("failures").
+        smallest_group: completions of a problem below which it has nothing to learn from (methods that need "groups",
+            which compare completions to each other, have 2 anyway).
         needs: what it reads besides completions and rewards, names of
             :data:`tiltyard.agents.language.providers.catalogue.PROVIDERS`.
         components: of a paper that acts through several, keywords of
@@ -33,6 +35,7 @@ class Row:
     params: Mapping[str, Any] = field(default_factory=dict)
     silent_at_zero: bool = True
     uniform_groups: Literal["silent", "learns", "failures"] = "silent"
+    smallest_group: int = 1
     needs: tuple[str, ...] = ()
     components: Mapping[str, Any] = field(default_factory=dict)
     paper: str = ""

@@ -12,8 +12,10 @@ from tiltyard.agents.language.collect import Collector, by_turns
 from tiltyard.agents.language.context import Context
 from tiltyard.agents.language.methods import objective_of
 from tiltyard.agents.language.providers.greedy import Greedy
+from tiltyard.agents.language.rollouts import Rollouts
 from tiltyard.agents.language.trainer import PolicyGradient
 from tiltyard.agents.objectives import catalogue
+from tiltyard.agents.objectives.registry import load
 from tiltyard.agents.objectives.row import Row
 from tiltyard.wrappers.components import Reward
 
@@ -197,3 +199,41 @@ def test_what_cannot_be_supplied_is_refused_at_construction(monkeypatch):
         objective_of("oracle", {}, group_size=4, max_answer_tokens=12)
     with pytest.raises(ValueError, match="group_size must be at least 2"):
         agent(method="simpo", group_size=1)
+
+
+def groups_of_one() -> Rollouts:
+    """Eight completions to eight problems, half of them rewarded, with all that methods read."""
+    mask = torch.zeros(8, 10, dtype=torch.bool)
+    mask[:, 4:] = True
+    draws = torch.Generator().manual_seed(0)
+    logp = -torch.rand(mask.shape, generator=draws) * mask
+    reward = torch.tensor([1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0, 0.0])
+    rows = torch.arange(8)
+    rollouts = Rollouts(
+        tokens=torch.randint(4, 20, mask.shape, generator=draws),
+        mask=mask,
+        logp_old=logp,
+        logp_ref=logp - 0.1 * mask,
+        reward=reward,
+        group=rows,
+        seed=rows,
+        turn=torch.zeros(mask.shape, dtype=torch.int64),
+        length=mask.sum(1),
+        entropy=torch.rand(mask.shape, generator=draws) * mask,
+        info={"success": reward > 0, "answer": rows, "expert": torch.zeros(8, dtype=torch.bool)},
+        values=torch.zeros(mask.shape),
+        baseline=torch.full((8,), 0.5),
+        logp_mean_old=logp - 1,
+        state=torch.zeros(mask.shape, dtype=torch.int64),
+        completions=[["a"]] * 8,
+    )
+    return replace(rollouts, step_reward=rollouts.token_reward)
+
+
+@pytest.mark.parametrize("row", catalogue.ROWS, ids=lambda row: row.handle)
+def test_methods_that_would_learn_nothing_from_groups_of_one_refuse_them(row):
+    silent = not load(row.handle).advantage(groups_of_one()).any()
+    assert row.smallest_group == 1 or silent
+    if silent:
+        with pytest.raises(ValueError, match="group_size must be at least 2"):
+            objective_of(row.handle, {}, group_size=1, max_answer_tokens=12)
