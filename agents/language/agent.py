@@ -27,6 +27,7 @@ from ..models.policy import TextPolicy
 from ..models.pretrained import PRETRAINED, is_base, read_base
 from ..models.tokenizer import PIECES
 from ..models.transformer import SIZES
+from ..objectives.registry import parameters
 from ..row import OF_METHOD
 from .episodes import StopTraining
 from .loop import Loop
@@ -136,6 +137,25 @@ class LanguageAgent(Loop):
         self._own = own
         if _init_setup_model:
             self._setup_model()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuses a new value for what is read when an agent is made, which would be passed over in silence.
+
+        Raises:
+            AttributeError: such a setting.
+        """
+        made = "_constructed_with" in vars(self)
+        if made and (name == "method" or not hasattr(self, name)):
+            objective = getattr(self, "objective", None)
+            of_method = parameters(objective.handle) if objective is not None else set()
+            if name in {*type(self).__signature__.parameters, *of_method}:
+                own = name in type(self).__signature__.parameters
+                keyword = f"{name}=" if own else f"method_kwargs={{{name!r}: ...}}"
+                raise AttributeError(
+                    f"{name} is read when an agent is made: give {keyword} to another one, or to load() of this one "
+                    "once saved"
+                )
+        super().__setattr__(name, value)
 
     @classmethod
     def _named(cls, policy: Any) -> tuple[str, LanguageModel | None]:

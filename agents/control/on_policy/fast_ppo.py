@@ -219,6 +219,7 @@ class FastPPO(ControlAgent, OnPolicyAlgorithm):
         assert self._source is not None
         rollout, acting = rollout_buffer, self._acting
         acting.policy.set_training_mode(False)
+        rollout.gamma, rollout.gae_lambda, self.reward_scale.gamma = self.gamma, self.gae_lambda, self.gamma
         rollout.begin(self._last_obs, env.num_envs)
         acting.begin(rollout)
         callback.on_rollout_start()

@@ -1,5 +1,7 @@
 """What cannot be learnt from is refused in one sentence, with weights, optimisers and everything else as they were."""
 
+import copy
+
 import gymnasium
 import numpy as np
 import pytest
@@ -256,6 +258,22 @@ def test_greedy_sampling_is_no_distribution_to_train(make):
     with pytest.raises(ValueError, match="temperature must be above 0 .*, got 0.*with deterministic=True") as caught:
         make(temperature=0)
     assert "\n" not in str(caught.value)
+
+
+def test_settings_that_are_read_when_an_agent_is_made_are_not_changed_in_silence():
+    made = agent(method="ppo")
+    for name, keyword in (
+        ("gamma", "method_kwargs=.'gamma': ...."),
+        ("temperature", "temperature="),
+        ("method", "method="),
+    ):
+        with pytest.raises(AttributeError, match=f"{name} is read when an agent is made: give {keyword}"):
+            setattr(made, name, 0.5)
+    made.n_epochs, made.notes = 2, "anything else is the user's own affair"
+    critics = ArCHer(env=GAME, **SMALL)
+    critics.gamma = 0.5  # read at each step
+    copied = copy.deepcopy(made)
+    assert copied.notes == made.notes
 
 
 @pytest.mark.parametrize("make", [agent, lambda **settings: ArCHer(env=GAME, **SMALL, **settings)])

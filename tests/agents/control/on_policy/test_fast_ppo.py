@@ -293,3 +293,13 @@ def test_whole_numbers_are_read_as_the_floats_that_they_are(kind: Any) -> None:
     whole, floats = (FastPPO("MlpPolicy", env(), **TINY, norm_obs=False).learn(16) for env in (Whole, Floats))
     for one, other in zip(whole.policy.parameters(), floats.policy.parameters(), strict=True):
         th.testing.assert_close(one, other)
+
+
+def test_a_discount_that_is_changed_later_counts_as_one_that_was_given() -> None:
+    def learnt(gamma: float, later: float) -> th.Tensor:
+        agent = FastPPO("MlpPolicy", VecMonitor(DummyVecEnv([Counting] * 2)), **TINY, gamma=gamma)
+        agent.gamma = later
+        return th.nn.utils.parameters_to_vector(agent.learn(64).policy.parameters())
+
+    assert th.equal(learnt(0.5, 0.5), learnt(0.9, 0.5))
+    assert not th.equal(learnt(0.5, 0.5), learnt(0.9, 0.9))
