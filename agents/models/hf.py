@@ -1,7 +1,8 @@
 """Any causal language model in Hugging Face's format as the network of a policy, whole or by LoRA: ``hf:<path>``.
 
 Token numbers are shifted: a model's token i is i + 4 here, after the four marks that every tokenizer has, and ``END``
-is the model's own end of text. So whatever reads tokens (masks, padding, rollouts) need not know which network wrote.
+is the model's own end of text, or of a turn. So whatever reads tokens (masks, padding, rollouts) need not know which
+network wrote.
 """
 
 import inspect
@@ -69,6 +70,19 @@ class HFTokenizer:
         self.pieces = tuple(self.own.convert_ids_to_tokens(list(range(len(self.own)))))
         self.vocabulary_size = MARKS + len(self.own)
         self.beginning = _beginning(self.own)
+        self.end = int(self.own.eos_token_id)
+        """The model's own token that ``END`` stands for."""
+
+    def end_like(self, ends: Iterable[int]) -> None:
+        """Has ``END`` stand for what a chat template writes after an answer, if that is among ``ends``.
+
+        Chat models such as Gemma end a turn by another token than that of the end of a text.
+
+        Args:
+            ends: tokens at which the model itself stops.
+        """
+        first = self.own.encode(self._after_an_answer("?")[1], add_special_tokens=False)[:1]
+        self.end = first[0] if self.own.chat_template and first and first[0] in ends else self.end
 
     def encode(self, text: str) -> Tokens:
         """Tokens of ``text``, without marks."""
@@ -93,14 +107,21 @@ class HFTokenizer:
         """What the network reads between two turns: an ``END`` if it wrote none, then the next turn as in a chat."""
         end = [] if len(written) and written[-1] == END else [END]
         if self.own.chat_template:
-            whole = self._chat(("user", "?"), ("assistant", ANSWERED), ("user", message))
-            _, answered, after = whole.partition(ANSWERED)
+            answered, after = self._after_an_answer(message)
             if not answered:
                 raise ValueError("the chat template leaves out what was answered before: it is of no use for dialogues")
-            text = after.removeprefix(self.own.eos_token)
+            text = after.removeprefix(self.own.convert_ids_to_tokens(self.end))
         else:
             text = f"\n{message}\n"
         return np.concatenate([np.array(end, np.int64), self.encode(text)])
+
+    def _after_an_answer(self, message: str) -> tuple[bool, str]:
+        """Whether a chat shows an answer at all, and what stands after it up to the answer to ``message``."""
+        if not self.own.chat_template:
+            return False, ""
+        whole = self._chat(("user", "?"), ("assistant", ANSWERED), ("user", message))
+        _, answered, after = whole.partition(ANSWERED)
+        return bool(answered), after
 
     def _chat(self, *turns: tuple[str, str]) -> str:
         said = [{"role": role, "content": content} for role, content in turns]
@@ -150,7 +171,9 @@ class HFNetwork(nn.Module):
         self.cache_name = "cache" if "cache" in names else "past_key_values"  # as older ones call it
         ids = torch.arange(-MARKS, len(tokenizer.own))
         line = int(tokenizer.encode("\n")[-1]) - MARKS
-        eos = int(tokenizer.own.eos_token_id)
+        ends = model.generation_config.eos_token_id if model.generation_config is not None else None
+        tokenizer.end_like([ends] if isinstance(ends, int) else ends or [])
+        eos = tokenizer.end
         for mark, own in ((PAD, eos), (END, eos), (ANSWER, line), (UNKNOWN, eos)):
             ids[mark] = own
         forbidden = torch.zeros(len(ids))

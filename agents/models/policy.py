@@ -186,6 +186,7 @@ class TextPolicy(BasePolicy):
 
         Raises:
             TypeError: an observation that is not text.
+            ValueError: a state or ``episode_start`` of another number of episodes.
         """
         alone = isinstance(observation, str)
         many = isinstance(observation, list | tuple) or (isinstance(observation, np.ndarray) and observation.ndim > 0)
@@ -213,6 +214,11 @@ class TextPolicy(BasePolicy):
         if state is None:
             return [self.tokenizer.prompt(question) for question in observations]
         begins = np.zeros(len(observations), np.bool_) if episode_start is None else np.ravel(episode_start)
+        if not len(observations) == len(begins) == len(state[0]):
+            raise ValueError(
+                f"{len(observations)} observations need a state and an episode_start of as many episodes, got "
+                f"{len(state[0])} and {len(begins)}"
+            )
         return [
             self.tokenizer.prompt(said) if new else np.concatenate([history, self.tokenizer.message(history, said)])
             for said, new, history in zip(observations, begins, state[0], strict=True)

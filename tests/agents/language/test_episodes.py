@@ -276,6 +276,15 @@ def test_warm_starts_learn_the_experts_words_alone():
         assert (tokens[row][mask[row]] == END).sum() >= 2
 
 
+def test_a_state_of_other_episodes_is_refused_in_a_sentence():
+    trained = agent()
+    state = trained.predict(["a", "b"], episode_start=np.ones(2, bool))[1]
+    with pytest.raises(ValueError, match="1 observations need .* as many episodes, got 2 and 1"):
+        trained.predict(["a"], state=state)
+    with pytest.raises(ValueError, match="2 observations need .* as many episodes, got 2 and 1"):
+        trained.predict(["a", "b"], state=state, episode_start=np.ones(1, bool))
+
+
 def test_predict_carries_the_history_as_state():
     trained = agent()
     env = sb3_env(GAMES[1], 3, strings=True)

@@ -273,3 +273,23 @@ def test_sampling_names_the_cache_as_the_model_does(folder):
     with warnings.catch_warnings():
         warnings.simplefilter("error", FutureWarning)
         policy(f"hf:{folder}").predict("what?")
+
+
+@hf
+@pytest.mark.parametrize("stops", [True, False])
+def test_a_chat_model_ends_its_turns_as_it_was_taught(tokenizer, tmp_path, stops):
+    tokenizer.add_special_tokens({"additional_special_tokens": ["<turn>"]})
+    tokenizer.chat_template = (
+        "{% for m in messages %}[{{ m['role'] }}]{{ m['content'] }}<turn>{% endfor %}"
+        "{% if add_generation_prompt %}[assistant]{% endif %}"
+    )
+    ends, turn = tokenizer.eos_token_id, tokenizer.convert_tokens_to_ids("<turn>")
+    name = saved(tmp_path, tokenizer)
+    from transformers import GenerationConfig
+
+    GenerationConfig(eos_token_id=[ends, turn] if stops else ends).save_pretrained(tmp_path)
+    made = policy(name)
+    assert int(made.network.ids[END]) == (turn if stops else ends)
+    assert made.network.forbidden[4 + (turn if stops else ends)] < -1000
+    said = made.tokenizer.message(made.tokenizer.encode("yes"), "go")
+    assert made.tokenizer.own.decode(said[1:] - 4) == ("" if stops else "<turn>") + "[user]go<turn>[assistant]"
