@@ -139,8 +139,10 @@ class VectorJudged(VectorWrapper[Any, Any, Any]):
     def reset(self, *, seed: Any = None, options: Info | None = None) -> tuple[Any, Info]:
         """Resets."""
         mask = reset_mask(options, self.num_envs)
-        if self.needs_frames and self.env.unwrapped.batched.last_frames is None:
-            self.env.unwrapped.batched.last_frames = np.empty(0, np.uint8)  # from now on they are kept
+        if self.needs_frames:
+            batched: Any = self.env.unwrapped.batched  # type: ignore[attr-defined]  # checked when this was made
+            if batched.last_frames is None:
+                batched.last_frames = np.empty(0, np.uint8)  # from now on they are kept
         self._before, info = self.env.reset(seed=seed, options=options)
         self.judge.begin(np.flatnonzero(mask))
         return self._before, info

@@ -137,8 +137,8 @@ class ToolRL(Reward):
         references = episodes.references()
         if references and not any(tag in reference for reference in references for tag in TAGS):
             raise ValueError(
-                f"toolrl grades tool calls by the tags of the expert's texts ({', '.join(TAGS)}), which have none here, "
-                f"such as {references[0]!r:.100}: it is for environments with tools"
+                f"toolrl grades tool calls by the tags of the expert's texts ({', '.join(TAGS)}), which have none "
+                f"here, such as {references[0]!r:.100}: it is for environments with tools"
             )
         graded = [self.grade(*pair) for pair in zip(said, references, strict=True)]
         return episodes.reward.new_tensor(graded)
