@@ -1,13 +1,16 @@
 """What a row of the agents' catalogue says."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
+from .. import unknown
 from ..envs.catalogue import Domain
 from ..envs.catalogue import Row as Env
 from ..envs.catalogue import find as find_env
+from ..envs.row import check_domain, check_entry_point
 from . import presets
 
 Settings = Mapping[str, Mapping[str, Any]]
@@ -33,6 +36,10 @@ class Row:
         env_kwargs: environment keywords by scope (``{"driving": {"action": "discrete"}}``).
         n_envs: environments trained on at once, by scope.
         base: name of the row whose settings a method of language agents has as an agent, "" for all others.
+
+    Raises:
+        ValueError: a name or entry point that is none, domains that are no tuple of known ones, or settings that do not
+            stand under a scope.
     """
 
     name: str
@@ -44,6 +51,20 @@ class Row:
     env_kwargs: Settings = field(default_factory=dict)
     n_envs: Mapping[str, int] = field(default_factory=dict)
     base: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuses a row that could not be found, or whose settings would be read by nobody."""
+        of = f"agent {self.name!r:.200}"
+        if not isinstance(self.name, str) or not self.name:
+            raise ValueError(f"an agent is named by a word, such as sac, got {self.name!r:.200}")
+        check_entry_point(self.entry_point, of)
+        if not isinstance(self.domains, tuple) or not self.domains:
+            raise ValueError(f'{of}: domains are a tuple, such as ("other",), got {self.domains!r:.200}')
+        for domain in self.domains:
+            check_domain(domain, of)
+        _check_scopes(self.settings, f"settings of {of}", "{'*': {'gamma': 0.98}}", Mapping)
+        _check_scopes(self.env_kwargs, f"env_kwargs of {of}", "{'driving': {'action': 'discrete'}}", Mapping)
+        _check_scopes(self.n_envs, f"n_envs of {of}", "{'*': 8}", int)
 
     @property
     def kind(self) -> Kind:
@@ -95,6 +116,19 @@ class Row:
         """Number of environments trained in at once."""
         own = scoped({scope: {"n": n} for scope, n in self.n_envs.items()}, env_id).get("n", 1)
         return int(([own] + [rule.n_envs for rule in presets.rules(self.name, env_id, preset) if rule.n_envs])[-1])
+
+
+def _check_scopes(given: Any, what: str, example: str, holds: type[Any]) -> None:
+    """``ValueError`` unless ``given`` maps "*", domains and environments' ids to instances of ``holds``."""
+    scopes = ("*", *get_args(Domain))
+    told = f'{what} stand under "*", a domain or an environment\'s id, such as {example}'
+    if not isinstance(given, Mapping):
+        raise ValueError(f"{told}, got {given!r:.200}")
+    for scope, value in given.items():
+        if scope not in scopes and not re.search(r"[/:]|-v\d+$", str(scope)):
+            raise ValueError(f"{told}: {unknown('scope', scope, scopes)}")
+        if not isinstance(value, holds):
+            raise ValueError(f"{told}, got {value!r:.200} under {scope!r}")
 
 
 def scoped(settings: Settings, env_id: str) -> dict[str, Any]:

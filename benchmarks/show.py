@@ -1,6 +1,7 @@
 """``tiltyard show NAME``: whatever a catalogue holds, be it of a paper (:mod:`.index`), an environment or a suite."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from math import isfinite
 from typing import Any
 
 import gymnasium
@@ -86,7 +87,7 @@ def _of_env(row: Env) -> Iterator[str]:
     scores |= {"scripted expert": row.expert_score} if row.scored else {}
     told = [f"{who} {number(score)}" for who, score in scores.items() if score is not None and row.scored]
     yield from index.field("returns", ", ".join(told))
-    if row.scored:
+    if isfinite(row.expert_success):
         yield from index.field("success", f"scripted expert {row.expert_success:.0%} of test problems")
     yield from index.field("source", index.source(row.entry_point))
     yield from index.field("use", f'gymnasium.make("{row.id}")')

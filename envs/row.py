@@ -3,7 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import isfinite, nan
-from typing import Any, Literal
+from typing import Any, Literal, get_args
+
+from gymnasium.envs.registration import parse_env_id
+from gymnasium.error import Error as GymnasiumError
+
+from .. import unknown
 
 Domain = Literal["text", "gui", "driving", "robotics", "other"]
 Tier = Literal["simulated", "live"]
@@ -18,6 +23,18 @@ PROMISES: dict[Tier, frozenset[Promise]] = {
 A native vector environment; the same trajectory for the same seed and actions; measured scores and success rates of a
 random policy, of the expert and of the best blind policy.
 """
+
+
+def check_domain(name: Any, of: str) -> None:
+    """``ValueError`` unless ``name`` is a domain; ``of`` says whose it is."""
+    if name not in get_args(Domain):
+        raise ValueError(f"{of}: {unknown('domain', name, get_args(Domain))}")
+
+
+def check_entry_point(entry: Any, of: str) -> None:
+    """``ValueError`` unless ``entry`` is of the form ``"module:Class"``; ``of`` says whose it is."""
+    if not isinstance(entry, str) or not all(entry.partition(":")):
+        raise ValueError(f'{of}: an entry point is written "module:Class", got {entry!r:.200}')
 
 
 @dataclass(frozen=True)
@@ -44,6 +61,10 @@ class Row:
         untrained: mean episode returns on the test split of policies that learn nothing and yet see, by name, such as
             the word matcher of phones.
         splits: whether it takes ``split="train" | "test"``. One that does not is evaluated at seeds of their own.
+
+    Raises:
+        ValueError: a malformed id or entry point, an unknown domain, a negative or broken step limit, keywords that are
+            no mapping, or equal scores of the random policy and the expert.
     """
 
     id: str
@@ -62,6 +83,30 @@ class Row:
     untrained: Mapping[str, float] = field(default_factory=dict, hash=False)
     splits: bool = True
     tier: Tier = "simulated"
+
+    def __post_init__(self) -> None:
+        """Refuses what no environment can be registered or normalised with; rows of foreign ids have no entry point."""
+        of = f"environment {self.id!r:.200}"
+        check_domain(self.domain, of)
+        if not self.entry_point:
+            return
+        try:
+            parse_env_id(self.id)
+        except (GymnasiumError, TypeError) as error:
+            raise ValueError(f"an environment's id is written namespace/Name-v0, got {self.id!r:.200}") from error
+        for entry in (self.entry_point, self.vector_entry_point):
+            if entry is not None:
+                check_entry_point(entry, of)
+        steps = self.max_episode_steps
+        if isinstance(steps, bool) or not isinstance(steps, int) or steps < 0:
+            raise ValueError(f"{of}: max_episode_steps is a whole number, 0 for no limit, got {steps!r:.200}")
+        if not isinstance(self.kwargs, Mapping):
+            raise ValueError(f"{of}: kwargs are keywords by name, got {self.kwargs!r:.200}")
+        if self.scored and self.random_score == self.expert_score:
+            raise ValueError(
+                f"{of}: random_score and expert_score are both {self.expert_score}, between which no return can be "
+                "normalised: leave both out where they are not known"
+            )
 
     def promises(self, *names: Promise) -> bool:
         """Whether its tier promises all of ``names``."""

@@ -7,10 +7,13 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tiltyard.agents.catalogue import Row as Agent
 from tiltyard.benchmarks import Run
+from tiltyard.envs.catalogue import Row as Env
 
 ROOT = Path(__file__).parents[1]
 RECIPE = (ROOT / "docs" / "adding" / "outside.md").read_text()
@@ -144,14 +147,20 @@ def test_a_plugins_version_is_recorded_and_another_one_is_named(work: Path, inst
     assert "VersionWarning" not in run("-c", code, cwd=work, path=installed).stderr
 
 
+ROW = "from tiltyard.envs.catalogue import Row"
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
         ("import nothing_of_this_name", "ModuleNotFoundError: No module named 'nothing_of_this_name'"),
         ("1 / 0", "ZeroDivisionError"),
+        ("raise SystemExit(3)", "SystemExit: 3"),
         ("ENVS = ('corridor/Corridor-v0',)", "its ENVS holds 'corridor/Corridor-v0'"),
+        (f"{ROW}\nENVS = (Row('my/Env-v0', 'a:B', None, 'other', 'x'))", "its ENVS is Row(id='my/Env-v0'"),
+        (f"{ROW}\nENVS = (Row('my env', 'a:B', None, 'other', 'x'),)", "ValueError: an environment's id is written"),
     ],
-    ids=["import", "error", "rows"],
+    ids=["import", "error", "exit", "rows", "one-row", "id"],
 )
 def test_a_broken_plugin_is_named_once_and_breaks_nothing(text: str, says: str, tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text(text)
@@ -167,6 +176,46 @@ def test_a_broken_plugin_is_named_once_and_breaks_nothing(text: str, says: str, 
     assert (done.returncode, done.stdout) == (0, "sac\n"), done.stderr
     assert done.stderr.count("plugin 'broken' is left out") == 1
     assert says in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"id": "my env"}, "id is written namespace/Name-v0, got 'my env'"),
+        ({"id": ["my/Env-v0"]}, "id is written namespace/Name-v0"),
+        ({"entry_point": "mine.Env"}, 'written "module:Class", got \'mine.Env\''),
+        ({"vector_entry_point": "mine:"}, 'written "module:Class", got \'mine:\''),
+        ({"domain": "robotic"}, "unknown domain 'robotic'; did you mean 'robotics'"),
+        ({"max_episode_steps": -3}, "max_episode_steps is a whole number, 0 for no limit, got -3"),
+        ({"kwargs": [("level", 2)]}, "kwargs are keywords by name"),
+        ({"random_score": 1.0, "expert_score": 1.0}, "are both 1.0, between which no return can be normalised"),
+    ],
+)
+def test_a_row_of_an_environment_that_nothing_could_be_made_of_is_refused(given: dict[str, Any], says: str) -> None:
+    usual = {"id": "my/Env-v0", "entry_point": "a:B", "vector_entry_point": None, "domain": "other", "summary": "x"}
+    Env(**usual)
+    with pytest.raises(ValueError, match=re.escape(says)):
+        Env(**(usual | given))
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"name": ""}, "an agent is named by a word"),
+        ({"entry_point": "mine.Agent"}, 'written "module:Class", got \'mine.Agent\''),
+        ({"domains": "other"}, 'domains are a tuple, such as ("other",), got \'other\''),
+        ({"domains": ("robotic",)}, "unknown domain 'robotic'; did you mean 'robotics'"),
+        ({"settings": {"n_steps": 16}}, "unknown scope 'n_steps'"),
+        ({"settings": {"*": 16}}, "got 16 under '*'"),
+        ({"env_kwargs": {"drivign": {"action": "discrete"}}}, "unknown scope 'drivign'; did you mean 'driving'"),
+        ({"n_envs": 4}, "n_envs of agent 'mine' stand under"),
+    ],
+)
+def test_a_row_of_an_agent_whose_settings_nobody_would_read_is_refused(given: dict[str, Any], says: str) -> None:
+    usual = {"name": "mine", "entry_point": "a:B", "domains": ("other",), "summary": "x"}
+    Agent(**usual, settings={"*": {"a": 1}, "my/Env-v0": {"a": 2}, "CartPole-v1": {}}, n_envs={"text": 2})
+    with pytest.raises(ValueError, match=re.escape(says)):
+        Agent(**(usual | given))
 
 
 CLASHING = """

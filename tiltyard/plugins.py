@@ -35,7 +35,12 @@ def rows(name: str, of: type[T], ours: frozenset[tuple[str, ...]]) -> tuple[T, .
     """
     found: dict[tuple[str, ...], T] = {}
     for plugin, module in _modules():
-        listed = tuple(getattr(module, name, ()))
+        given = getattr(module, name, ())
+        if not isinstance(given, Iterable):
+            why = f"its {name} is {given!r:.200}, not a tuple of rows (of one row: ({name[:-1].lower()},))"
+            _leave_out(f"plugin {plugin!r}", why)
+            continue
+        listed = tuple(given)
         if wrong := [value for value in listed if not isinstance(value, of)]:
             _leave_out(
                 f"plugin {plugin!r}", f"its {name} holds {wrong[0]!r:.200}, which is no {of.__module__}.{of.__name__}"
@@ -70,7 +75,7 @@ def _modules() -> tuple[tuple[str, Any], ...]:
     for entry in entry_points(group=GROUP):
         try:
             found.append((entry.name, entry.load()))
-        except Exception as error:  # somebody else's code may raise anything, and must not take the others with it
+        except (Exception, SystemExit) as error:  # somebody else's code may raise anything, and must not take the others with it
             _leave_out(f"plugin {entry.name!r}", f"{entry.value} cannot be imported ({type(error).__name__}: {error})")
     return tuple(found)
 
