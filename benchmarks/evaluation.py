@@ -27,8 +27,9 @@ from ..agents.catalogue import find as find_agent
 from ..agents.catalogue import rows as agent_rows
 from ..envs.catalogue import find as find_env
 from ..envs.core import SingleEnv, select_env
-from ..envs.seeding import Split
+from ..envs.seeding import Split, check_split
 from ..wrappers.adapters import named
+from ..wrappers.checks import check_returns
 from .time_limit import LONGEST, error_of, is_endless
 
 if TYPE_CHECKING:
@@ -183,11 +184,11 @@ def evaluation_env(env_id: str, agent: Any, episodes: int, *, split: Split = "te
     from ..wrappers.spaces import sb3_env
 
     view = view_of(agent, env_id)
-    if not find_env(env_id).splits:
+    if check_split(split) and not find_env(env_id).splits:
         split = "train"
-    if isinstance(episodes, bool) or not isinstance(episodes, int) or episodes < 1:
+    if isinstance(episodes, bool) or not isinstance(episodes, int | np.integer) or episodes < 1:
         raise ValueError(f"an evaluation needs a whole number of at least 1 episode, got {episodes!r:.200}")
-    num_envs = min(episodes, MAX_ENVS)
+    num_envs = min(int(episodes), MAX_ENVS)
     return sb3_env(env_id, num_envs, split=split, strings=view.strings, **{**view.env_kwargs, **env_kwargs})
 
 
@@ -219,10 +220,10 @@ def evaluate(
 
     Raises:
         KeyError: no such environment.
-        TypeError: the agent acts in another action space.
+        TypeError: another action space, a class in place of an agent, a function that returns None, or a broken seed.
         RuntimeError: an episode that no time limit ends takes more than :data:`.time_limit.LONGEST` steps.
-        ValueError: fewer than 1 episode, not one seed per environment, or an agent whose ``VecNormalize`` is of other
-            observations.
+        ValueError: fewer than 1 episode, no such split, not one seed per environment, an agent whose ``VecNormalize``
+            is of other observations, or a return that is NaN or infinite.
     """
     env = evaluation_env(env_id, agent, episodes, split=split, **env_kwargs)
     try:
@@ -238,7 +239,7 @@ def play_episodes(
 
     Raises:
         RuntimeError: an episode that no time limit ends takes more than :data:`.time_limit.LONGEST` steps.
-        ValueError: not one seed per environment, or a policy whose ``VecNormalize`` is of other observations.
+        ValueError: not one seed per environment, a ``VecNormalize`` of other observations, or a return that is NaN.
     """
     from stable_baselines3.common.evaluation import evaluate_policy
 
@@ -259,6 +260,7 @@ def play_episodes(
         tuple[list[float], list[int]],
         evaluate_policy(policy, env, episodes, deterministic, callback=note, return_episode_rewards=True),
     )
+    check_returns(scores)
     order = sorted(range(len(ended)), key=lambda j: ended[j][1::-1])
     return Evaluation(
         tuple(float(scores[j]) for j in order),
@@ -323,8 +325,11 @@ class FunctionPolicy:
     def predict(
         self, observation: Any, state: Any = None, episode_start: Any = None, deterministic: bool = True
     ) -> tuple[Any, Any]:
-        """Each function's action in its environment."""
-        return _batch([act(select_env(observation, index)) for index, act in enumerate(self.acts)]), state
+        """Each function's action in its environment; ``TypeError`` if one returns None."""
+        actions = [act(select_env(observation, index)) for index, act in enumerate(self.acts)]
+        if any(action is None for action in actions):
+            raise TypeError("the function that was given returned None for an observation: it returns an action")
+        return _batch(actions), state
 
 
 def _batch(actions: list[Any]) -> Any:
@@ -371,9 +376,11 @@ def policy_for(agent: Any, env: "VecEnv") -> Any:
         TypeError: an agent whose actions or observations are not those of ``env``.
         ValueError: an expert where there is none.
     """
-    if agent == "random":
+    if isinstance(agent, type):
+        raise TypeError(f"{agent.__name__} is a class: evaluate an agent made of it")
+    if isinstance(agent, str) and agent == "random":
         return RandomPolicy(env)
-    if agent == "expert":
+    if isinstance(agent, str) and agent == "expert":
         return _expert_of(env.unwrapped.env.unwrapped)  # type: ignore[attr-defined]
     if is_function(agent):
         return FunctionPolicy([agent] * env.num_envs)

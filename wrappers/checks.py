@@ -1,5 +1,6 @@
 """What wrappers are given: settings that are numbers, and what environments return; mistakes are named."""
 
+from collections.abc import Iterable
 from numbers import Integral, Real
 from traceback import walk_tb
 from typing import Any
@@ -34,7 +35,7 @@ def step_checked(env: VectorEnv[Any, Any, Any], actions: Any) -> Stepped:
     """``env.step``, with rewards ``[num_envs]`` in single precision.
 
     Raises:
-        ValueError: rewards that are not one number per environment.
+        ValueError: rewards or actions that are not one per environment.
     """
     try:
         observation, reward, terminated, truncated, info = env.step(actions)
@@ -42,6 +43,8 @@ def step_checked(env: VectorEnv[Any, Any, Any], actions: Any) -> Stepped:
         innermost = list(walk_tb(error.__traceback__))[-1][0]
         if innermost.f_code is not SyncVectorEnv.step.__code__:  # else it was writing an environment's reward down
             raise
+        if isinstance(actions, list | tuple | np.ndarray) and len(actions) != env.num_envs:
+            raise ValueError(f"{len(actions)} actions for {env.num_envs} environments: give each one") from error
         raise ValueError(
             f"an environment's reward is not one number ({error}): check the environment's wrappers"
         ) from error
@@ -52,6 +55,15 @@ def step_checked(env: VectorEnv[Any, Any, Any], actions: Any) -> Stepped:
             "check the environment's wrappers"
         )
     return observation, rewards, terminated, truncated, info
+
+
+def check_returns(returns: Iterable[float]) -> None:
+    """Refuses returns of episodes that are NaN or infinite, and can be compared with no other (``ValueError``)."""
+    if wrong := [value for value in returns if not np.isfinite(value)]:
+        raise ValueError(
+            f"the return of an episode is {wrong[0]}, which can be compared with no other: correct the environment's "
+            "rewards, which are finite numbers"
+        )
 
 
 def check_observations(env: gymnasium.Env[Any, Any] | VectorEnv[Any, Any, Any]) -> None:

@@ -32,7 +32,7 @@ from ..envs.errors import made_by_others
 from ..envs.seeding import Split, check_split
 from ..envs.text.protocol import TextTask
 from .adapters import AdaptedEnv, AdaptedVectorEnv, Adapter, Characters, adapter_for, sb3_spaces
-from .checks import step_checked
+from .checks import check_whole, step_checked
 from .text import Demonstrator, task_of
 
 __all__ = [
@@ -140,6 +140,8 @@ class VectorToSB3(VecEnv):
         """Seeds of the next reset, one per environment: ``[s] * n`` puts the same problem in every environment."""
         if len(seeds) != self.num_envs:
             raise ValueError(f"one seed per environment is needed: expected {self.num_envs}, got {len(seeds)}")
+        for seed in seeds:
+            check_whole(seed=seed)
         self._seeds = [int(seed) for seed in seeds]
 
     @property
