@@ -7,7 +7,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from torch import Tensor
+from torch import Size, Tensor
 
 from ... import unknown
 from ..language.rollouts import PolicyOut, Rollouts
@@ -75,7 +75,7 @@ def load(handle: str, **params: Any) -> Objective:
 
 
 def _bound(handle: str, params: Mapping[str, Any]) -> tuple[Callable[..., Any], ...]:
-    """Advantage, loss and aggregate, each with those of ``params`` that it takes."""
+    """Advantage, loss and aggregate, each with those of ``params`` that it takes, their shapes checked."""
     functions = [_resolve(entry) for entry in find(handle).functions]
     takes = [_keywords(function) for function in functions]
     valid = parameters(handle)
@@ -83,9 +83,44 @@ def _bound(handle: str, params: Mapping[str, Any]) -> tuple[Callable[..., Any], 
         if name not in valid:
             raise TypeError(f"method {handle!r}: {unknown('parameter', name, valid)}")
     return tuple(
-        partial(function, **{name: params[name] for name in names if name in params})
-        for function, names in zip(functions, takes, strict=True)
+        partial(checked, function, f"method {handle!r}", **{name: params[name] for name in names if name in params})
+        for checked, function, names in zip((_advantage, _loss, _aggregate), functions, takes, strict=True)
     )
+
+
+def _advantage(function: Callable[..., Tensor], of: str, rollouts: Rollouts, /, **params: Any) -> Tensor:
+    found = function(rollouts, **params)
+    whole = rollouts.mask.shape
+    _check_shape(found, (whole[:1], whole), f"{of}: its advantage")
+    return found
+
+
+def _loss(
+    function: Callable[..., tuple[Tensor, dict[str, Tensor]]],
+    of: str,
+    rollouts: Rollouts,
+    advantage: Tensor,
+    policy_out: PolicyOut,
+    /,
+    **params: Any,
+) -> tuple[Tensor, dict[str, Tensor]]:
+    per_token, metrics = function(rollouts, advantage, policy_out, **params)
+    _check_shape(per_token, (rollouts.mask.shape,), f"{of}: its loss")
+    return per_token, metrics
+
+
+def _aggregate(function: Callable[..., Tensor], of: str, mask: Tensor, /, **params: Any) -> Tensor:
+    weights = function(mask, **params)
+    _check_shape(weights, (mask.shape,), f"{of}: its aggregate")
+    return weights
+
+
+def _check_shape(found: Tensor, allowed: tuple[Size, ...], what: str) -> None:
+    """Refuses another shape, which would be spread over completions or tokens and train on other numbers."""
+    if not isinstance(found, Tensor) or found.shape not in allowed:
+        shown = list(found.shape) if isinstance(found, Tensor) else type(found).__name__
+        letters = " or ".join(("[B]", "[B, T]")[-len(allowed) :])
+        raise ValueError(f"{what} is {shown}, not {letters} = {' or '.join(str(list(size)) for size in allowed)}")
 
 
 def _check(handle: str, params: Mapping[str, Any]) -> None:

@@ -1,7 +1,12 @@
+import re
+import sys
+from types import ModuleType
+
 import pytest
 import torch
 
-from tiltyard.agents.objectives.catalogue import ROWS
+from tiltyard.agents.objectives import registry
+from tiltyard.agents.objectives.catalogue import ROWS, Row
 from tiltyard.agents.objectives.registry import load
 
 
@@ -60,3 +65,26 @@ def test_values_of_the_papers_own_kinds_pass():
     falling = load("grpo", kl_coef={"schedule": "linear", "start": 0.04, "end": 0.0})
     assert falling.params["kl_coef"] == 0.04
     assert falling.at(0.5).params["kl_coef"] == pytest.approx(0.02)
+
+
+@pytest.mark.parametrize(
+    ("says", "given"),
+    [
+        ("advantage is [3, 1], not [B] or [B, T] = [3] or [3, 3]", {"advantage": lambda r: r.reward[:, None]}),
+        ("advantage is [], not [B] or [B, T]", {"advantage": lambda r: r.reward.mean()}),
+        ("advantage is list, not [B] or [B, T]", {"advantage": lambda r: r.reward.tolist()}),
+        ("loss is [3], not [B, T] = [3, 3]", {"loss": lambda r, advantage, out: (out.logp.mean(1), {})}),
+        ("aggregate is [3], not [B, T] = [3, 3]", {"aggregate": lambda mask: mask.float().mean(1)}),
+    ],
+)
+def test_a_part_of_another_shape_is_refused_though_as_many_tokens_as_completions_hide_it(
+    says, given, completions, monkeypatch
+):
+    rollouts, out = completions([1.0, 0.0, 0.0], [[-1.0] * 2] * 3)
+    module = ModuleType("mine")
+    vars(module).update(given)
+    monkeypatch.setitem(sys.modules, "mine", module)
+    row = Row("mine", **{part: f"mine:{part}" for part in given})
+    monkeypatch.setattr(registry, "find", lambda handle: row)
+    with pytest.raises(ValueError, match=re.escape(f"method 'mine': its {says}")):
+        registry.load("mine")(rollouts, out)
