@@ -16,6 +16,7 @@ from .. import unknown
 from ..agents.catalogue import Row as Agent
 from ..agents.catalogue import find as find_agent
 from ..papers import Paper, papers
+from ..papers import find as find_paper
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results"
@@ -173,7 +174,7 @@ def describe(handle: str) -> str:
     """
     found = parts_of(handle)
     by_handle = {paper.handle: paper for paper in papers()}
-    paper = by_handle.get(handle) or (by_handle[found[0].paper] if found else None)
+    paper = by_handle.get(handle) or (find_paper(found[0].paper) if found else None)
     if paper is None:
         raise KeyError(unknown("handle", handle, handles()))
     lines = [f"{handle}: {paper.cited}", *field("link", paper.link or "not looked up yet")]

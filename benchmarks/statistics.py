@@ -335,7 +335,7 @@ def _enough(scores: ScoresLike) -> Floats:
 def _check_settings(rng: object, resamples: int, level: float) -> None:
     if not isinstance(rng, np.random.Generator):
         raise TypeError(f"rng must be a numpy Generator such as np.random.default_rng(0), got {rng!r}")
-    if not isinstance(resamples, int | np.integer) or resamples < 1:
+    if isinstance(resamples, bool) or not isinstance(resamples, int | np.integer) or resamples < 1:
         raise ValueError(f"resamples must be a whole number of at least 1, got {resamples!r}")
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must lie between 0 and 1, got {level}")

@@ -7,6 +7,7 @@ from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 
+from ... import unknown
 from ..statistics import Floats
 from ..testbeds.testbed import Testbed
 from ..verdicts import Part
@@ -214,6 +215,10 @@ class Comparison(Claim):
         premise: what must hold for the effect to be found.
         parts: the effects, by name; each has its own verdict (:mod:`..verdicts`).
         details: whatever a reader needs to judge it (JSON).
+
+    Raises:
+        ValueError: ours, a baseline, what is tuned or what has variants is no condition; seeds that are fewer than
+            three, given twice or for tuning.
     """
 
     testbed: Testbed
@@ -226,15 +231,31 @@ class Comparison(Claim):
     details: Callable[[Any], dict[str, Any]]
     tuning: Tuning | None = None
 
+    def __post_init__(self) -> None:
+        """Refuses before the first run what would be found out after the last."""
+        tuned = ((*self.tuning.variants, self.tuning.alike or self.ours)) if self.tuning else ()
+        for name in (self.ours, *self.baselines, *tuned):
+            if name not in self.conditions:
+                raise ValueError(f"claim {self.handle!r}: {unknown('condition', name, self.conditions)}")
+        if self.ours in self.baselines or not self.baselines:
+            raise ValueError(
+                f"claim {self.handle!r}: {self.ours!r} is compared with others than itself: name baselines"
+            )
+        seeds = _listed(self.seeds)
+        if len(seeds) < FEWEST or len(set(seeds)) < len(seeds):
+            raise ValueError(
+                f"claim {self.handle!r}: an experiment takes {FEWEST} different seeds or more, got {seeds}"
+            )
+        _check_seeds(seeds)
+
     def compare(self, *, seeds: int | Sequence[int], testbed: Any = None) -> Found[Any, Any]:
         """Tunes every condition and runs it on seeds 0, 1, ... (or those given), on the claim's testbed or another.
 
         Raises:
             ValueError: a seed that is for tuning.
         """
-        chosen_seeds = range(seeds) if isinstance(seeds, int) else tuple(seeds)
-        if tuned := [seed for seed in chosen_seeds if seed >= TUNING]:
-            raise ValueError(f"seed {tuned[0]} is for tuning, which takes those from {TUNING} on: report others")
+        chosen_seeds = _listed(seeds)
+        _check_seeds(chosen_seeds)
         bed: Testbed = testbed or self.testbed
         tried: dict[tuple[str, float, int], list[float]] = {}
         chosen = {name: (condition, float("nan")) for name, condition in self.conditions.items()}
@@ -308,8 +329,27 @@ def _outcomes(
 
 
 def _best(name: str, tried: Mapping[tuple[str, float, int], list[float]]) -> tuple[str, float, int]:
-    """What a condition scored most with in tuning; of equals the first tried."""
-    return max((key for key in tried if key[0] == name), key=lambda key: sum(tried[key]))
+    """What a condition scored most with in tuning; of equals the first tried. A score of NaN is no score.
+
+    Raises:
+        ValueError: it scored NaN with whatever was tried.
+    """
+    scored = [key for key in tried if key[0] == name and not np.isnan(tried[key]).any()]
+    if not scored:
+        raise ValueError(
+            f"condition {name!r} scored NaN at every learning rate that was tried: there is none to choose"
+        )
+    return max(scored, key=lambda key: sum(tried[key]))
+
+
+def _listed(seeds: int | Sequence[int]) -> Sequence[int]:
+    return range(seeds) if isinstance(seeds, int) else tuple(seeds)
+
+
+def _check_seeds(seeds: Iterable[int]) -> None:
+    """Refuses seeds that are for tuning (``ValueError``)."""
+    if tuned := [seed for seed in seeds if seed >= TUNING]:
+        raise ValueError(f"seed {tuned[0]} is for tuning, which takes those from {TUNING} on: report others")
 
 
 def _beyond(grid: Sequence[float], rates: Iterable[float]) -> list[float]:

@@ -1,5 +1,6 @@
 import re
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -88,3 +89,17 @@ def test_a_part_of_another_shape_is_refused_though_as_many_tokens_as_completions
     monkeypatch.setattr(registry, "find", lambda handle: row)
     with pytest.raises(ValueError, match=re.escape(f"method 'mine': its {says}")):
         registry.load("mine")(rollouts, out)
+
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "adding" / "method.md"
+
+
+def test_the_method_of_the_page_passes_the_test_of_the_page(completions, monkeypatch):
+    source, _, test = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)[:3]
+    module = ModuleType("tiltyard.agents.objectives.sign_grpo")
+    module.__package__ = "tiltyard.agents.objectives"
+    exec(compile(source, PAGE.name, "exec"), vars(module))
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    written = {}
+    exec(compile(test, PAGE.name, "exec"), written)
+    written["test_signs_by_hand"](completions)

@@ -145,3 +145,33 @@ def test_summaries_are_students() -> None:
     assert np.isnan(told["b"]["low"])
     tasks = effects.interval([[0.0, 2.0], [1.0, 3.0], [2.0, 4.0]])  # means over tasks 1, 2 and 3
     assert (tasks.estimate, tasks.high) == pytest.approx((2.0, told["a"]["high"]))
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"ours": "slwo"}, "unknown condition 'slwo'; did you mean 'slow'"),
+        ({"baselines": ("fats",)}, "unknown condition 'fats'; did you mean 'fast'"),
+        ({"baselines": ("slow",)}, "'slow' is compared with others than itself"),
+        ({"baselines": ()}, "name baselines"),
+        ({"tuning": Tuning(float, GRID, 1, "slwo")}, "unknown condition 'slwo'"),
+        ({"tuning": Tuning(float, GRID, 1, variants={"slwo": ("slow", "slower")})}, "unknown condition 'slwo'"),
+        ({"seeds": 2}, "an experiment takes 3 different seeds or more"),
+        ({"seeds": (0, 1, 1, 2)}, "an experiment takes 3 different seeds or more"),
+        ({"seeds": range(998, 1002)}, "seed 1000 is for tuning"),
+    ],
+)
+def test_a_claim_that_could_not_be_measured_is_refused_before_its_first_run(changes: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        claim(**changes)
+
+
+def test_a_rate_at_which_tuning_scores_nan_is_not_chosen_even_if_it_was_tried_first() -> None:
+    def score(run: float) -> float:
+        return float("nan") if run < 1000.95 else run  # "fast" at 0.01, the first rate tried
+
+    bed = Line({"slow": 0.01, "fast": 0.1})
+    found = claim(testbed=bed, tuning=Tuning(score, (0.01, 0.1, 1.0), 1), conditions={"slow": "slow", "fast": "fast"})
+    assert found.compare(seeds=3).rates == {"slow": 0.01, "fast": 0.1}
+    with pytest.raises(ValueError, match="condition 'slow' scored NaN at every learning rate"):
+        claim(tuning=Tuning(lambda run: float("nan"), GRID, 1)).compare(seeds=3)
