@@ -82,9 +82,10 @@ def _bound(handle: str, params: Mapping[str, Any]) -> tuple[Callable[..., Any], 
     for name in params:
         if name not in valid:
             raise TypeError(f"method {handle!r}: {unknown('parameter', name, valid)}")
+    wrappers: tuple[Callable[..., Any], ...] = (_advantage, _loss, _aggregate)
     return tuple(
         partial(checked, function, f"method {handle!r}", **{name: params[name] for name in names if name in params})
-        for checked, function, names in zip((_advantage, _loss, _aggregate), functions, takes, strict=True)
+        for checked, function, names in zip(wrappers, functions, takes, strict=True)
     )
 
 

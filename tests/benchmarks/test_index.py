@@ -2,6 +2,7 @@
 
 import pytest
 
+from tiltyard.benchmarks import index
 from tiltyard.benchmarks.cli import main
 from tiltyard.benchmarks.index import parts, parts_of
 
