@@ -102,4 +102,4 @@ def test_the_method_of_the_page_passes_the_test_of_the_page(completions, monkeyp
     monkeypatch.setitem(sys.modules, module.__name__, module)
     written = {}
     exec(compile(test, PAGE.name, "exec"), written)
-    written["test_signs_by_hand"](completions)
+    written["test_signs_by_hand"](completions=completions)  # the fixture of that name
