@@ -42,6 +42,28 @@ def read_scalars(path: Path) -> Scalars:
     return dict(scalars)
 
 
+def read_folder(folder: Path) -> Scalars:
+    """All scalars of the event files of one training, which begins a new one whenever it is gone on with.
+
+    Of each tag, what an earlier file has from the first step of a later one on was trained again, and is left out.
+
+    Raises:
+        ValueError: a file that is no event file.
+    """
+    scalars: Scalars = {}
+    for path in sorted(folder.glob("*tfevents*"), key=_begun):
+        for tag, points in read_scalars(path).items():
+            first = min(step for step, _ in points)
+            scalars[tag] = [point for point in scalars.get(tag, ()) if point[0] < first] + points
+    return scalars
+
+
+def _begun(path: Path) -> tuple[int, str]:
+    """When an event file was begun, in seconds since 1970, by its name; and the name, which counts those of a second."""
+    seconds = path.name.partition("tfevents.")[2].partition(".")[0]
+    return (int(seconds) if seconds.isdecimal() else 0, path.name)
+
+
 def _records(data: bytes) -> Iterator[bytes]:
     at = 0
     while at + 12 <= len(data):
@@ -96,11 +118,19 @@ def _scalar(data: bytes) -> tuple[str, float] | None:
     return None if number is None else (tag, float(number))
 
 
+_KINDS = {1: (5, "<f"), 2: (6, "<d")}
+"""DT_FLOAT and DT_DOUBLE: the field of their values, and how one is stored."""
+
+
 def _tensor(data: bytes) -> float | None:
-    """The number of a tensor of one 32-bit float; None of others."""
-    kinds = [value for field, value in _fields(data) if field == 1]
-    contents = [value for field, value in _fields(data) if field in (4, 5) and isinstance(value, bytes)]
-    if kinds != [1] or len(contents) != 1 or len(contents[0]) != 4:  # 1: DT_FLOAT
+    """The number of a tensor of one real number; None of others."""
+    fields = list(_fields(data))
+    kinds = [value for field, value in fields if field == 1]
+    if len(kinds) != 1 or kinds[0] not in _KINDS:
         return None
-    (number,) = struct.unpack("<f", contents[0])
+    own, form = _KINDS[int(kinds[0])]
+    contents = [value for field, value in fields if field in (4, own) and isinstance(value, bytes)]
+    if len(contents) != 1 or len(contents[0]) != struct.calcsize(form):
+        return None
+    (number,) = struct.unpack(form, contents[0])
     return float(number)

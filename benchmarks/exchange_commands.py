@@ -66,7 +66,7 @@ class Import:
 
     sources: tyro.conf.Positional[tuple[str, ...]]
     """files, each PATH or AGENT@TASK=PATH: evaluations.npz, Monitor or W&B CSV, event files, RL-zoo's benchmark.md; or
-    the folder of one training's Monitor files"""
+    the folder of one training's Monitor or event files"""
     tag: str | None = None
     """scalar or column of returns; by default the first usual name there is, such as charts/episodic_return"""
     out: Path = Path("site")

@@ -4,8 +4,9 @@
 SB3's ``evaluations.npz``       returns of evaluation episodes, ``[points, episodes]``
 SB3's Monitor CSV               returns of training episodes, over steps summed from their lengths; a folder of such
                                 files is one training, whose environments wrote one each
-CSV of W&B, or of CleanRL       a column of returns over a column of steps; in W&B's export a column a run
-TensorBoard's event files       a scalar of returns: the first of :data:`TAGS` there is, or the one asked for
+CSV of a logger or its page     a column of returns over a column of steps: W&B, CleanRL, TensorBoard (:mod:`.logged`)
+TensorBoard's event files       a scalar of returns: the first of :data:`.logged.TAGS` there is, or the one asked for; a
+                                folder of them is one training that was stopped and gone on with
 RL-zoo's ``benchmark.md``       one mean return a task and agent, of one run each
 ==============================  ===================================================================================
 
@@ -31,14 +32,13 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from .events import read_scalars
-from .monitors import Trained, csv_rows, of_folder, of_text
+from .events import Scalars, read_folder, read_scalars
+from .logged import TAGS, columns_of
+from .monitors import Trained, of_folder, of_text
 from .records import LARGEST_FILE, read_bytes
 from .runs import FinishedRun, Run
 
 POINTS = 50
-TAGS = ("charts/episodic_return", "eval/mean_reward", "rollout/ep_rew_mean", "eval/episodic_return", "train/return")
-STEPS = ("global_step", "Step", "step", "_step", "timesteps", "total_timesteps", "time/total_timesteps")
 EVALUATIONS, TRAINING = "imported:", "imported.training:"
 """What the names of imported tasks begin with."""
 ALIKE = 0.05
@@ -71,6 +71,8 @@ class Curve:
         agent, task: names, "" where the file does not say.
         seed: ``None`` where the file does not say.
         training: whether these are returns of training, and not of evaluations.
+        successes: of the last evaluation's episodes; none where the file does not say.
+        rates: share of successful episodes at each point; none where the file does not say.
     """
 
     steps: tuple[int, ...]
@@ -80,6 +82,8 @@ class Curve:
     task: str = ""
     seed: int | None = None
     training: bool = False
+    successes: tuple[bool, ...] = ()
+    rates: tuple[float, ...] = ()
 
     @property
     def whose(self) -> tuple[str, str, bool]:
@@ -89,7 +93,7 @@ class Curve:
 
 @dataclass
 class Source:
-    """A file, or a folder of one training's Monitor files: ``AGENT@TASK=PATH``, ``AGENT=PATH`` or ``PATH``."""
+    """A file, or a folder of one training's Monitor or event files: ``AGENT@TASK=PATH``, ``AGENT=PATH`` or ``PATH``."""
 
     path: Path
     agent: str = ""
@@ -130,16 +134,24 @@ def read_runs(sources: Iterable[Source]) -> list[FinishedRun]:
 def _check_once(paths: Sequence[Path]) -> None:
     """Refuses what is given twice: it would count as so many more runs (``ValueError``); warns where that may be so."""
     counts = Counter(path.resolve() for path in paths)
-    monitors = Counter(path.resolve().parent for path in paths if path.name.endswith("monitor.csv"))
+    parts = Counter((path.resolve().parent, kind) for path in paths if (kind := _part_of(path)))
+    holding = {folder for folder, _ in parts}
     for path in paths:
         if counts[path.resolve()] > 1:
             raise ValueError(f"{path} is given {counts[path.resolve()]} times: a file counts once, so give it once")
-        if monitors[path.resolve()]:
-            raise ValueError(f"{path} is given, and so are Monitor files in it: give the folder or its files")
-    for folder, count in monitors.items():
+        if path.resolve() in holding:
+            raise ValueError(f"{path} is given, and so are files in it: give the folder or its files")
+    for (folder, kind), count in parts.items():
         if count > 1:
-            told = f"{count} Monitor files of {folder} count as {count} runs"
+            told = f"{count} {kind} of {folder} count as {count} runs"
             warnings.warn(f"{told}: if one training wrote them, give the folder in place of the files", UserWarning, 3)
+
+
+def _part_of(path: Path) -> str:
+    """What a training may have written several of into one folder; "" of other files."""
+    if path.name.endswith("monitor.csv"):
+        return "Monitor files"
+    return "event files" if "tfevents" in path.name else ""
 
 
 def _budgets(curves: Sequence[Curve]) -> list[int]:
@@ -158,6 +170,8 @@ def _budgets(curves: Sequence[Curve]) -> list[int]:
 def _read(source: Source) -> list[Curve]:
     path = source.path
     if path.is_dir():
+        if not any(path.glob("*monitor.csv")) and any(path.glob("*tfevents*")):
+            return [_tensorboard(path, read_folder(path), source.tag)]
         return [_trained(path, of_folder(path))]
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
@@ -165,7 +179,7 @@ def _read(source: Source) -> list[Curve]:
         if path.suffix == ".npz":
             return [_sb3(path)]
         if "tfevents" in path.name:
-            return [_tensorboard(path, source.tag)]
+            return [_tensorboard(path, read_scalars(path), source.tag)]
         if path.suffix == ".md":
             return _zoo(path)
         if path.suffix == ".csv":
@@ -192,13 +206,15 @@ def _named(curve: Curve, source: Source) -> Curve:
     task = source.task or curve.task or found["task"]
     seed = curve.seed if curve.seed is not None else found["seed"]
     if not agent or not task:
-        raise ValueError(f"{source.path} does not say whose it is and on what: give AGENT@TASK={source.path}")
+        what = f"on what {agent} is: give @TASK=" if agent else "whose it is and on what: give AGENT@TASK="
+        raise ValueError(f"{source.path} does not say {what}{source.path}")
     return replace(curve, agent=agent, task=task, seed=None if seed is None else int(seed))
 
 
 def _finished(curve: Curve, source: Source, budget: int) -> FinishedRun:
     task = (TRAINING if curve.training else EVALUATIONS) + re.sub(r"[^\w./-]+", "-", curve.task)
     assert curve.seed is not None
+    rates = curve.rates or (math.nan,) * len(curve.steps)
     run = ImportedRun(
         *(task, curve.agent, curve.seed, budget),
         eval_episodes=len(curve.final),
@@ -208,9 +224,9 @@ def _finished(curve: Curve, source: Source, budget: int) -> FinishedRun:
     return FinishedRun(
         run=run,
         scores=curve.final,
-        successes=(),
+        successes=curve.successes,
         normalised=float(np.mean(curve.final)),
-        curve=tuple((step, value, math.nan) for step, value in zip(curve.steps, curve.values, strict=True)),
+        curve=tuple(zip(curve.steps, curve.values, rates, strict=True)),
         versions={},
         wall_seconds=0.0,
         commit=f"imported from {source.path.name}",
@@ -239,6 +255,27 @@ def binned(steps: Sequence[float], values: Sequence[float]) -> tuple[tuple[int, 
     return tuple(int(round(ends[span])) for span in kept), tuple(means)
 
 
+def valued(name: str, steps: Sequence[float], values: Sequence[float]) -> tuple[list[float], list[float]]:
+    """The points whose value is not NaN, as loggers write a mean over no episodes; the others are counted, and warned of.
+
+    Raises:
+        ValueError: the values are NaN up to the end, so that what is left would hide how the training ended.
+    """
+    points = [(at, value) for at, value in zip(steps, values, strict=True) if not math.isnan(value)]
+    if len(points) == len(values):
+        return list(steps), list(values)
+    last, end = max((at for at, _ in points), default=-1), max(steps)
+    if last < end * (1 - ALIKE):
+        told = f"after step {last:,.0f}, up to its last, {end:,.0f}" if points else "at all steps"
+        raise ValueError(
+            f"{name}: its returns are NaN {told}, so that it has no score at its end; if it did not diverge, leave these "
+            "cells empty"
+        )
+    told = f"{len(values) - len(points)} of {len(values)} returns are NaN and were left out"
+    warnings.warn(f"{name}: {told}", UserWarning, 2)
+    return [at for at, _ in points], [value for _, value in points]
+
+
 def _over(path: Path, steps: Sequence[float], values: Sequence[float], **names: Any) -> Curve:
     try:
         at, means = binned(steps, values)
@@ -251,6 +288,7 @@ def _sb3(path: Path) -> Curve:
     try:
         with np.load(path, allow_pickle=False) as found:
             steps, results = np.asarray(found["timesteps"]), np.asarray(found["results"], dtype=np.float64)
+            successes = np.asarray(found["successes"], dtype=bool) if "successes" in found else None
     except (ValueError, KeyError, OSError, EOFError, TypeError, AttributeError, BadZipFile, zlib.error) as error:
         why = error.args[0] if error.args else "it is cut off"
         raise ValueError(f"{path} is no evaluations.npz: {why}") from error
@@ -263,49 +301,46 @@ def _sb3(path: Path) -> Curve:
         )
     if steps.min() < 0 or (np.diff(steps) < 0).any() or steps.max() > _LARGEST_STEP:
         raise ValueError(f"{path} holds timesteps that do not ascend from 0: write its evaluations in their order")
+    if successes is not None and successes.shape != results.shape:
+        raise ValueError(
+            f"{path} holds successes of shape {successes.shape} and results of shape {results.shape}: give each episode "
+            "one, or leave successes out"
+        )
+    told: dict[str, Any] = (
+        {}
+        if successes is None
+        else {"successes": tuple(successes[-1].tolist()), "rates": tuple(successes.mean(axis=1).tolist())}
+    )
     means = results.mean(axis=1).tolist()
-    return Curve(tuple(int(step) for step in steps), tuple(means), tuple(results[-1].tolist()))
+    return Curve(tuple(int(step) for step in steps), tuple(means), tuple(results[-1].tolist()), **told)
 
 
-def _tensorboard(path: Path, tag: str | None) -> Curve:
-    scalars = read_scalars(path)
+def _tensorboard(path: Path, scalars: Scalars, tag: str | None) -> Curve:
     chosen = next((one for one in ((tag,) if tag else TAGS) if one in scalars), None)
     if chosen is None:
         raise ValueError(f"{path} has no {tag or 'returns'}; give --tag, one of {', '.join(sorted(scalars)) or 'none'}")
     steps, values = zip(*scalars[chosen], strict=True)
-    return _over(path, steps, values, training=_is_training(chosen))
+    return _over(path, *valued(str(path), steps, values), training=_is_training(chosen))
 
 
 def _is_training(name: str) -> bool:
     """Whether a scalar or a column of this name holds returns of training."""
-    return not name.rpartition(" - ")[2].startswith("eval")
+    return not name.startswith("eval")
 
 
 def _csv(path: Path, tag: str | None) -> list[Curve]:
     text = read_bytes(path, LARGEST_FILE).decode("utf-8-sig")
     if text.startswith("#{"):
         return [_trained(path, of_text(path, text))]
-    rows = csv_rows(path, text)
-    columns = list(rows[0]) if rows else []
-    step = next((name for name in STEPS if name in columns), None)
-    wanted = (tag,) if tag else TAGS
-    exported = [name for name in columns if name.endswith(tuple(f" - {one}" for one in wanted))]
-    chosen = exported or [name for name in wanted if name in columns][:1]
-    if step is None or not chosen:
-        raise ValueError(f"{path} has no column of steps and returns; give --tag, one of {', '.join(columns)}")
-    curves, empty = [], 0
-    for name in chosen:
-        points = [(float(at), float(value)) for row in rows if (at := row[step]) and (value := row[name])]
-        empty += len(rows) - len(points)
-        match = _CLEANRL.fullmatch(name.partition(" - ")[0])
+    curves = []
+    for column in columns_of(path, text, tag):
+        match = _CLEANRL.fullmatch(column.run)
         names: dict[str, Any] = match.groupdict() if match else {}
         names |= {"seed": int(names["seed"])} if match else {}
-        names = names or ({"agent": name.partition(" - ")[0]} if exported else {})
-        names["training"] = _is_training(name)
-        curves.append(_over(path, [x for x, _ in points], [y for _, y in points], **names))
-    if empty:
-        told = f"{empty} of {len(chosen) * len(rows)} returns in it have no value or no step and were left out"
-        warnings.warn(f"{path}: {told}", UserWarning, 2)
+        names = names or ({"agent": column.run} if column.shared else {})
+        named = f"{path}, column {column.run} - {column.tag}" if column.shared else str(path)
+        steps, values = valued(named, column.steps, column.values)
+        curves.append(_over(path, steps, values, training=_is_training(column.tag), **names))
     return curves
 
 
