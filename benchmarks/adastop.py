@@ -46,6 +46,7 @@ class AdaStop:
     Attributes:
         decisions: for each pair whether the first agent's scores are ``larger``, ``smaller`` or ``undecided``.
         runs: how many runs each agent has used.
+        dropped: agents that were left out (:meth:`drop`).
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class AdaStop:
         self.group, self.groups, self.level, self.permutations = group, groups, level, permutations
         self.decisions: dict[Pair, Decision] = dict.fromkeys(combinations(agents, 2), "undecided")
         self.runs = dict.fromkeys(agents, 0)
+        self.dropped: list[str] = []
         self._rng = rng
         self._groups_seen = 0
         self._sums: dict[Pair, Floats] = {pair: np.zeros(permutations) for pair in self.decisions}
@@ -103,6 +105,20 @@ class AdaStop:
             self._sums[a, b] += self._differences(blocks[a], blocks[b])
         self._decide()
         return dict(self.decisions)
+
+    def drop(self, agent: str) -> None:
+        """Leaves out an agent that has no score, as of runs that diverged: of its pairs nothing is decided any more.
+
+        What was decided of them is withdrawn. The level holds for the other pairs, whose scores have no part in it.
+
+        Raises:
+            KeyError: no such agent.
+        """
+        if agent not in self.runs:
+            raise KeyError(unknown("agent", agent, self.runs))
+        self.dropped.append(agent)
+        self.decisions = {pair: one for pair, one in self.decisions.items() if agent not in pair}
+        self._sums = {pair: one for pair, one in self._sums.items() if agent not in pair}
 
     def _checked(self, scores: Mapping[str, Sequence[float]]) -> dict[str, Floats]:
         if self.done:

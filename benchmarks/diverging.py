@@ -80,3 +80,9 @@ def read_diverged(run: Run, root: Path) -> DivergedRun | None:
         error=words(record, "error"),
     )
     return None if changes(found) else found
+
+
+def diverged_in(root: Path) -> set[str]:
+    """Names of the runs in a folder of runs that diverged, under whatever versions."""
+    folders = (path.parent for path in root.glob(f"*.partial/{RECORD}"))
+    return {folder.stem for folder in folders if not is_claimed(folder)}

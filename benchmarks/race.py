@@ -40,11 +40,18 @@ class RaceIncomplete(RuntimeError):
     Attributes:
         failures: error sentence by run name.
         finished: the other runs' results.
+        diverged: those of the failed runs whose training diverged.
     """
 
-    def __init__(self, message: str, failures: Mapping[str, str], finished: Sequence[FinishedRun]) -> None:
+    def __init__(
+        self,
+        message: str,
+        failures: Mapping[str, str],
+        finished: Sequence[FinishedRun],
+        diverged: Sequence[Run] = (),
+    ) -> None:
         super().__init__(message)
-        self.failures, self.finished = dict(failures), list(finished)
+        self.failures, self.finished, self.diverged = dict(failures), list(finished), list(diverged)
 
 
 def race(
@@ -128,10 +135,10 @@ def finish(
             failures |= _executed(pending, root, execute, workers, board)
     finished = [read_run(run.folder(root)) for run in runs if run.name not in failures]
     if failures:
-        diverged = [run.name for run in runs if run.name in failures and read_diverged(run, root)]
-        told = _message(failures, diverged, len(finished), root, command)
+        diverged = [run for run in runs if run.name in failures and read_diverged(run, root)]
+        told = _message(failures, [run.name for run in diverged], len(finished), root, command)
         hint = TRIALS if any(is_tuning(run.seed) for run in runs) else ""
-        raise RaceIncomplete(told + hint, failures, finished)
+        raise RaceIncomplete(told + hint, failures, finished, diverged)
     return finished
 
 

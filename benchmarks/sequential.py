@@ -6,7 +6,7 @@ the test's decisions again, the only verdicts that hold.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -15,12 +15,14 @@ import numpy as np
 
 from ..envs.catalogue import find
 from .adastop import AdaStop, Decision
+from .diverging import diverged_in
 from .folders import write_whole
 from .runs import FinishedRun
 from .scores import Score, raw_score
 
 PATTERN = "until-decided-*.json"
 NO_VERDICT = "no verdict: raced until decided"
+DIVERGED = "no verdict: runs diverged"
 _SAID: dict[Decision, str] = {"larger": "better", "smaller": "worse", "undecided": "undecided"}
 _TURNED: dict[Decision, Decision] = {"larger": "smaller", "smaller": "larger", "undecided": "undecided"}
 
@@ -78,11 +80,12 @@ class Replayed:
     def said(self) -> str:
         """What pages say of it."""
         pairs = "; ".join(told(self.test, self.means)) or "no group is finished yet"
-        took = ", ".join(f"{name} {count}" for name, count in self.test.runs.items())
+        took = taken(self.test)
+        lost = "".join(f"; {name} has no verdict, since runs of it diverged" for name in self.test.dropped)
         return (
             f"{self.race.suite} was raced until decided: AdaStop added seeds in groups of {self.race.group}, "
-            f"{self.race.groups} groups at most, with a family-wise error of at most {self.race.level:.0%}: {pairs} "
-            f"(seeds: {took}); intervals and probabilities here are of a fixed number of runs and do not hold their "
+            f"{self.race.groups} groups at most, with a family-wise error of at most {self.race.level:.0%}: {pairs}"
+            f"{lost} (seeds: {took}); intervals and probabilities here are of a fixed number of runs and do not hold their "
             "level for these agents"
         )
 
@@ -99,6 +102,8 @@ class Replayed:
         mine, theirs = ({self.agents[name] for name in side & self.agents.keys()} for side in sides)
         if not mine | theirs:
             return ""
+        if (mine | theirs) & {*self.test.dropped}:
+            return DIVERGED
         apart = len(mine) == len(theirs) == 1 and mine != theirs
         if not (apart and all(map(self._is_whole, sides, (*mine, *theirs)))):
             return NO_VERDICT
@@ -110,6 +115,11 @@ class Replayed:
         """Whether these are runs of the race alone, all that its test saw of the agent among them."""
         seen = self.race.runs[agent][: self.test.runs[agent]]
         return runs <= self.agents.keys() and {name for names in seen for name in names} <= runs
+
+
+def taken(test: AdaStop) -> str:
+    """How many seeds each agent took that was not left out: ``sac 5, ppo 10``."""
+    return ", ".join(f"{name} {count}" for name, count in test.runs.items() if name not in test.dropped) or "none"
 
 
 def told(test: AdaStop, means: Mapping[str, float]) -> list[str]:
@@ -130,8 +140,12 @@ def replayed(runs: Iterable[FinishedRun]) -> list[Replayed]:
     """
     named = {run.run.name: run for run in runs}
     roots = sorted({run.folder.parent for run in named.values() if run.folder.name})
-    races = [_read(path) for root in roots for path in sorted(root.glob(PATTERN))]
-    return [_replay(race, named) for race in races if _names(race) & named.keys()]
+    found = []
+    for root in roots:
+        races = [race for path in sorted(root.glob(PATTERN)) if _names(race := _read(path)) & named.keys()]
+        lost = diverged_in(root) - named.keys() if races else set()
+        found += [_replay(race, named, lost) for race in races]
+    return found
 
 
 def _read(path: Path) -> Sequential:
@@ -147,19 +161,24 @@ def _names(race: Sequential) -> set[str]:
     return {name for seeds in race.runs.values() for names in seeds for name in names}
 
 
-def _replay(race: Sequential, runs: Mapping[str, FinishedRun]) -> Replayed:
+def _replay(race: Sequential, runs: Mapping[str, FinishedRun], lost: Collection[str]) -> Replayed:
+    """The race decided again by these runs; ``lost`` are names of runs that diverged."""
     test = race.test()
     seen: dict[str, list[float]] = {name: [] for name in race.runs}
     while not test.done:
         first = test.runs[test.needed[0]]
         names = {agent: race.runs[agent][first : first + race.group] for agent in test.needed}
+        if left := [agent for agent, seeds in names.items() if any(name in lost for of in seeds for name in of)]:
+            for agent in left:
+                test.drop(agent)
+            continue
         if any(name not in runs for seeds in names.values() for of in seeds for name in of):
             break
         blocks = {agent: [_mean(race, runs, of) for of in seeds] for agent, seeds in names.items()}
         test.add(blocks)
         for agent, block in blocks.items():
             seen[agent] += block
-    means = {agent: float(np.mean(scores)) for agent, scores in seen.items() if scores}
+    means = {agent: float(np.mean(scores)) for agent, scores in seen.items() if scores and agent not in test.dropped}
     agents = {name: agent for agent, seeds in race.runs.items() for names_ in seeds for name in names_}
     return Replayed(race, test, means, agents)
 

@@ -4,11 +4,14 @@ After group k, every agent that is still needed has runs with seeds 0 to k n - 1
 its normalised scores over the suite's tasks; a task of raw returns is raced alone. :class:`.adastop.AdaStop` keeps the
 chance of calling any equal pair different at its level, over all looks together. A pair that the last group leaves
 undecided is not therefore equal.
+
+An agent of which a run diverges has no score with that seed. It is left out from then on, without a verdict, and the
+race of the others goes on.
 """
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +19,10 @@ import numpy as np
 from ..envs.catalogue import find as find_env
 from .adastop import AdaStop
 from .permutation import LEAST
-from .race import command_of, race
+from .race import RaceIncomplete, command_of, race
 from .runs import FinishedRun, Run
 from .scores import Score, normalised_score
-from .sequential import Sequential, told
+from .sequential import Sequential, taken, told
 from .suites import Suite, find
 
 GROUP, GROUPS = 5, 6
@@ -34,18 +37,21 @@ class Decided:
         means: each agent's mean score over its seeds.
         runs: all finished runs.
         planned: runs that a race of all groups would have had.
+        diverged: of each agent that was left out how many of its runs diverged.
     """
 
     test: AdaStop
     means: dict[str, float]
     runs: list[FinishedRun]
     planned: int
+    diverged: dict[str, int] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        took = ", ".join(f"{name} {count}" for name, count in self.test.runs.items())
+        took = taken(self.test)
         saved = f"{len(self.runs)} runs in place of {self.planned}"
         seeds = f"seeds: {took}; {saved}; family-wise error at most {self.test.level:.0%}"
-        return "\n".join([*told(self.test, self.means), seeds])
+        lost = [f"{name}: no verdict, {_runs_of(count)} diverged" for name, count in self.diverged.items()]
+        return "\n".join([*told(self.test, self.means), *lost, seeds])
 
 
 def race_until_decided(
@@ -77,7 +83,7 @@ def race_until_decided(
         KeyError: no such suite, agent or engine.
         ValueError: a group of fewer than four seeds, fewer than two agents, agents that do not all run every task
             once, or several tasks of which one has raw returns alone.
-        RaceIncomplete: as :func:`.race.race`.
+        RaceIncomplete: as :func:`.race.race`, but for runs that diverged.
     """
     if group < LEAST:
         raise ValueError(f"a verdict needs at least {LEAST} runs a side, got groups of {group}")
@@ -108,25 +114,52 @@ def decide(
 
     Args:
         test: that has seen nothing yet.
-        take: gives the finished runs of some agents with some seeds.
+        take: gives the finished runs of some agents with some seeds; where runs diverged, it raises ``RaceIncomplete``.
         planned: runs that all groups would have.
         progress: is told the decisions after every group.
         score: what of a run is judged.
+
+    Raises:
+        RaceIncomplete: a run failed without diverging.
     """
     runs: list[FinishedRun] = []
     scores: dict[str, list[float]] = {name: [] for name in test.runs}
+    diverged: Counter[str] = Counter()
     while not test.done:
         needed, first = test.needed, test.runs[test.needed[0]]
         seeds = range(first, first + test.group)
-        new = take(needed, seeds)
+        new, lost = _taken(take, needed, seeds)
         runs += new
-        blocks = {name: _scores(name, seeds, new, score) for name in needed}
+        for name, count in lost.items():
+            progress(f"seeds {seeds[0]}-{seeds[-1]}: {_runs_of(count)} of {name} diverged: it is left out")
+            test.drop(name)
+        diverged += lost
+        if test.done:
+            break
+        blocks = {name: _scores(name, seeds, new, score) for name in test.needed}
         for name, block in blocks.items():
             scores[name] += block
         test.add(blocks)
         undecided = sum(one == "undecided" for one in test.decisions.values())
         progress(f"seeds {seeds[0]}-{seeds[-1]}: {undecided} of {len(test.decisions)} pairs undecided")
-    return Decided(test, {name: float(np.mean(of)) for name, of in scores.items()}, runs, planned)
+    means = {name: float(np.mean(of)) for name, of in scores.items() if of and name not in diverged}
+    return Decided(test, means, runs, planned, dict(diverged))
+
+
+def _taken(
+    take: Callable[[Sequence[str], Sequence[int]], list[FinishedRun]], needed: Sequence[str], seeds: Sequence[int]
+) -> tuple[list[FinishedRun], Counter[str]]:
+    """The finished runs, and how many of each agent diverged."""
+    try:
+        return take(needed, seeds), Counter()
+    except RaceIncomplete as incomplete:
+        if len(incomplete.diverged) < len(incomplete.failures):
+            raise
+        return incomplete.finished, Counter(map(_name, incomplete.diverged))
+
+
+def _runs_of(count: int) -> str:
+    return f"{count} run{'s' * (count > 1)}"
 
 
 def _name(run: Run) -> str:

@@ -4,15 +4,20 @@ A page tells of both. What diverged is a result: the scores of a condition's oth
 condition gets no verdict where any of its runs diverged.
 """
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from ..diverging import DivergedRun, read_diverged
+from ..diverging import DivergedRun, diverged_in, read_diverged
+from ..evaluation import is_tuning
 from ..runs import FinishedRun
 from ..suites import Suite
 from .board import Board, Result
 from .groups import short
+
+_SEED = re.compile(r"-s(\d+)-[^-]*$")
+"""The seed in the name of a run."""
 
 
 def missing(suite: Suite, runs: Iterable[FinishedRun], diverged: Iterable[DivergedRun] = ()) -> Counter[str]:
@@ -22,10 +27,17 @@ def missing(suite: Suite, runs: Iterable[FinishedRun], diverged: Iterable[Diverg
 
 
 def diverged_of(suite: Suite, runs: Sequence[FinishedRun]) -> list[DivergedRun]:
-    """Those of the suite's runs that diverged, as the folders say that the finished ones lie in."""
-    roots, done = sorted({run.folder.parent for run in runs}), {run.run.name for run in runs}
-    left = [run for run in suite.runs() if run.name not in done]
-    return [one for run in left for root in roots if (one := read_diverged(run, root)) is not None]
+    """Those of the suite's conditions that diverged, as the folders say that the finished ones lie in.
+
+    They may have other seeds than the suite's, as finished runs may: ``race --seeds`` and ``--until-decided`` add some.
+    """
+    found = []
+    for root in sorted({run.folder.parent for run in runs}):
+        names = diverged_in(root) - {run.run.name for run in runs}
+        seeds = sorted({int(seed[1]) for name in names if (seed := _SEED.search(name)) and not is_tuning(int(seed[1]))})
+        raced = suite.runs(seeds=seeds) if seeds else []
+        found += [read_diverged(run, root) for run in raced if run.name in names]
+    return [one for one in found if one is not None]
 
 
 @dataclass(frozen=True)

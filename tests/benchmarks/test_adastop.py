@@ -103,3 +103,15 @@ def family_wise_error(shift: dict[str, float], repeats: int) -> float:
 def test_family_wise_error_is_controlled(shift: dict[str, float]) -> None:
     repeats = 1500
     assert family_wise_error(shift, repeats) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / repeats)
+
+
+def test_an_agent_that_is_dropped_takes_its_decisions_with_it() -> None:
+    test = AdaStop(["a", "b", "c"], rng=np.random.default_rng(0), group=5, groups=2, level=0.2)
+    test.add({"a": [9.0, 9.1, 9.2, 9.3, 9.4], "b": [1.0, 1.1, 1.2, 1.3, 1.4], "c": [1.05, 1.15, 1.25, 1.3, 1.35]})
+    assert test.decisions == {("a", "b"): "larger", ("a", "c"): "larger", ("b", "c"): "undecided"}
+    test.drop("a")
+    assert (test.decisions, test.needed, test.dropped) == ({("b", "c"): "undecided"}, ("b", "c"), ["a"])
+    test.drop("b")
+    assert test.done
+    with pytest.raises(KeyError, match="unknown agent 'd'"):
+        test.drop("d")

@@ -38,7 +38,7 @@ def test_cells_that_are_nan_are_left_out_and_counted(tmp_path: Path) -> None:
     heads = ["global_step", *(f"{run} - {TAG}" for run in RUNS)]
     rows = [[100, "NaN", ""], [200, 3, 5], [300, "", "NaN"], ["NaN", "", 9], [400, 4, 6]]
     path = quoted(tmp_path / "wandb.csv", heads, *rows)
-    with pytest.warns(UserWarning) as told:
+    with pytest.warns(UserWarning, match="left out") as told:
         runs = read_runs([Source(path)])
     assert of(*runs) == [("imported.training:Hopper-v4", "sac", i + 1, (4.0 + 2 * i,)) for i in range(2)]
     assert [run.curve[0][:2] for run in runs] == [(200, 3.0), (200, 5.0)]

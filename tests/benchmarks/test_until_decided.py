@@ -52,6 +52,54 @@ def test_an_agent_that_is_decided_takes_no_more_runs() -> None:
     assert "runs in place of 90; family-wise error at most 5%" in str(found)
 
 
+def test_an_agent_that_diverges_is_left_out_and_the_others_go_on() -> None:
+    """It gets no verdict, not even the one that an earlier group gave; before, the whole race ended."""
+    asked: Asked = []
+    take = taken(asked)
+
+    def diverging(names: Sequence[str], seeds: Sequence[int]) -> list[FinishedRun]:
+        runs = take(names, seeds)
+        lost = [one.run for one in runs if one.run.agent == "sac" and one.run.seed >= 5][:2]
+        if lost:
+            finished = [one for one in runs if one.run not in lost]
+            raise RaceIncomplete("", {run.name: "it diverged" for run in lost}, finished, lost)
+        return runs
+
+    level = 1e-3  # so that no pair is decided by the first group
+    test = AdaStop(sorted(MEANS), rng=np.random.default_rng(0), group=5, groups=3, level=level)
+    lines: list[str] = []
+    found = decide(test, diverging, planned=90, progress=lines.append)
+    assert [names for names, _ in asked] == [("ppo", "sac", "td3")] * 2 + [("ppo", "td3")]
+    assert found.test.decisions == {("ppo", "td3"): "undecided"}
+    assert (found.diverged, found.means.keys()) == ({"sac": 2}, {"ppo", "td3"})
+    assert lines[1] == "seeds 5-9: 2 runs of sac diverged: it is left out"
+    assert str(found).splitlines()[1:] == [
+        "sac: no verdict, 2 runs diverged",
+        "seeds: ppo 15, td3 15; 78 runs in place of 90; family-wise error at most 0%",
+    ]
+
+
+def test_a_race_ends_where_no_two_agents_are_left_to_compare() -> None:
+    def take(names: Sequence[str], seeds: Sequence[int]) -> list[FinishedRun]:
+        runs = [finished(name, task, seed) for name in names for seed in seeds for task in TASKS]
+        lost = [one.run for one in runs if one.run.agent == "sac"]
+        raise RaceIncomplete("", {run.name: "" for run in lost}, [one for one in runs if one.run not in lost], lost)
+
+    test = AdaStop(["ppo", "sac"], rng=np.random.default_rng(0), group=5, groups=3)
+    found = decide(test, take, planned=60, progress=lambda line: None)
+    assert (found.test.decisions, found.diverged, found.means) == ({}, {"sac": 10}, {})
+
+
+def test_a_run_that_fails_otherwise_still_ends_the_race() -> None:
+    def take(names: Sequence[str], seeds: Sequence[int]) -> list[FinishedRun]:
+        lost = [finished(names[0], TASKS[0], seed).run for seed in seeds[:2]]
+        raise RaceIncomplete("one was killed", {run.name: "" for run in lost}, [], lost[:1])
+
+    test = AdaStop(sorted(MEANS), rng=np.random.default_rng(0), group=5, groups=3)
+    with pytest.raises(RaceIncomplete, match="one was killed"):
+        decide(test, take, planned=60)
+
+
 def test_groups_of_fewer_than_four_decide_nothing(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="at least 4 runs a side, got groups of 3"):
         race_until_decided("smoke", root=tmp_path, group=3)

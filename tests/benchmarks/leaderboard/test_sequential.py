@@ -1,15 +1,18 @@
 """Pages of races until decided: their verdicts are AdaStop's, computed again from the record and the runs."""
 
+import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tiltyard.benchmarks import provenance
+from tiltyard.benchmarks.diverging import RECORD
 from tiltyard.benchmarks.leaderboard.board import leaderboard
 from tiltyard.benchmarks.leaderboard.report import write_report
-from tiltyard.benchmarks.runs import FinishedRun
+from tiltyard.benchmarks.runs import RUN, FinishedRun
 from tiltyard.benchmarks.sequential import NO_VERDICT, Sequential, replayed
 from tiltyard.benchmarks.suites import Comparison, Entry, Suite, Task
 from tiltyard.benchmarks.until_decided import Decided, decide
@@ -95,6 +98,24 @@ def test_the_board_says_how_the_runs_came_to_be(raced: Decided) -> None:
     board = leaderboard(raced.runs, rng=np.random.default_rng(0), resamples=50)
     assert "do not hold their level for these agents" in board.notes[0]
     assert "ppo < sac" in board.notes[0]
+
+
+def test_an_agent_that_diverged_is_left_out_again(raced: Decided, tmp_path: Path) -> None:
+    """Pages say so, and decide the other pairs as the race did; the seed is none of the suite's own."""
+    (lost,) = [run for run in raced.runs if run.run.agent == "ppo" and run.run.seed == 1 and run.run.env_id == HOPPER]
+    partial = lost.run.partial(tmp_path)
+    partial.mkdir(parents=True)
+    (partial / RUN).write_text(json.dumps({"run": asdict(lost.run), "versions": provenance.versions()}))
+    (partial / RECORD).write_text(json.dumps({"timesteps": 512, "wall_seconds": 2.0, "error": "diverged"}))
+    runs = [run for run in raced.runs if run is not lost]
+    (found,) = replayed(runs)
+    assert (found.test.decisions, found.means.keys()) == ({("sac", "td3"): "larger"}, {"sac", "td3"})
+    assert "; ppo has no verdict, since runs of it diverged (seeds: sac " in found.said
+    page = write_report(SUITE, runs, tmp_path / "page", command="").read_text()
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("|")]
+    overall = {row[0]: row[5] for row in rows if len(row) == 7}
+    assert (overall["sac"], overall["ppo"]) == ("better by AdaStop", "no verdict: 1 run diverged")
+    assert "- 1 of 8 runs of ppo on Hopper-v5 diverged; scores are of the others." in page
 
 
 @pytest.mark.parametrize("text", ["{", '{"suite": "mine"}', "[]"])
