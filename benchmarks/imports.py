@@ -256,11 +256,17 @@ def binned(steps: Sequence[float], values: Sequence[float]) -> tuple[tuple[int, 
 
 
 def valued(name: str, steps: Sequence[float], values: Sequence[float]) -> tuple[list[float], list[float]]:
-    """The points whose value is not NaN, as loggers write a mean over no episodes; the others are counted, and warned of.
+    """The points whose value is not NaN, as loggers write a mean over no episodes; a warning counts the others.
 
     Raises:
-        ValueError: the values are NaN up to the end, so that what is left would hide how the training ended.
+        ValueError: steps that fall, as where several runs stand in one file, or values that are NaN up to the end, so
+            that what is left would hide how the training ended.
     """
+    if fall := next((i for i in range(1, len(steps)) if steps[i] < steps[i - 1]), 0):
+        raise ValueError(
+            f"{name}: its steps fall from {steps[fall - 1]:,.0f} to {steps[fall]:,.0f}: give each run a file or a column "
+            "of its own, with rows in the order of their steps"
+        )
     points = [(at, value) for at, value in zip(steps, values, strict=True) if not math.isnan(value)]
     if len(points) == len(values):
         return list(steps), list(values)
@@ -268,8 +274,8 @@ def valued(name: str, steps: Sequence[float], values: Sequence[float]) -> tuple[
     if last < end * (1 - ALIKE):
         told = f"after step {last:,.0f}, up to its last, {end:,.0f}" if points else "at all steps"
         raise ValueError(
-            f"{name}: its returns are NaN {told}, so that it has no score at its end; if it did not diverge, leave these "
-            "cells empty"
+            f"{name}: its returns are NaN {told}, so that it has no score at its end; if it did not diverge, leave "
+            "these cells empty"
         )
     told = f"{len(values) - len(points)} of {len(values)} returns are NaN and were left out"
     warnings.warn(f"{name}: {told}", UserWarning, 2)
@@ -303,8 +309,8 @@ def _sb3(path: Path) -> Curve:
         raise ValueError(f"{path} holds timesteps that do not ascend from 0: write its evaluations in their order")
     if successes is not None and successes.shape != results.shape:
         raise ValueError(
-            f"{path} holds successes of shape {successes.shape} and results of shape {results.shape}: give each episode "
-            "one, or leave successes out"
+            f"{path} holds successes of shape {successes.shape} and results of shape {results.shape}: give each "
+            "episode one, or leave successes out"
         )
     told: dict[str, Any] = (
         {}

@@ -85,8 +85,8 @@ class Replayed:
         return (
             f"{self.race.suite} was raced until decided: AdaStop added seeds in groups of {self.race.group}, "
             f"{self.race.groups} groups at most, with a family-wise error of at most {self.race.level:.0%}: {pairs}"
-            f"{lost} (seeds: {took}); intervals and probabilities here are of a fixed number of runs and do not hold their "
-            "level for these agents"
+            f"{lost} (seeds: {took}); intervals and probabilities here are of a fixed number of runs and do not hold "
+            "their level for these agents"
         )
 
     def verdict(self, agent: Iterable[str], reference: Iterable[str]) -> str:

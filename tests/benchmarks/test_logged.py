@@ -140,3 +140,18 @@ def test_successes_of_an_evaluation_are_kept(tmp_path: Path) -> None:
     np.savez(path, timesteps=[10, 20], results=results, successes=[True, False])
     with pytest.raises(ValueError, match=r"successes of shape \(2,\) and results of shape \(2, 2\)"):
         read_runs([Source(path, "sac", "FetchReach-v4")])
+
+
+@pytest.mark.parametrize(
+    ("name", "runs_in_one"),
+    [
+        ("progress.csv", f"run,step,{TAG}\na,10,1\na,20,2\nb,10,5\nb,20,6\n".encode()),
+        ("events.out.tfevents.1.host", b"".join(event(step, TAG, 1.0) for step in (10, 20, 10, 20))),
+    ],
+    ids=["csv", "events"],
+)
+def test_runs_below_each_other_are_not_one(runs_in_one: bytes, name: str, tmp_path: Path) -> None:
+    """They were sorted by their steps, and averaged as one run."""
+    (path := tmp_path / name).write_bytes(runs_in_one)
+    with pytest.raises(ValueError, match="its steps fall from 20 to 10: give each run a file or a column of its own"):
+        read_runs([Source(path, "ppo", "Hopper-v4", TAG)])
