@@ -59,7 +59,7 @@ def read_folder(folder: Path) -> Scalars:
 
 
 def _begun(path: Path) -> tuple[int, str]:
-    """When an event file was begun, in seconds since 1970, by its name; and the name, which orders those of a second."""
+    """When an event file was begun, in seconds since 1970, by its name; and the name, for those of one second."""
     seconds = path.name.partition("tfevents.")[2].partition(".")[0]
     return (int(seconds) if seconds.isdecimal() else 0, path.name)
 

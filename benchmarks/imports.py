@@ -264,8 +264,8 @@ def valued(name: str, steps: Sequence[float], values: Sequence[float]) -> tuple[
     """
     if fall := next((i for i in range(1, len(steps)) if steps[i] < steps[i - 1]), 0):
         raise ValueError(
-            f"{name}: its steps fall from {steps[fall - 1]:,.0f} to {steps[fall]:,.0f}: give each run a file or a column "
-            "of its own, with rows in the order of their steps"
+            f"{name}: its steps fall from {steps[fall - 1]:,.0f} to {steps[fall]:,.0f}: give each run a file or a "
+            "column of its own, with rows in the order of their steps"
         )
     points = [(at, value) for at, value in zip(steps, values, strict=True) if not math.isnan(value)]
     if len(points) == len(values):
