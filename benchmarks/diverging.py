@@ -5,20 +5,24 @@ A run that diverges has no score, and ends with :class:`~tiltyard.agents.diverge
 """
 
 import json
+import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..agents.diverged import Diverged, is_finite, sentence, told
+from .evaluation import is_tuning
 from .folders import is_claimed, write_whole
 from .packages import changes
 from .records import part, read_record, seconds_of, words
-from .runs import MOST_BYTES, RUN, Run
+from .runs import MOST_BYTES, RUN, FinishedRun, Run
 
 RECORD = "diverged.json"
+MOST_NAMED = 6
+"""Names of runs in one sentence."""
 
 
 @dataclass(frozen=True)
@@ -86,3 +90,21 @@ def diverged_in(root: Path) -> set[str]:
     """Names of the runs in a folder of runs that diverged, under whatever versions."""
     folders = (path.parent for path in root.glob(f"*.partial/{RECORD}"))
     return {folder.stem for folder in folders if not is_claimed(folder)}
+
+
+def seed_of(name: str) -> int | None:
+    """The seed in the name of a run."""
+    found = re.search(r"-s(\d+)-[0-9a-f]{8}$", name)
+    return int(found[1]) if found else None
+
+
+def unscored(runs: Iterable[FinishedRun]) -> list[str]:
+    """What a board of ``runs`` says of those beside them that diverged, and that no score tells of; tuning left out."""
+    runs = list(runs)
+    roots, done = {run.folder.parent for run in runs if run.folder.name}, {run.run.name for run in runs}
+    names = sorted(name for root in roots for name in diverged_in(root) - done if not is_tuning(seed_of(name) or 0))
+    if not names:
+        return []
+    told = ", ".join(names[:MOST_NAMED]) + f" and {len(names) - MOST_NAMED} others" * (len(names) > MOST_NAMED)
+    what = "a run diverged, and is" if len(names) == 1 else f"{len(names)} runs diverged, and are"
+    return [f"{what} in no score, rank or probability here: {told}"]

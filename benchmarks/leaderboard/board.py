@@ -16,6 +16,7 @@ import numpy as np
 from ...envs.catalogue import Domain
 from ...envs.seeding import generator
 from .. import statistics
+from ..diverging import unscored
 from ..overshoot import remark_on
 from ..runs import FinishedRun
 from ..saturated import Bounds, none
@@ -115,7 +116,7 @@ def leaderboard(
         ValueError: no run at all, or none on this scale.
     """
     runs = list(runs)
-    races = [race.said for race in replayed(runs)]
+    races = [*(race.said for race in replayed(runs)), *unscored(runs)]
     runs, by, left = scaled(runs, scale)
     groups, notes = group(runs, across=across)
     if not groups:

@@ -4,20 +4,16 @@ A page tells of both. What diverged is a result: the scores of a condition's oth
 condition gets no verdict where any of its runs diverged.
 """
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from ..diverging import DivergedRun, diverged_in, read_diverged
+from ..diverging import DivergedRun, diverged_in, read_diverged, seed_of
 from ..evaluation import is_tuning
 from ..runs import FinishedRun
 from ..suites import Suite
 from .board import Board, Result
 from .groups import short
-
-_SEED = re.compile(r"-s(\d+)-[^-]*$")
-"""The seed in the name of a run."""
 
 
 def missing(suite: Suite, runs: Iterable[FinishedRun], diverged: Iterable[DivergedRun] = ()) -> Counter[str]:
@@ -34,7 +30,7 @@ def diverged_of(suite: Suite, runs: Sequence[FinishedRun]) -> list[DivergedRun]:
     found = []
     for root in sorted({run.folder.parent for run in runs}):
         names = diverged_in(root) - {run.run.name for run in runs}
-        seeds = sorted({int(seed[1]) for name in names if (seed := _SEED.search(name)) and not is_tuning(int(seed[1]))})
+        seeds = sorted({seed for name in names if (seed := seed_of(name)) is not None and not is_tuning(seed)})
         raced = suite.runs(seeds=seeds) if seeds else []
         found += [read_diverged(run, root) for run in raced if run.name in names]
     return [one for one in found if one is not None]

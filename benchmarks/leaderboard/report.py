@@ -13,7 +13,7 @@ import numpy as np
 
 from ..charts import PALETTE
 from ..choices import Tuning
-from ..diverging import DivergedRun
+from ..diverging import DivergedRun, unscored
 from ..overshoot import length_of
 from ..pages import plain, render
 from ..permutation import holm
@@ -120,7 +120,7 @@ def _head(suite: Suite, runs: Sequence[FinishedRun], board: Board, command: str)
         "versions": ", ".join(f"{name} {version}" for name, version in versions.items()),
         "level": board.level,
         "scores": _scores(board),
-        "notes": board.notes,
+        "notes": [note for note in board.notes if note not in unscored(runs)],
         "no_verdict": NO_PAIRED_VERDICT if suite.paired else NO_VERDICT,
         "inert": INERT,
     }

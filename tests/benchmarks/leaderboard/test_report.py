@@ -400,6 +400,7 @@ def test_a_condition_with_runs_that_diverged_gets_no_verdict(runs: list[Finished
     text = page.read_text()
     assert "- 1 of 6 runs of sac on HalfCheetah-v5 diverged; scores are of the others." in text
     assert "Not finished" not in text
+    assert "in no score" not in text, "said by condition already"
     assert missing(SUITE, some) == {CHEETAH: 1}
     both, *tasks = rows_of(page, "sac")
     said = "no verdict: 1 run diverged"
@@ -409,6 +410,25 @@ def test_a_condition_with_runs_that_diverged_gets_no_verdict(runs: list[Finished
         "Hopper-v5": False,
     }
     assert "the 1 comparisons of this page" in text, "that on Hopper alone"
+
+
+def test_runs_beyond_the_suites_seeds_that_diverged_count_too(runs: list[FinishedRun], tmp_path: Path) -> None:
+    """Seeds that ``race --seeds`` adds stand on the page, so that those of them that diverged do."""
+    suite = replace(SUITE, seeds=(0, 1, 2, 3))
+    some = with_diverged(runs, tmp_path / "runs", (CHEETAH, "sac", 5))
+    assert [one.run.seed for one in diverged_of(suite, some)] == [5]
+    assert "1 of 6 runs of sac on HalfCheetah-v5" in write_report(suite, some, tmp_path, command="").read_text()
+
+
+def test_a_board_without_a_suite_names_runs_that_diverged(runs: list[FinishedRun], tmp_path: Path) -> None:
+    """Its scores are of the others, which a reader would take for all."""
+    some = with_diverged(runs, tmp_path, (CHEETAH, "sac", 5))
+    (name,) = {run.run.name for run in runs} - {run.run.name for run in some}
+    said = f"a run diverged, and is in no score, rank or probability here: {name}"
+    assert said in leaderboard(some, rng=np.random.default_rng(0), resamples=10).notes
+    many = with_diverged(runs, tmp_path / "many", *((CHEETAH, "sac", seed) for seed in range(8)))
+    (said,) = [one for one in leaderboard(many, rng=np.random.default_rng(0), resamples=10).notes if "diverged" in one]
+    assert said.startswith("6 runs diverged, and are in no score")
 
 
 def test_nothing_is_compared_with_a_reference_that_diverged(runs: list[FinishedRun], tmp_path: Path) -> None:
