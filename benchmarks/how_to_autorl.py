@@ -13,7 +13,8 @@ drawn from a seed of its own number, and finished runs are only read.
 * ``tpe``: one after the other, each condition by itself; conditions run beside each other.
 * ``hyperband``: brackets of successive halving with factor 3, from a ninth, a third and all of the budget on (Li et al.
   2018, algorithm 1). A trial that survives begins again with the longer budget, so that every run is what its command
-  says; these steps are counted. The best is chosen among trials of the full budget.
+  says; these steps are counted. The best is chosen among trials of the full budget. Where all survivors of a bracket
+  diverge, those given up go on in their place, one after another.
 
 Paper: Hyperparameters in Reinforcement Learning and How To Tune Them (2023), sections 4 to 6. Its DEHB is Hyperband
 with differential evolution in place of random proposals; population-based training is :mod:`.pbt`.
@@ -22,6 +23,7 @@ with differential evolution in place of random proposals; population-based train
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -37,7 +39,7 @@ from .overshoot import trained
 from .race import command_of
 from .runs import FinishedRun, Run
 from .scores import normalised_score
-from .search_methods import Bracket, Method, brackets
+from .search_methods import Bracket, Method, Scores, brackets, climb
 from .suites import Suite, find
 from .tuning import SEEDS, conditions, finish_trials, key_of, name_of, none_left, plan
 
@@ -101,6 +103,7 @@ class _Search:
         """Keeps the scores of a trial at a share of the budget; Optuna is told once, when the trial is over."""
         if share == 1:
             self.full[number] = scores
+            self.stopped.pop(number, None)
         elif over:
             self.stopped[number] = (share, scores)
         if over:
@@ -109,6 +112,7 @@ class _Search:
     def fail(self, number: int, diverged: int, every: int) -> None:
         """Gives a trial up of whose runs so many diverged; to Optuna it is worse than all that were not given up."""
         self.diverged[number] = (diverged, every)
+        self.stopped.pop(number, None)
         self._end(number, None)
 
     def _end(self, number: int, value: float | None) -> None:
@@ -184,7 +188,8 @@ def search(
             ]
             start = 0
             for bracket in brackets(method, trials):
-                _raced(searches, range(start, start + bracket.size), bracket, seeds, run_all)
+                score = partial(_level, searches, bracket, seeds, run_all)
+                climb(bracket, range(start, start + bracket.size), searches, score)
                 start += bracket.size
             return [_tested(one, first, test_seeds, run_all) for one in searches]
     except Busy as error:
@@ -223,31 +228,30 @@ class _Runner:
         return {one.run.name: one for one in finish_trials(self.suite, different, root=self.root, **how)}
 
 
-def _raced(
-    searches: Sequence[_Search], numbers: Sequence[int], bracket: Bracket, seeds: Sequence[int], run_all: _Runner
-) -> None:
-    """One bracket of every condition: all its trials at the first share of the budget, the best at the next ones."""
-    alive = {i: list(numbers) for i in range(len(searches))}
-    for at, share in enumerate(bracket.shares):
-        runs = {
-            (i, number): [_run(searches[i], number, share, seed) for seed in seeds]
-            for i, those in alive.items()
-            for number in those
-        }
-        done = run_all([run for several in runs.values() for run in several])
-        for i, those in alive.items():
-            one, scores = searches[i], dict[int, tuple[float, ...]]()
-            for number in those:
-                ended = [done[run.name] for run in runs[i, number]]
-                finished = [run for run in ended if isinstance(run, FinishedRun)]
-                one.runs += ended
-                if len(finished) == len(ended):
-                    scores[number] = tuple(normalised_score(run, run_all.suite.score) for run in finished)
-                else:
-                    one.fail(number, len(ended) - len(finished), len(ended))
-            alive[i] = bracket.kept(scores, at, len(those))
-            for number in scores:
-                one.tell(number, scores[number], share, over=share == 1 or number not in alive[i])
+def _level(
+    searches: Sequence[_Search],
+    bracket: Bracket,
+    seeds: Sequence[int],
+    run_all: _Runner,
+    going: Mapping[int, tuple[int, Sequence[int]]],
+) -> dict[int, dict[int, Scores]]:
+    """Of each condition the scores of the trials that are at a level; those that diverge fail."""
+    runs = {
+        (i, number): [_run(searches[i], number, bracket.shares[at], seed) for seed in seeds]
+        for i, (at, those) in going.items()
+        for number in those
+    }
+    done = run_all([run for several in runs.values() for run in several])
+    scored: dict[int, dict[int, Scores]] = {i: {} for i in going}
+    for (i, number), mine in runs.items():
+        ended = [done[run.name] for run in mine]
+        finished = [run for run in ended if isinstance(run, FinishedRun)]
+        searches[i].runs += ended
+        if len(finished) == len(ended):
+            scored[i][number] = tuple(normalised_score(run, run_all.suite.score) for run in finished)
+        else:
+            searches[i].fail(number, len(ended) - len(finished), len(ended))
+    return scored
 
 
 def _run(one: _Search, number: int, share: float, seed: int) -> Run:
@@ -263,7 +267,7 @@ def _tested(one: _Search, others: Sequence[Run], test_seeds: Sequence[int], run_
     """The choice of a condition, with the best point run on the test seeds."""
     settings, run = list(one.space), one.run
     if not one.full:
-        raise ValueError(_none_at_the_end(one) if one.stopped else none_left(run, ", ".join(settings)))
+        raise ValueError(none_left(run, ", ".join(settings)))
 
     def value(number: int) -> Any:
         return value_of(settings, one.params(number))
@@ -295,16 +299,6 @@ def _tested(one: _Search, others: Sequence[Run], test_seeds: Sequence[int], run_
         space={name: (one.space[name].low, one.space[name].high, one.space[name].log) for name in settings},
         trained=sum(map(trained, runs)),
         diverged={value(number): counts for number, counts in sorted(one.diverged.items())},
-    )
-
-
-def _none_at_the_end(one: _Search) -> str:
-    """What to say where the trials that were not given up early diverged later."""
-    lost, every = len(one.diverged), len(one.diverged) + len(one.stopped)
-    return (
-        f"no trial of {one.run.agent} on {one.run.task} reached the full budget: training diverged in {lost} of "
-        f"{every}, the others were given up before: search with more trials or in a space with lower "
-        "learning rates, in another folder"
     )
 
 

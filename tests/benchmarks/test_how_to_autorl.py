@@ -6,22 +6,24 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import optuna
 import pytest
 
 from tiltyard.agents.spaces import SPACES
 from tiltyard.benchmarks.cli import main
 from tiltyard.benchmarks.diverging import RECORD
-from tiltyard.benchmarks.how_to_autorl import DATABASE, _study, search, searched
+from tiltyard.benchmarks.how_to_autorl import DATABASE, _Search, _study, search, searched
 from tiltyard.benchmarks.leaderboard.board import leaderboard
 from tiltyard.benchmarks.leaderboard.tuned import conditions
 from tiltyard.benchmarks.race import race
 from tiltyard.benchmarks.runs import NAME, Run, read_run
-from tiltyard.benchmarks.search_methods import Bracket, brackets
+from tiltyard.benchmarks.search_methods import Bracket, brackets, climb
 from tiltyard.benchmarks.suites import Entry, Suite, Task
 from tiltyard.benchmarks.tuning import Choice, Point, read_tuning
 
@@ -97,12 +99,48 @@ def test_a_trial_that_diverges_has_failed_and_the_search_goes_on(tmp_path: Path)
 
 
 @pytest.mark.slow
-def test_survivors_of_a_bracket_that_diverge_are_not_said_to_be_all_trials(tmp_path: Path) -> None:
-    """Before it learns at all a ninth of the budget is over, so that every trial ends it."""
+def test_survivors_of_a_bracket_that_diverge_are_replaced(tmp_path: Path) -> None:
+    """Before it learns at all a ninth of the budget is over, so that every trial ends it, and each goes on in turn."""
     space, how = ["learning_rate=1e25:1e30"], {"seeds": (10_000,), "root": tmp_path / "t"}
-    told = "no trial of sac on Pendulum-v1 reached the full budget: training diverged in 1 of 3, the others were given"
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match="sac on Pendulum-v1 diverged at every value of learning_rate that was tried"):
         search(suite_file(tmp_path), "hyperband", trials=3, space=space, **how)
+    assert len(list((tmp_path / "t").glob(f"*/{RECORD}"))) == 3
+
+
+def climbed(fatal: set[tuple[int, int]]) -> tuple[_Search, list[tuple[int, int]]]:
+    """A bracket of nine trials, whose scores are their numbers, and all (level, trial) that ran; some diverge."""
+    (bracket,) = brackets("hyperband", 9)
+    study, ran = optuna.create_study(), list[tuple[int, int]]()
+    for _ in range(9):
+        study.ask()
+    one = _Search(Run("Pendulum-v1", "sac", 10_000, 90), {}, study, 0, "hyperband")
+
+    def score(going: Mapping[int, tuple[int, Sequence[int]]]) -> dict[int, dict[int, tuple[float, ...]]]:
+        ((at, those),) = going.values()
+        ran.extend((at, number) for number in those)
+        for number in those:
+            if (at, number) in fatal:
+                one.fail(number, 1, 1)
+        return {0: {number: (float(number),) for number in those if (at, number) not in fatal}}
+
+    climb(bracket, range(9), [one], score)
+    return one, ran
+
+
+def test_the_next_best_goes_on_where_all_survivors_diverge() -> None:
+    plain, ran = climbed(set())
+    assert ran[9:] == [(1, 6), (1, 7), (1, 8), (2, 8)]
+    assert (plain.full, plain.diverged) == ({8: (8.0,)}, {})
+    assert {number: share for number, (share, _) in plain.stopped.items()} == {
+        **dict.fromkeys(range(6), pytest.approx(1 / 9)),
+        **dict.fromkeys((6, 7), pytest.approx(1 / 3)),
+    }
+    one, ran = climbed({(2, 8), (2, 7), (1, 6), (1, 5)})
+    assert ran[9:] == [(1, 6), (1, 7), (1, 8), (2, 8), (2, 7), (1, 5), (1, 4), (2, 4)]
+    assert (one.full, set(one.diverged)) == ({4: (4.0,)}, {5, 6, 7, 8})
+    assert set(one.stopped) == {0, 1, 2, 3}
+    none, ran = climbed({(1, number) for number in range(9)})
+    assert (none.full, none.stopped, len(none.diverged), len(ran)) == ({}, {}, 9, 18)
 
 
 @pytest.mark.slow
