@@ -47,15 +47,14 @@ def outcomes(runs: Sequence[Run], root: Path, workers: int | None = None) -> Gen
 
     Raises:
         MissingExtra: Ray is not installed.
-        ConnectionError: nothing answers at ``RAY_ADDRESS``.
+        ConnectionError: nothing answers at ``RAY_ADDRESS``, or no cluster starts here.
     """
     ray: Any = need("ray", extra="ray")
     started = not ray.is_initialized()
     keeper = None
     if started:
         check_address(os.environ.get("RAY_ADDRESS", ""))
-        context = ray.init(num_cpus=None, log_to_driver=False, include_dashboard=False, logging_level="warning")
-        keeper = _keeper(Path(context.address_info["session_dir"]))
+        keeper = _keeper(Path(_connected(ray).address_info["session_dir"]))
     race = _Race(ray, root)
     try:
         yield from race.execute(list(runs), workers)
@@ -66,6 +65,20 @@ def outcomes(runs: Sequence[Run], root: Path, workers: int | None = None) -> Gen
         if keeper is not None:  # Ray has ended its processes itself; this one writes logs as well
             keeper.kill()
             keeper.communicate()
+
+
+def _connected(ray: Any) -> Any:
+    """Ray's context, of a cluster that is there or starts here (``ConnectionError`` where none does)."""
+    try:
+        return ray.init(num_cpus=None, log_to_driver=False, include_dashboard=False, logging_level="warning")
+    except Exception as error:  # Ray has no kind of its own for a node that does not start in time
+        ray.shutdown()
+        address = os.environ.get("RAY_ADDRESS", "")
+        what = f"connect to RAY_ADDRESS={address}" if address else "start on this machine"
+        raise ConnectionError(
+            f"Ray did not {what} ({' '.join(str(error).split())}): finished runs are kept, so give the same command "
+            "again when less is running here, or leave --engine ray out"
+        ) from error
 
 
 def check_address(address: str) -> None:

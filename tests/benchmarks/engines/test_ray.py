@@ -76,6 +76,21 @@ def test_an_address_where_nothing_answers_is_refused_in_a_sentence_before_ray_tr
     assert line.endswith("or unset it, which starts one on this machine")
 
 
+def test_a_cluster_that_does_not_start_is_said_in_a_sentence(tmp_path):
+    """A busy machine is the usual reason and takes long to make; a folder that Ray cannot use is another."""
+    (tmp_path / "mine.toml").write_text(
+        'seeds = [0]\n[[tasks]]\nenv_id = "CartPole-v1"\nentries = [{ agent = "dqn", budget = 8 }]\n'
+    )
+    command = [sys.executable, "-m", "tiltyard.benchmarks.cli", *"race mine.toml --engine ray --out runs".split()]
+    path = os.pathsep.join(map(os.path.abspath, sys.path))
+    environment = {**os.environ, "RAY_TMPDIR": str(tmp_path / ("long" * 30)), "RAY_ADDRESS": "", "PYTHONPATH": path}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2, done.stderr
+    assert "tiltyard: Ray did not start on this machine (" in done.stderr
+    assert done.stderr.splitlines()[-1].endswith("when less is running here, or leave --engine ray out")
+    assert "Traceback" not in done.stderr
+
+
 def test_an_address_that_answers_or_names_no_port_passes():
     with socket.create_server(("127.0.0.1", 0)) as server:
         check_address(f"127.0.0.1:{server.getsockname()[1]}")
