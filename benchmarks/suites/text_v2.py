@@ -105,8 +105,7 @@ TEXT_STALE_SECOND = _again(
     "Old completions once more, from a second base checkpoint: another seed, and half the demonstrations",
     "chain-sum-base-2",
     {"grpo": 3e-4, "rloo": 3e-5, "gspo": 3e-4, "cispo": 1e-4, "topr": 3e-5, "reg-grpo": 1e-4},
-    f"{_SECOND_SUMS} RLOO and TOPR were best at the least rate of that grid; at 0.00001 both are worse ([a second "
-    "tuning](../text-v2-stale-base-2-tuning-wider/README.md)). At 0.00025, 6% of the ratios leave 0.8 to 1.2 here.",
+    f"{_SECOND_SUMS} At 0.00025, 6% of the ratios leave 0.8 to 1.2 here.",
     {"grpo": "dr-grpo, dapo", "cispo": "sapo"},
 )
 
