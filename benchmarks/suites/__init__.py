@@ -25,6 +25,7 @@ from .driving_v2 import DRIVING_V2, DRIVING_V3
 from .files import read_suite
 from .gui import GUI, GUI_ABLATIONS, GUI_TUNED
 from .manipulation import MANIPULATION, PEG
+from .mazes import MAZE
 from .smoke import SMOKE
 from .suite import Comparison, Entry, Recipe, Suite, Task
 from .text import TEXT
@@ -64,6 +65,7 @@ __all__ = [
     "GUI_ABLATIONS",
     "GUI_TUNED",
     "MANIPULATION",
+    "MAZE",
     "PEG",
     "RELEASED",
     "SMOKE",
@@ -107,6 +109,7 @@ SUITES: tuple[Suite, ...] = (
     CONTROL_V2_OFFLINE,
     CONTROL_V2_OFFLINE_WEIGHTED,
     MANIPULATION,
+    MAZE,
     PEG,
     GUI,
     GUI_ABLATIONS,
