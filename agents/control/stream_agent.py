@@ -239,10 +239,13 @@ class StreamAgent(ControlAgent, BaseAlgorithm):
         return reward / self.policy.returns.scale
 
     def _follow_schedules(self) -> None:
+        """Has optimisers follow the learning rate, and ``gamma`` and ``trace_lambda``, which may have been set anew."""
         self._update_current_progress_remaining(self.num_timesteps, self._total_timesteps)
-        if callable(self.learning_rate):
-            for name in self._get_torch_save_params()[0]:
-                if isinstance(optimizer := getattr(self, name), ObGD):
+        for name in self._get_torch_save_params()[0]:
+            if isinstance(optimizer := getattr(self, name), ObGD):
+                for group in optimizer.param_groups:
+                    group.update(gamma=self.gamma, trace_lambda=self.trace_lambda)
+                if callable(self.learning_rate):
                     update_learning_rate(optimizer, self.lr_schedule(self._current_progress_remaining))
 
     def dump_logs(self) -> None:

@@ -210,6 +210,7 @@ class ParallelActorCritic(ActorCritic):
         check_step(step.observation, step.rewards, step.last.values())
         self.replay_buffer.put(self._acted_on, actions, step)
         dones = step.terminated | step.truncated
+        self.reward_scale.gamma = self.gamma
         self.reward_scale.step(step.rewards, dones, step.valid)
         self._see(step.observation)
         self._last_obs = step.observation

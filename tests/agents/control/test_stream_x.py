@@ -335,6 +335,17 @@ def test_continuous_actions_are_clipped_and_learnt_from_as_drawn() -> None:
     assert agent.action_space.contains(actions[0])
 
 
+@pytest.mark.parametrize("name", ["gamma", "trace_lambda"])
+def test_what_is_set_later_counts(name: str) -> None:
+    def learnt(first: float, later: float) -> th.Tensor:
+        agent = StreamAC("MlpPolicy", sb3_env("CartPole-v1", 1, seed=0), **SMALL, **{name: first})
+        setattr(agent, name, later)
+        return th.nn.utils.parameters_to_vector(agent.learn(40).policy.parameters())
+
+    assert th.equal(learnt(0.5, 0.5), learnt(0.9, 0.5))
+    assert not th.equal(learnt(0.5, 0.5), learnt(0.9, 0.9))
+
+
 def test_a_learning_rate_may_be_a_schedule() -> None:
     agent = StreamAC("MlpPolicy", "CartPole-v1", learning_rate=lambda left: left, **SMALL).learn(10)
     assert agent.actor_optimizer.param_groups[0]["lr"] == pytest.approx(0.1)

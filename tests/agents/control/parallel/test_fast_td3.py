@@ -49,6 +49,16 @@ def counting(mode: AutoresetMode = AutoresetMode.SAME_STEP, *lengths: int) -> An
     return SyncVectorEnv([lambda n=n: Counting(n) for n in lengths or (3, 100)], autoreset_mode=mode)
 
 
+def test_a_discount_set_later_counts() -> None:
+    def learnt(gamma: float, later: float) -> th.Tensor:
+        agent = FastTD3("MlpPolicy", counting(), **TINY, gamma=gamma, norm_reward=True)
+        agent.gamma = later
+        return th.nn.utils.parameters_to_vector(agent.learn(32).policy.parameters())
+
+    assert th.equal(learnt(0.5, 0.5), learnt(0.9, 0.5))
+    assert not th.equal(learnt(0.5, 0.5), learnt(0.9, 0.9))
+
+
 def test_every_autoreset_mode_gives_the_same_experience() -> None:
     agents = {mode: FastTD3("MlpPolicy", counting(mode), **TINY).learn(16) for mode in AutoresetMode}
     agents |= {"sb3": FastTD3("MlpPolicy", DummyVecEnv([lambda: Counting(3), lambda: Counting(100)]), **TINY).learn(16)}
