@@ -33,6 +33,7 @@ from .. import need, unknown
 from ..agents.spaces import Dimension, Space, space_of
 from .choices import Choice, value_of
 from .diverging import DivergedRun
+from .engines import held
 from .evaluation import TUNING_FROM, is_tuning
 from .folders import Busy, claimed
 from .overshoot import trained
@@ -177,7 +178,7 @@ def search(
     run_all = _Runner(suite, root, engine, workers, command)
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     try:
-        with claimed(root / LOCK):
+        with claimed(root / LOCK), held(engine):
             storage = f"sqlite:///{root / DATABASE}"
             searches = [
                 _Search(

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..envs.catalogue import find as find_env
 from .adastop import AdaStop
+from .engines import held
 from .permutation import LEAST
 from .race import RaceIncomplete, command_of, race
 from .runs import FinishedRun, Run
@@ -99,7 +100,8 @@ def race_until_decided(
         return race(found, agents=needed, seeds=seeds, root=root, engine=engine, workers=workers, command=command)
 
     planned = groups * len(found.runs(agents=agents, seeds=range(group)))
-    return decide(test, take, planned=planned, progress=progress, score=found.score)
+    with held(engine):
+        return decide(test, take, planned=planned, progress=progress, score=found.score)
 
 
 def decide(

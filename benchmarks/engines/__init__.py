@@ -1,6 +1,7 @@
 """Where the runs of a race are executed: this machine's cores, or a Ray cluster. Each engine is one function."""
 
 from collections.abc import Generator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from pathlib import Path
 from typing import Protocol
@@ -46,3 +47,12 @@ def find(name: str) -> Backend:
     module, _, attribute = ENGINES[name].partition(":")
     engine: Backend = getattr(import_module(module), attribute)
     return engine
+
+
+def held(name: str) -> AbstractContextManager[None]:
+    """What an engine starts at each call, started once for all within: of Ray, a cluster on this machine."""
+    if name != "ray":
+        return nullcontext()
+    from . import ray
+
+    return ray.held()

@@ -11,8 +11,9 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Generator, Sequence
-from contextlib import suppress
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -36,6 +37,8 @@ MARK = ".race-"
 Files = dict[str, bytes]
 """The files of a folder, by name."""
 
+_HELD: ContextVar[ExitStack | None] = ContextVar("held", default=None)
+
 
 def outcomes(runs: Sequence[Run], root: Path, workers: int | None = None) -> Generator[Outcome, None, None]:
     """Executes ``runs`` in order, ``workers`` at a time (default: all cores of the cluster), yielding each as it ends.
@@ -50,18 +53,35 @@ def outcomes(runs: Sequence[Run], root: Path, workers: int | None = None) -> Gen
         ConnectionError: nothing answers at ``RAY_ADDRESS``, or no cluster starts here.
     """
     ray: Any = need("ray", extra="ray")
-    started = not ray.is_initialized()
-    keeper = None
-    if started:
-        check_address(os.environ.get("RAY_ADDRESS", ""))
-        keeper = _keeper(Path(_connected(ray).address_info["session_dir"]))
-    race = _Race(ray, root)
+    with ExitStack() as own:
+        if not ray.is_initialized():
+            (_HELD.get() or own).enter_context(_cluster(ray))
+        race = _Race(ray, root)
+        try:
+            yield from race.execute(list(runs), workers)
+        finally:
+            race.end()
+
+
+@contextmanager
+def held() -> Iterator[None]:
+    """Has the cluster that :func:`outcomes` connects to at its first call within serve its later ones there too."""
+    with ExitStack() as stack:
+        before = _HELD.set(stack)
+        try:
+            yield
+        finally:
+            _HELD.reset(before)
+
+
+@contextmanager
+def _cluster(ray: Any) -> Iterator[None]:
+    check_address(os.environ.get("RAY_ADDRESS", ""))
+    keeper = _keeper(Path(_connected(ray).address_info["session_dir"]))
     try:
-        yield from race.execute(list(runs), workers)
+        yield
     finally:
-        race.end()
-        if started:
-            ray.shutdown()
+        ray.shutdown()
         if keeper is not None:  # Ray has ended its processes itself; this one writes logs as well
             keeper.kill()
             keeper.communicate()

@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import ray
 
-from tiltyard.benchmarks import RaceIncomplete, Suite, race
+from tiltyard.benchmarks import RaceIncomplete, Suite, how_to_autorl, race
 from tiltyard.benchmarks.engines.keeper import writers
 from tiltyard.benchmarks.engines.ray import _Race, check_address, resources
 from tiltyard.benchmarks.runs import Run
 from tiltyard.benchmarks.suites import Entry, Task
+from tiltyard.benchmarks.tuning import finish_trials
 
 PARAMS = {
     "learning_starts": 60,
@@ -41,6 +43,25 @@ def test_a_real_ray_gives_the_same_bits_as_the_local_engine_and_names_what_fails
         race(suite, root=tmp_path / "ray", engine="ray", seeds=[0])
     assert len(caught.value.failures) == 1
     assert len(caught.value.finished) == 1
+    wait_for(lambda: not below(os.getpid()), 30)
+
+
+@pytest.mark.slow
+def test_a_search_has_one_cluster_for_all_its_rungs_and_ends_it(tmp_path, monkeypatch):
+    suite = Suite("tiny", "", (Task("Pendulum-v1", (Entry("sac", 90, 1.0, PARAMS),), eval_episodes=2),), (0,))
+    clusters = []
+
+    def finished(*runs, **how):
+        done = finish_trials(*runs, **how)
+        clusters.append(ray.nodes()[0]["NodeID"])
+        return done
+
+    monkeypatch.setattr(how_to_autorl, "finish_trials", finished)
+    search = {"trials": 3, "seeds": [10_000], "test_seeds": [0], "space": ["learning_rate"], "engine": "ray"}
+    how_to_autorl.search(suite, method="random", root=tmp_path, workers=1, **search)
+    assert len(clusters) > 1
+    assert len(set(clusters)) == 1
+    assert not ray.is_initialized()
     wait_for(lambda: not below(os.getpid()), 30)
 
 
