@@ -77,7 +77,7 @@ class Handset:
     def __init__(self, link: Link, *, timeout: float = 10.0, patience: float = 30.0, settle: float = 0.0) -> None:
         if not 0 < timeout <= patience:
             raise ValueError(f"timeout is above 0 and at most patience, got {timeout} and {patience}")
-        if not settle >= 0:
+        if not isinstance(settle, int | float) or not settle >= 0:
             raise ValueError(f"settle is a number of seconds, at least 0, got {settle}")
         self.link, self.timeout, self.patience, self.settle = link, timeout, patience, settle
         self.failures = 0

@@ -7,6 +7,7 @@ that is judged is read back from the page. The layout "same" has the simulated p
 
 from collections.abc import Sequence
 from functools import partial
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -173,8 +174,8 @@ class BatchedWebPhone(BatchedPhoneV1):
 
 
 def _check(size: tuple[int, int], layout: str) -> tuple[int, int]:
-    if np.shape(size) != (2,):
-        raise ValueError(f"size is (height, width), such as (640, 360), got {size!r:.200}")
+    if np.shape(size) != (2,) or not all(isinstance(one, Integral) for one in size):
+        raise ValueError(f"size is (height, width) in whole pixels, such as (640, 360), got {size!r:.200}")
     height, width = (int(one) for one in size)
     if not (SMALLEST <= height <= LARGEST and SMALLEST <= width <= LARGEST):
         raise ValueError(f"size is (height, width), each {SMALLEST} to {LARGEST} pixels, got {size}")

@@ -198,6 +198,8 @@ def test_missing_programs_and_bad_keywords_say_what_to_do() -> None:
         make(faults={"dropp": 0.1})
     with pytest.raises(ValueError, match="settle is a number of seconds, at least 0, got -1"):
         make(settle=-1).reset()
+    with pytest.raises(ValueError, match="settle is a number of seconds, at least 0, got x"):
+        make(settle="x").reset()
     with pytest.raises(ValueError, match="timeout is above 0 and at most patience"):
         make(timeout=9.0, patience=1.0).reset()
 

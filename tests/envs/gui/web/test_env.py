@@ -162,6 +162,8 @@ def test_a_copy_goes_on_from_where_it_was(env: WebPhoneEnv) -> None:
         ({"size": (640, 400)}, "16 to 9"),
         ({"size": (64, 36)}, "240 to 2560"),
         ({"size": 640}, r"size is \(height, width\)"),
+        ({"size": (640.5, 360)}, "in whole pixels"),
+        ({"size": ("640", "360")}, "in whole pixels"),
         ({"render_mode": "human"}, "render_mode"),
         ({"browsers": 2}, "browsers must be from 1"),
     ],
