@@ -107,7 +107,14 @@ def test_common_words_become_tokens(tmp_path):
             "--max-answer-tokens 5",
             "demonstrations have up to 6 tokens, more than --max-answer-tokens 5: raise it",
         ),
-        ("--context-length 28", "demonstrations have up to 29 tokens, more than --context-length 28: raise it"),
+        (
+            "--context-length 28 --max-answer-tokens 16",
+            "demonstrations have up to 29 tokens, more than --context-length 28: raise it",
+        ),
+        (
+            "--context-length 28",
+            "completions of 128 tokens (max_answer_tokens) leave no room",
+        ),
         ("--out tree.zip", "--out is a file that ends in .safetensors, got tree.zip"),
         ("--out there.safetensors", "there.safetensors is there already: give another --out, or --force"),
         ("--out folder.safetensors --force", "folder.safetensors is there already"),

@@ -8,14 +8,15 @@ from tiltyard.benchmarks.datasets import catalogue
 from tiltyard.benchmarks.datasets.store import check_id
 from tiltyard.envs.catalogue import find_scored
 
+TASKS = {row.env_id for row in catalogue.ROWS}
 SMALLEST = sorted(catalogue.ROWS, key=lambda row: row.steps)[:1]
 each = pytest.mark.parametrize("row", catalogue.ROWS, ids=lambda row: row.id)
 
 
 def test_ids_are_unique_and_every_task_has_every_kind() -> None:
-    assert len({row.id for row in catalogue.ROWS}) == len(catalogue.ROWS) == 9
-    for task in {row.env_id for row in catalogue.ROWS}:
-        assert {row.policy for row in catalogue.ROWS if row.env_id == task} == {"expert", "scripted", "play"}
+    assert len({row.id for row in catalogue.ROWS}) == len(catalogue.ROWS) == 10
+    kinds = {task: {row.policy for row in catalogue.ROWS if row.env_id == task} for task in TASKS}
+    assert kinds == {task: {"expert", "scripted", "play"} for task in TASKS} | {"tiltyard/PointMaze-v0": {"play"}}
 
 
 @each
