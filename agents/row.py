@@ -53,7 +53,7 @@ class Row:
     base: str = ""
 
     def __post_init__(self) -> None:
-        """Refuses a row that could not be found, or whose settings would be read by nobody."""
+        """Refuses a row that could not be found, or whose settings would have no effect."""
         of = f"agent {self.name!r:.200}"
         if not isinstance(self.name, str) or not self.name:
             raise ValueError(f"an agent is named by a word, such as sac, got {self.name!r:.200}")

@@ -211,7 +211,7 @@ def test_a_row_of_an_environment_that_nothing_could_be_made_of_is_refused(given:
         ({"n_envs": 4}, "n_envs of agent 'mine' stand under"),
     ],
 )
-def test_a_row_of_an_agent_whose_settings_nobody_would_read_is_refused(given: dict[str, Any], says: str) -> None:
+def test_a_row_of_an_agent_whose_settings_would_have_no_effect_is_refused(given: dict[str, Any], says: str) -> None:
     usual = {"name": "mine", "entry_point": "a:B", "domains": ("other",), "summary": "x"}
     Agent(**usual, settings={"*": {"a": 1}, "my/Env-v0": {"a": 2}, "CartPole-v1": {}}, n_envs={"text": 2})
     with pytest.raises(ValueError, match=re.escape(says)):

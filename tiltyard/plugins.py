@@ -75,10 +75,7 @@ def _modules() -> tuple[tuple[str, Any], ...]:
     for entry in entry_points(group=GROUP):
         try:
             found.append((entry.name, entry.load()))
-        except (
-            Exception,
-            SystemExit,
-        ) as error:  # somebody else's code may raise anything, and must not take the others with it
+        except (Exception, SystemExit) as error:  # one broken plugin must not disable the others
             _leave_out(f"plugin {entry.name!r}", f"{entry.value} cannot be imported ({type(error).__name__}: {error})")
     return tuple(found)
 

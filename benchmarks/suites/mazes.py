@@ -12,12 +12,10 @@ _MAZE = "tiltyard/PointMaze-v0"
 _DATA = "tiltyard/d5rl/point-umaze-play-v0"
 _UPDATES, _STEPS = 10_000, 10_000
 _SMALL: dict[str, Any] = {"policy_kwargs": {"net_arch": [64, 64]}, "batch_size": 128}  # SERL's, for everyone
-_CONSTANT: dict[str, Any] = {"cosine_schedule": False}
 _OWN: dict[str, dict[str, Any]] = {
-    "iql": _CONSTANT,
+    "iql": {"cosine_schedule": False},
     "sac": {"ent_coef": "auto_0.01", "target_entropy": -1.0},  # SERL's as well
 }
-_ONLINE = "from point-umaze-play-v0, then online"
 
 
 def _entry(agent: str, seconds: float, *, updates: int = 0, steps: int = 0) -> Entry:
@@ -56,11 +54,11 @@ MAZE = Suite(
         Comparison(
             "From play",
             (_MAZE,),
-            f"iql {_ONLINE}",
+            "iql from point-umaze-play-v0, then online",
             across=True,
             remark="All have two layers of 64 and batches of 128, and all but RLPD (SERL) one update a step online; "
             "RLPD has its four, with half of each batch from the data, and no update before its first step. "
-            f"Offline are {_UPDATES:,} updates, online {_STEPS:,} steps, on one core minutes. Everything else is the "
+            f"Offline training has {_UPDATES:,} updates, online training {_STEPS:,} steps. Everything else is the "
             "agents' own for mazes; IQL's learning rate is constant. The maze, the data and these budgets were chosen "
             "after one run of cloning in the medium maze and one of IQL in this one, with a tuning seed.",
         ),
