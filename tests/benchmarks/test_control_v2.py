@@ -52,7 +52,11 @@ def test_one_runner_alone_is_the_same_race_with_fewer_agents(name: str, agents: 
 
 @pytest.mark.parametrize(
     ("name", "gammas", "reference"),
-    [("control-v2-swimmer", [0.99, 0.9999], "fast-ppo, gamma=0.99"), ("control-v2-ant", [None], "fast-ppo")],
+    [
+        ("control-v2-swimmer", [0.99, 0.9999], "fast-ppo, gamma=0.99"),
+        ("control-v2-ant", [None], "fast-ppo"),
+        ("control-v2-humanoid", [None], "fast-ppo"),
+    ],
 )
 def test_ppo_is_raced_with_the_settings_of_the_whole_where_nothing_replays(
     name: str, gammas: list[float | None], reference: str
