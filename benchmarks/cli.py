@@ -177,8 +177,10 @@ class Claim:
     such as 100-119; by default the claim's own, from 0 on"""
     rejudge: bool = False
     """judge the stored runs by today's rule instead of running any; a verdict that changes keeps the old one"""
-    workers: int = 1
-    """processes that share its runs; they change no result"""
+    engine: str = "local"
+    """local (processes of this machine) or ray; which one changes no result"""
+    workers: int | None = None
+    """runs at a time; by default one on this machine, and as many as there are cores on a Ray cluster"""
     out: Path = Path("runs/claims")
     """folder where runs are kept until the verdict is stored, so that the same command goes on where it was stopped"""
 
@@ -193,7 +195,7 @@ class Claim:
             return 0
         with _runs_told():
             seeds = commands.parse_seeds(self.seeds)
-            verdict = run_claim(self.handle, seeds=seeds, kept=self.out, workers=self.workers)
+            verdict = run_claim(self.handle, seeds=seeds, kept=self.out, workers=self.workers, engine=self.engine)
         print(verdict)
         return 0
 

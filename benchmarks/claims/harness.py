@@ -26,7 +26,7 @@ from .record import RESULTS, Verdict, definition, kept, register, spelled, store
 
 __all__ = ["RESULTS", "Verdict", "claims", "judged", "load", "rejudge", "run_claim", "store", "stored"]
 
-_NOT_CLAIMS = {"__init__", "claim", "effects", "harness", "papers", "progress", "record"}
+_NOT_CLAIMS = {"__init__", "claim", "effects", "harness", "papers", "pools", "progress", "record"}
 
 
 def claims() -> tuple[str, ...]:
@@ -68,7 +68,8 @@ def run_claim(
     seeds: int | Sequence[int] | None = None,
     folder: str | Path | None = None,
     kept: str | Path | None = None,
-    workers: int = 1,
+    workers: int | None = None,
+    engine: str = "local",
 ) -> Verdict:
     """Runs a claim's experiment and judges it.
 
@@ -80,13 +81,17 @@ def run_claim(
         folder: where ``<handle>.json`` is stored; :data:`.record.RESULTS` by default.
         kept: a folder in which runs are kept as they finish, until the verdict is stored: where it is interrupted, the
             same call goes on from them, unless code or libraries have changed meanwhile. None keeps none.
-        workers: processes that share the runs; they change no result.
+        workers: runs at a time, which change no result; by default one on this machine, and on a Ray cluster as many
+            as it has cores for.
+        engine: ``"local"``, processes of this machine, or ``"ray"``, the cluster that ``RAY_ADDRESS`` names.
 
     Warns:
         UserWarning: the files that define the claim have changed since the verdict that is replicated.
 
     Raises:
-        KeyError: no such claim.
+        ConnectionError: no Ray cluster answers, or none starts on this machine.
+        KeyError: no such claim, or no such engine.
+        MissingExtra: Ray is not installed.
         ValueError: seeds to replicate with that are fewer than three, given twice or for tuning, or that the stored
             verdict has had; or no such verdict; or fewer workers than one.
         folders.Busy: another process is running the same.
@@ -108,9 +113,10 @@ def run_claim(
             2,
         )
     where = None if kept is None else folder_of(Path(kept), handle, spelled(chosen), digest)
-    if not trial and not (where and where.exists()):
-        register(handle, digest, chosen, provenance.commit(), home)
-    with kept_in(where, workers) as progress:
+    begun = where is not None and where.exists()
+    with kept_in(where, workers, engine) as progress:
+        if not trial and not begun:
+            register(handle, digest, chosen, provenance.commit(), home)
         start = time.perf_counter()
         with one_thread():
             found = measure(seeds=seeds)

@@ -52,10 +52,7 @@ def outcomes(runs: Sequence[Run], root: Path, workers: int | None = None) -> Gen
         MissingExtra: Ray is not installed.
         ConnectionError: nothing answers at ``RAY_ADDRESS``, or no cluster starts here.
     """
-    ray: Any = need("ray", extra="ray")
-    with ExitStack() as own:
-        if not ray.is_initialized():
-            (_HELD.get() or own).enter_context(_cluster(ray))
+    with connected() as ray:
         race = _Race(ray, root)
         try:
             yield from race.execute(list(runs), workers)
@@ -72,6 +69,16 @@ def held() -> Iterator[None]:
             yield
         finally:
             _HELD.reset(before)
+
+
+@contextmanager
+def connected() -> Iterator[Any]:
+    """Ray, connected to a cluster for the time of a block, as :func:`outcomes` says."""
+    ray: Any = need("ray", extra="ray")
+    with ExitStack() as own:
+        if not ray.is_initialized():
+            (_HELD.get() or own).enter_context(_cluster(ray))
+        yield ray
 
 
 @contextmanager

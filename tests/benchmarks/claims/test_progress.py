@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
+import cloudpickle
 import numpy as np
 import pytest
 
@@ -204,9 +205,56 @@ def test_two_processes_do_not_run_the_same_claim(made_up: Any, tmp_path: Path, m
         run_claim("made-up", folder=tmp_path, kept=tmp_path / "kept")
 
 
-def test_fewer_workers_than_one_are_refused() -> None:
-    with pytest.raises(ValueError, match="workers must be at least 1, got 0"), kept_in(None, 0):
-        pass
+@pytest.mark.slow
+def test_a_real_ray_changes_no_result_keeps_what_finished_and_gives_what_a_run_raises(
+    made_up: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    log, kept = tmp_path / "log", tmp_path / "kept"
+    expected = claim(tmp_path / "alone").measure()
+    made_up(claim(log, "fails", 3))
+    with pytest.raises(OSError, match="no space"):
+        run_claim("made-up", folder=tmp_path, kept=kept, engine="ray", workers=2)
+    tuned = sorted(line for line in lines(log) if line.startswith("1.0 ") and line.endswith(("1000", "1001")))
+    assert len(tuned) == 6
+    made_up(claim(log, "killed", 2))
+    with pytest.raises(RuntimeError, match="was killed.*the same command goes on"):
+        run_claim("made-up", folder=tmp_path, kept=kept, engine="ray")
+    assert sum(line.endswith(" 2") for line in lines(log)) >= 3  # executed anew, twice
+    made_up(claim(log))
+    verdict = run_claim("made-up", folder=tmp_path, kept=kept, engine="ray")
+    assert [list(one.values) for one in verdict.parts] == [list(one.values) for one in expected.parts.values()]
+    assert verdict.details == expected.details
+    assert sorted(line for line in lines(log) if line in tuned) == tuned  # what had been tuned was kept
+
+
+@pytest.mark.parametrize(
+    ("how", "error", "told"),
+    [
+        ({"workers": 0}, ValueError, "workers must be at least 1, got 0"),
+        ({"engine": "ray", "workers": -1}, ValueError, "workers must be at least 1, got -1"),
+        ({"engine": "rya"}, KeyError, "unknown engine 'rya'.*ray"),
+    ],
+)
+def test_workers_and_engines_that_there_are_not_are_refused_before_anything_is_registered(
+    how: dict[str, Any], error: type[Exception], told: str, made_up: Any, tmp_path: Path
+) -> None:
+    made_up(claim(tmp_path / "log"))
+    with pytest.raises(error, match=told):
+        run_claim("made-up", folder=tmp_path, kept=tmp_path / "kept", **how)
+    assert not (tmp_path / "log").exists()
+    assert not (tmp_path / "registered.tsv").exists()
+
+
+def test_a_ray_cluster_that_does_not_answer_is_told_before_anything_is_registered(
+    made_up: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:9")
+    made_up(claim(tmp_path / "log"))
+    with pytest.raises(ConnectionError, match="no Ray cluster answers at RAY_ADDRESS=127.0.0.1:9"):
+        run_claim("made-up", folder=tmp_path, kept=tmp_path / "kept", engine="ray")
+    assert not (tmp_path / "registered.tsv").exists()
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for processes in /proc")
