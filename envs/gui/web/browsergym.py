@@ -2,7 +2,7 @@
 
     from tiltyard.envs.gui.web.browsergym import register_tasks
     register_tasks()
-    env = gymnasium.make("browsergym/tiltyard.dark-mode", pre_observation_delay=0.0)
+    env = gymnasium.make("browsergym/tiltyard.settings_switch", pre_observation_delay=0.0)
 
 Observations and actions are BrowserGym's, page and problems those of ``tiltyard/WebPhone-v0``. An agent ends an episode
 by a message to the user (``send_msg_to_user``: that it is done, or the answer where the goal asks for one) or by

@@ -70,6 +70,7 @@ export function icon(name) {
   const svg = document.createElementNS(SVG, "svg"), rect = document.createElementNS(SVG, "rect");
   svg.setAttribute("viewBox", "0 0 24 24");
   svg.setAttribute("class", `icon icon-${name}`);
+  svg.setAttribute("aria-hidden", "true");
   for (const [key, value] of Object.entries({width: 24, height: 24, fill: "currentColor", mask: `url(#icon-${name})`})) rect.setAttribute(key, value);
   svg.append(rect);
   return svg;
@@ -99,6 +100,11 @@ const CONTENT = {
   spinner: (node) => [icon("spinner"), label(node)],
 };
 
+// How assistive technology, and agents that read the accessibility tree, are told what is chosen.
+const STATES = {
+  switch: ["switch", "aria-checked"], radio: ["radio", "aria-checked"], chip: ["button", "aria-pressed"], tab: ["tab", "aria-selected"],
+};
+
 export function element(node) {
   const flags = ["checked", "focused", "disabled"].filter((flag) => node[flag]).join(" ");
   const made = make(node.onTap ? "button" : "div", `node ${node.role} ${node.look} ${flags}${node.detail ? " two" : ""}`);
@@ -106,7 +112,11 @@ export function element(node) {
   made.append(...(CONTENT[node.role] ?? ((one) => [...lead(one), lines(one)]))(node));
   if (node.colour) made.style.setProperty("--own", css(node.colour));
   if (["button", "tab", "chip", "row", "app", "notification"].includes(node.role)) made.setAttribute("aria-label", node.text);
-  if (node.checked !== null) made.setAttribute("aria-checked", node.checked);
+  const [role, state] = STATES[node.role] ?? [];
+  if (node.checked !== null && role) {
+    made.setAttribute("role", role);
+    made.setAttribute(state, node.checked);
+  }
   if (node.disabled) made.setAttribute("aria-disabled", "true");
   made.node = node;
   node.element = made;
