@@ -7,11 +7,13 @@ from importlib import import_module
 from typing import Any, Literal, get_args
 
 from .. import unknown
+from ..envs.catalogue import ROWS as ENVIRONMENTS
 from ..envs.catalogue import Domain
 from ..envs.catalogue import Row as Env
 from ..envs.catalogue import find as find_env
 from ..envs.row import check_domain, check_entry_point
 from . import presets
+from .language.choices import check_names
 
 Settings = Mapping[str, Mapping[str, Any]]
 """Keywords by scope: ``"*"`` everywhere, a domain, or an environment id; see :func:`merged`."""
@@ -38,8 +40,8 @@ class Row:
         base: name of the row whose settings a method of language agents has as an agent, "" for all others.
 
     Raises:
-        ValueError: a name or entry point that is none, domains that are no tuple of known ones, or settings that do not
-            stand under a scope.
+        ValueError: a name or entry point that is none, domains that are no tuple of known ones, settings that do not
+            stand under a scope, or a method or component of a language agent that there is not.
     """
 
     name: str
@@ -65,6 +67,9 @@ class Row:
         _check_scopes(self.settings, f"settings of {of}", "{'*': {'gamma': 0.98}}", Mapping)
         _check_scopes(self.env_kwargs, f"env_kwargs of {of}", "{'driving': {'action': 'discrete'}}", Mapping)
         _check_scopes(self.n_envs, f"n_envs of {of}", "{'*': 8}", int)
+        if self.entry_point.startswith("tiltyard.agents.language."):
+            for given in self.settings.values():
+                check_names(given, of)
 
     @property
     def kind(self) -> Kind:
@@ -121,12 +126,15 @@ class Row:
 def _check_scopes(given: Any, what: str, example: str, holds: type[Any]) -> None:
     """``ValueError`` unless ``given`` maps "*", domains and environments' ids to instances of ``holds``."""
     scopes = ("*", *get_args(Domain))
+    ids = [row.id for row in ENVIRONMENTS]
     told = f'{what} stand under "*", a domain or an environment\'s id, such as {example}'
     if not isinstance(given, Mapping):
         raise ValueError(f"{told}, got {given!r:.200}")
     for scope, value in given.items():
         if scope not in scopes and not re.search(r"[/:]|-v\d+$", str(scope)):
             raise ValueError(f"{told}: {unknown('scope', scope, scopes)}")
+        if str(scope).startswith("tiltyard/") and scope not in ids:
+            raise ValueError(f"{told}: {unknown('environment', scope, ids)}")
         if not isinstance(value, holds):
             raise ValueError(f"{told}, got {value!r:.200} under {scope!r}")
 

@@ -16,6 +16,7 @@ from .. import agents
 from ..agents import presets
 from ..agents.catalogue import ROWS, Row
 from ..agents.checkpoint import check_keywords
+from ..agents.language.methods import check_choices
 from ..agents.schedules import of_remaining
 from ..agents.settings import check_setting, check_settings
 from ..agents.spaces import SPACES
@@ -46,11 +47,13 @@ def check_params(agent: Row, params: Mapping[str, Any]) -> None:
 
     Raises:
         TypeError: such a keyword, or a value of another kind than its own.
-        ValueError: a number outside its range.
+        ValueError: a number outside its range, or a method or component by a name that there is not.
     """
     check_keywords(agent.load(), params.keys() - {"n_envs", "env_kwargs", PRESET, *OF_RUN})
     check_settings(agent.load(), params if agent.speaks else of_remaining(params))
     agent.check_method(params)
+    if agent.speaks and issubclass(agent.load(), agents.PolicyGradient):
+        check_choices(params, agent.settings_for("").get("method", "grpo"), agent.name)
     check_setting("n_envs", params.get("n_envs"), int | None, of=agent.name)
     check_setting("env_kwargs", params.get("env_kwargs", {}), dict, of=agent.name)
     check_setting(PRESET, params.get(PRESET, presets.AUTO), str, of=agent.name)

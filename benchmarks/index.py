@@ -122,7 +122,7 @@ def _methods() -> Iterator[Part]:
     from ..agents.objectives.catalogue import ROWS
     from ..agents.objectives.row import Row
 
-    usual, agents = Row("").functions, {part.handle for part in _agents()}
+    usual, agents = Row("grpo").functions, {part.handle for part in _agents()}
     for row in ROWS:
         own = sorted(row.functions, key=lambda entry: (".parts." in entry, entry in usual))
         own = list(_own_first(row.handle, (*own, *(_named_after(row.handle) if row.components else ()))))

@@ -198,6 +198,9 @@ def test_a_row_of_an_environment_that_nothing_could_be_made_of_is_refused(given:
         Env(**(usual | given))
 
 
+TRAINER = "tiltyard.agents.language.trainer:PolicyGradient"
+
+
 @pytest.mark.parametrize(
     ("given", "says"),
     [
@@ -209,6 +212,9 @@ def test_a_row_of_an_environment_that_nothing_could_be_made_of_is_refused(given:
         ({"settings": {"*": 16}}, "got 16 under '*'"),
         ({"env_kwargs": {"drivign": {"action": "discrete"}}}, "unknown scope 'drivign'; did you mean 'driving'"),
         ({"n_envs": 4}, "n_envs of agent 'mine' stand under"),
+        ({"settings": {"tiltyard/Hoper-v5": {}}}, "unknown environment 'tiltyard/Hoper-v5'; did you mean"),
+        ({"entry_point": TRAINER, "settings": {"*": {"rewards": "lazer"}}}, "unknown reward 'lazer'; did you mean"),
+        ({"entry_point": TRAINER, "settings": {"text": {"method": "gropo"}}}, "unknown method 'gropo'; did you mean"),
     ],
 )
 def test_a_row_of_an_agent_whose_settings_would_have_no_effect_is_refused(given: dict[str, Any], says: str) -> None:

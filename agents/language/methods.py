@@ -4,12 +4,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from ... import unknown
-from ..objectives.catalogue import ROWS, find
+from ...wrappers.curricula.catalogue import load as load_curriculum
+from ...wrappers.guidance.catalogue import load as load_guidance
+from ...wrappers.rewards.catalogue import load_all as load_rewards
+from ..objectives.catalogue import find
 from ..objectives.registry import Objective, load, parameters
+from .choices import SUPERVISED, check_names, methods
+from .data.catalogue import load_all as load_data
 from .providers.catalogue import check_needs
-
-SUPERVISED = "sft"
-"""The method that learns from demonstrations alone: what policy gradients have to beat."""
+from .samplers.catalogue import load as load_sampler
 
 LONGEST = ("length", "max_length")
 """Parameters of objectives that stand for the longest completion: an agent's own, unless they are given."""
@@ -35,6 +38,32 @@ def check_unused(method: str | None, given: Mapping[str, Any]) -> None:
     )
 
 
+def check_choices(settings: Mapping[str, Any], method: str | None, of: str) -> None:
+    """Refuses a method or a component that there is not, or a parameter that one does not take, before a run begins.
+
+    Args:
+        settings: of :class:`~tiltyard.agents.language.trainer.PolicyGradient`, those that were given.
+        method: where they name none.
+        of: whose they are.
+
+    Raises:
+        TypeError: such a parameter.
+        ValueError: such a name, or a number out of range.
+    """
+    check_names(settings, of)
+    load_sampler(settings.get("sampler"))
+    load_curriculum(settings.get("curriculum"))
+    load_guidance(settings.get("guidance"))
+    load_rewards(settings.get("rewards"))
+    load_data(settings.get("data"))
+    given = {name: settings[name] for name in ("clip_low", "clip_high", "kl_coef") if settings.get(name) is not None}
+    given |= settings.get("method_kwargs") or {}
+    chosen = settings.get("method", method)
+    if given and chosen is not None:
+        sizes = {name: settings.get(name, 8) for name in ("group_size", "max_answer_tokens")}
+        objective_of(chosen, given, **sizes)
+
+
 def objective_of(
     method: str, params: Mapping[str, Any], *, group_size: int, max_answer_tokens: int
 ) -> Objective | None:
@@ -56,8 +85,8 @@ def objective_of(
         if params:
             raise TypeError(f"method 'sft' learns from demonstrations and takes no {' or '.join(sorted(params))}")
         return None
-    if method not in [row.handle for row in ROWS]:
-        raise KeyError(unknown("method", method, [SUPERVISED, *(row.handle for row in ROWS)]))
+    if method not in (known := methods()):
+        raise KeyError(unknown("method", method, known))
     longest = dict.fromkeys(parameters(method).intersection(LONGEST), max_answer_tokens)
     objective = load(method, **{**longest, **params})
     check_needs(objective.needs, of=f"method {method!r}")

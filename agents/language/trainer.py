@@ -18,6 +18,7 @@ from ..objectives.registry import Objective
 from ..schedules import at
 from .agent import MAX_ANSWER_TOKENS, LanguageAgent
 from .asynchronous import Collection, Pipelined
+from .choices import CORRECTIONS
 from .collect import Collector
 from .context import Context
 from .data.base import DataSource
@@ -33,8 +34,6 @@ from .samplers.catalogue import load as load_sampler
 from .streaming import MicroBatches, means
 from .update import Term, corrected, descend_drawn, minibatches, policy_gradient_step, step
 from .warm_start import BUCKET
-
-CORRECTIONS = ("weight", "ratio", "none")
 
 
 class PolicyGradient(LanguageAgent):

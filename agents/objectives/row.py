@@ -2,7 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
+
+from ... import unknown
+from ..language.choices import check_row
+from ..language.providers.catalogue import check_needs
+
+Uniform = Literal["silent", "learns", "failures"]
 
 
 @dataclass(frozen=True)
@@ -26,6 +32,10 @@ class Row:
         components: of a paper that acts through several, keywords of
             :class:`~tiltyard.agents.language.trainer.PolicyGradient` (``{"curriculum": "spo"}``); the user's own win.
         paper: handle of its paper in :mod:`tiltyard.papers`, where that is not its own.
+
+    Raises:
+        ValueError: a function that is not written ``"module:function"``, parameters without names, or a component, a
+            need or a kind of uniform groups that there is not.
     """
 
     handle: str
@@ -34,11 +44,29 @@ class Row:
     aggregate: str = ".parts.aggregates:sequence_mean"
     params: Mapping[str, Any] = field(default_factory=dict)
     silent_at_zero: bool = True
-    uniform_groups: Literal["silent", "learns", "failures"] = "silent"
+    uniform_groups: Uniform = "silent"
     smallest_group: int = 1
     needs: tuple[str, ...] = ()
     components: Mapping[str, Any] = field(default_factory=dict)
     paper: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuses a row that names what there is not, which would fail later or be passed over."""
+        of = f"method {self.handle!r:.200}"
+        if not isinstance(self.handle, str) or not self.handle:
+            raise ValueError(f"a method is named by a word, such as grpo, got {self.handle!r:.200}")
+        for entry in (self.advantage, self.loss, self.aggregate):
+            if not isinstance(entry, str) or not all(entry.partition(":")):
+                raise ValueError(f'{of}: a function is written "module:function", got {entry!r:.200}')
+        for name in ("params", "components"):
+            if not isinstance(given := getattr(self, name), Mapping):
+                raise ValueError(f"{of}: {name} are keywords by name, got {given!r:.200}")
+        if not isinstance(self.needs, tuple):
+            raise ValueError(f'{of}: needs are a tuple, such as ("values",), got {self.needs!r:.200}')
+        if self.uniform_groups not in get_args(Uniform):
+            raise ValueError(f"{of}: {unknown('kind of uniform_groups', self.uniform_groups, get_args(Uniform))}")
+        check_needs(self.needs, of=of)
+        check_row(self.components, of)
 
     @property
     def functions(self) -> tuple[str, str, str]:

@@ -13,8 +13,8 @@ from ...objectives.parts.aggregates import token_mean
 from ...objectives.parts.log_likelihood import log_likelihood
 from ...objectives.registry import Objective, load
 from ...schedules import at
+from ..choices import SUPERVISED
 from ..context import Context
-from ..methods import SUPERVISED
 from ..providers.catalogue import SUPPLIES
 from ..rollouts import Rollouts
 

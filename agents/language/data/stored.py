@@ -8,9 +8,9 @@ import numpy as np
 import torch
 
 from ...models.tokenizer import Tokens, pad_right
+from ..choices import SUPERVISED
 from ..context import Context
 from ..episodes import assemble
-from ..methods import SUPERVISED
 from ..rollouts import Rollouts
 from .base import DataSource
 from .jsonl import Entry, completion_of, groups_of, read_rows
