@@ -148,6 +148,10 @@ def test_a_plugins_version_is_recorded_and_another_one_is_named(work: Path, inst
 
 
 ROW = "from tiltyard.envs.catalogue import Row"
+SUITE = """
+from tiltyard.benchmarks.suites import Entry, Suite, Task
+SUITES = (Suite("mine", "", Task("CartPole-v1", (Entry("sac", 10, 1.0),)), (0,)),)
+"""
 
 
 @pytest.mark.parametrize(
@@ -159,8 +163,9 @@ ROW = "from tiltyard.envs.catalogue import Row"
         ("ENVS = ('corridor/Corridor-v0',)", "its ENVS holds 'corridor/Corridor-v0'"),
         (f"{ROW}\nENVS = (Row('my/Env-v0', 'a:B', None, 'other', 'x'))", "its ENVS is Row(id='my/Env-v0'"),
         (f"{ROW}\nENVS = (Row('my env', 'a:B', None, 'other', 'x'),)", "ValueError: an environment's id is written"),
+        (SUITE, "TypeError: tasks of suite 'mine' are a tuple, of one (value,), got Task("),
     ],
-    ids=["import", "error", "exit", "rows", "one-row", "id"],
+    ids=["import", "error", "exit", "rows", "one-row", "id", "suite"],
 )
 def test_a_broken_plugin_is_named_once_and_breaks_nothing(text: str, says: str, tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text(text)
@@ -170,7 +175,8 @@ def test_a_broken_plugin_is_named_once_and_breaks_nothing(text: str, says: str, 
     (metadata / "entry_points.txt").write_text("[tiltyard.plugins]\nbroken = broken\n")
     code = (
         "from tiltyard.envs import catalogue; from tiltyard.agents.catalogue import find\n"
-        "catalogue.find('tiltyard/Hopper-v5'); catalogue.find('tiltyard/Maze-v0'); print(find('sac').name)"
+        "catalogue.find('tiltyard/Hopper-v5'); catalogue.find('tiltyard/Maze-v0'); print(find('sac').name)\n"
+        "from tiltyard.benchmarks.suites import find; find('smoke').agents"
     )
     done = run("-c", code, cwd=tmp_path, path=tmp_path)
     assert (done.returncode, done.stdout) == (0, "sac\n"), done.stderr

@@ -5,7 +5,7 @@ computing time; ``seconds`` is what one such run took on one thread, and orders 
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, field, replace
 from hashlib import sha256
 from typing import Any, get_args
@@ -14,6 +14,25 @@ from ... import unknown
 from ...agents.catalogue import find as find_agent
 from ..runs import GROUPED, SAMPLED, Run
 from ..scores import Score
+
+
+def _check_kinds(of: str, row: Any, **kinds: Any) -> None:
+    for name, kind in kinds.items():
+        value = getattr(row, name)
+        if not isinstance(value, kind) or isinstance(value, bool):
+            words = getattr(kind, "__name__", str(kind))
+            raise TypeError(f"{name} of {of} is of kind {words}, got {value!r:.200}")
+
+
+def _check_all(of: str, row: Any, **kinds: type[Any]) -> None:
+    """Refuses fields that are no tuples, or hold something else; of one value, a tuple is written ``(value,)``."""
+    for name, kind in kinds.items():
+        values = getattr(row, name)
+        if isinstance(values, str | kind) or not isinstance(values, Iterable):
+            raise TypeError(f"{name} of {of} are a tuple, of one (value,), got {values!r:.200}")
+        for value in values:
+            if not isinstance(value, kind) or isinstance(value, bool):
+                raise TypeError(f"{name} of {of} hold values of kind {kind.__name__}, got {value!r:.200}")
 
 
 @dataclass(frozen=True)
@@ -33,6 +52,15 @@ class Entry:
     seconds: float
     params: Mapping[str, Any] = field(default_factory=dict, hash=False)
     label: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuses an entry of which no run could be made.
+
+        Raises:
+            TypeError: a field of another kind than its own.
+        """
+        of = f"an entry of agent {self.agent!r:.100}"
+        _check_kinds(of, self, agent=str, budget=int, seconds=int | float, params=Mapping)
 
     @property
     def names(self) -> frozenset[str]:
@@ -65,11 +93,15 @@ class Task:
     eval_group: int = 1
 
     def __post_init__(self) -> None:
-        """Refuses groups that no evaluation can have.
+        """Refuses what no run could be made of, and groups that no evaluation can have.
 
         Raises:
+            TypeError: a field of another kind than its own.
             ValueError: fewer than 1 episode of each problem.
         """
+        of = f"task {self.env_id!r:.100}"
+        _check_kinds(of, self, env_id=str, dataset=str | None, env_kwargs=Mapping, eval_group=int)
+        _check_all(of, self, entries=Entry)
         if self.eval_group < 1:
             raise ValueError(
                 f"eval_group of task {self.env_id} is at least 1, episodes of each evaluation problem, "
@@ -118,6 +150,14 @@ class Comparison:
     remark: str = ""
     inert: Mapping[str, str] = field(default_factory=dict, hash=False)
 
+    def __post_init__(self) -> None:
+        """Refuses names that do not stand in a tuple.
+
+        Raises:
+            TypeError: such a field.
+        """
+        _check_all(f"comparison {self.title!r:.100}", self, tasks=str, agents=str)
+
 
 @dataclass(frozen=True)
 class Suite:
@@ -140,11 +180,18 @@ class Suite:
     report sets the differences from both bases side by side."""
 
     def __post_init__(self) -> None:
-        """Refuses a score that there is not, and takes each seed once.
+        """Refuses what no race could be made of, and takes each seed once.
 
         Raises:
-            ValueError: it is none of them.
+            TypeError: a field of another kind than its own.
+            ValueError: a score that there is not.
         """
+        of = f"suite {self.name!r:.100}"
+        _check_kinds(of, self, name=str, datasets=Mapping)
+        _check_all(of, self, tasks=Task, seeds=int, comparisons=Comparison)
+        for key, recipe in self.datasets.items():
+            if not isinstance(recipe, Recipe):
+                raise TypeError(f"datasets of {of} are recipes by id, got {recipe!r:.200} under {key!r:.100}")
         if self.score not in get_args(Score):
             raise ValueError(unknown("score of a suite", self.score, get_args(Score)))
         object.__setattr__(self, "seeds", tuple(dict.fromkeys(self.seeds)))

@@ -13,7 +13,7 @@ from tiltyard.agents.models.pretrained import PRETRAINED
 from tiltyard.agents.objectives.catalogue import ROWS as METHODS
 from tiltyard.benchmarks import Run, Suite
 from tiltyard.benchmarks.execution import OF_RUN
-from tiltyard.benchmarks.suites import RELEASED, SUITES, Entry, Task, find
+from tiltyard.benchmarks.suites import RELEASED, SUITES, Comparison, Entry, Task, find
 from tiltyard.envs.catalogue import find as find_env
 
 SMALL = Suite(
@@ -302,3 +302,30 @@ def test_seeds_and_entries_that_are_there_twice_run_once() -> None:
     suite = Suite("twice", "", (Task("Pendulum-v1", (entry, entry)),) * 2, (0, 1, 0))
     assert suite.seeds == (0, 1)
     assert [run.seed for run in suite.runs()] == [0, 1]
+
+
+ENTRY = Entry("sac", 100, 3.0)
+TASK = Task("tiltyard/Hopper-v5", (ENTRY,))
+
+
+@pytest.mark.parametrize(
+    ("part", "given", "says"),
+    [
+        (SMALL, {"tasks": TASK}, "tasks of suite 'small' are a tuple, of one (value,), got Task("),
+        (SMALL, {"tasks": (ENTRY,)}, "tasks of suite 'small' hold values of kind Task, got Entry("),
+        (SMALL, {"seeds": 3}, "seeds of suite 'small' are a tuple, of one (value,), got 3"),
+        (SMALL, {"seeds": ("0",)}, "seeds of suite 'small' hold values of kind int, got '0'"),
+        (SMALL, {"datasets": {"mine": "medium"}}, "datasets of suite 'small' are recipes by id, got 'medium'"),
+        (TASK, {"entries": (ENTRY)}, "entries of task 'tiltyard/Hopper-v5' are a tuple, of one (value,), got Entry("),
+        (TASK, {"entries": "sac"}, "entries of task 'tiltyard/Hopper-v5' are a tuple"),
+        (TASK, {"env_kwargs": "level=2"}, "env_kwargs of task 'tiltyard/Hopper-v5' is of kind Mapping"),
+        (TASK, {"eval_group": "3"}, "eval_group of task 'tiltyard/Hopper-v5' is of kind int, got '3'"),
+        (ENTRY, {"budget": 1e4}, "budget of an entry of agent 'sac' is of kind int, got 10000.0"),
+        (ENTRY, {"seconds": None}, "seconds of an entry of agent 'sac' is of kind int | float, got None"),
+        (ENTRY, {"params": ["gamma"]}, "params of an entry of agent 'sac' is of kind Mapping, got ['gamma']"),
+        (Comparison("mine", ("a",), "sac"), {"tasks": "a"}, "tasks of comparison 'mine' are a tuple"),
+    ],
+)
+def test_parts_of_a_suite_of_another_kind_are_refused_by_name(part, given, says) -> None:
+    with pytest.raises(TypeError, match=re.escape(says)):
+        replace(part, **given)
