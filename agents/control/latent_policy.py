@@ -29,7 +29,7 @@ class WorldModel(nn.Module):
         belief_size: of the recurrent part of a state.
         stoch_size: of its stochastic part.
         hidden_size: of hidden layers.
-        embedding_size: of encoded observations.
+        **size: ``embedding_size``, the width of encoded observations.
     """
 
     def __init__(self, width: int, actions: int, belief_size: int, stoch_size: int, hidden_size: int, **size: int):

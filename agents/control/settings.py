@@ -1,9 +1,10 @@
 """Typed settings of control agents: a frozen dataclass a method, whose fields are the constructor's keywords."""
 
+import re
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, fields
 from functools import wraps
-from inspect import Parameter, signature
+from inspect import Parameter, cleandoc, signature
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import torch as th
@@ -16,6 +17,8 @@ from .trajectory_weighting import check_sampler
 P = ParamSpec("P")
 Agent = TypeVar("Agent")
 Typed = TypeVar("Typed")
+_ARGUMENT = re.compile(r"^ {4}(\w+): (.+\n?(?: {8}.*\n?)*)", re.MULTILINE)
+"""Of the list under ``Args:`` of a docstring: a name, and its text with the lines that go on."""
 
 
 def takes(
@@ -24,7 +27,7 @@ def takes(
     """Makes a constructor that takes a settings object one that takes the object's fields as keywords.
 
     Each keyword is written once, in the dataclass, with its type and default; editors, type checkers and ``inspect``
-    see all of them in the constructor.
+    see all of them in the constructor, and ``help`` what the dataclass and its bases say of each.
 
     Args:
         settings: the dataclass.
@@ -38,9 +41,22 @@ def takes(
         own = [Parameter("self", Parameter.POSITIONAL_OR_KEYWORD), *signature(settings).parameters.values()]
         construct.__signature__ = signature(init).replace(parameters=own)  # type: ignore[attr-defined]
         construct.__annotations__ = {one.name: one.annotation for one in own[1:]} | {"return": None}
+        told = explained(settings)
+        listed = [f"    {one.name}: {told[one.name]}" for one in own if one.name in told]
+        construct.__doc__ = "\n".join(["An agent with these settings.", "", "Args:", *listed, ""])
         return construct
 
     return decorate
+
+
+def explained(described: Any) -> dict[str, str]:
+    """What the docstrings of a class and its bases say of each argument, by name; the class's own words win."""
+    found: dict[str, str] = {}
+    for owner in reversed(described.__mro__):
+        _, _, listed = cleandoc(vars(owner).get("__doc__") or "").partition("\nArgs:\n")
+        own = _ARGUMENT.findall(listed.partition("\n\n")[0])
+        found |= {name: text.rstrip() for name, text in own}
+    return found
 
 
 def sb3_keywords(base: Any, settings: Any, **own: Any) -> dict[str, Any]:

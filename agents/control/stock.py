@@ -64,7 +64,10 @@ class TQC(OffPolicyAgent, sb3_contrib.TQC):
 
 
 class CrossQ(OffPolicyAgent, sb3_contrib.CrossQ):
-    """SAC without target networks, with batch-normalised critics. Paper: CrossQ (2024). See ``sb3_contrib.CrossQ``."""
+    """SAC without target networks, with batch-normalised critics. Paper: CrossQ (2024). See ``sb3_contrib.CrossQ``.
+
+    The actor is updated with every ``policy_delay``-th update of the critics.
+    """
 
     acts_in = (Box,)
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = safe_aliases(sb3_contrib.CrossQ.policy_aliases)

@@ -141,7 +141,7 @@ class GROOVE(LevelReplay):
         high: ``[d]`` largest value of each parameter.
         antagonist: of parameters ``[d]``, the return there of the hand-made learner (in the paper, A2C trained on the
             level from scratch for as long as the student). Regret with a fixed agent's return in its place is cheaper.
-        settings: of :class:`LevelReplay`.
+        **settings: of :class:`LevelReplay`.
 
     Paper: Discovering General Reinforcement Learning Algorithms with Adversarial Environment Design (2023).
     """
