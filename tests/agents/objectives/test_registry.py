@@ -95,7 +95,7 @@ PAGE = Path(__file__).resolve().parents[3] / "docs" / "adding" / "method.md"
 
 
 def test_the_method_of_the_page_passes_the_test_of_the_page(completions, monkeypatch):
-    source, _, test = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)[:3]
+    source, row, test = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)[:3]
     module = ModuleType("tiltyard.agents.objectives.sign_grpo")
     module.__package__ = "tiltyard.agents.objectives"
     exec(compile(source, PAGE.name, "exec"), vars(module))
@@ -103,3 +103,7 @@ def test_the_method_of_the_page_passes_the_test_of_the_page(completions, monkeyp
     written = {}
     exec(compile(test, PAGE.name, "exec"), written)
     written["test_signs_by_hand"](completions=completions)  # the fixture of that name
+    alone, _ = completions([1.0, 0.0], [[-1.0]] * 2, group=[0, 1])
+    assert not module.advantage(alone).any()
+    made = eval(row, {"Row": Row})
+    assert (made.handle, made.smallest_group) == ("sign-grpo", 2)  # the contract asks it of what learns nothing of one
