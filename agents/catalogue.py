@@ -84,4 +84,4 @@ def find(name: str, domain: Domain | None = None) -> Row:
     if kind not in KINDS and re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*", name):
         return Row(name, name, ("text", "gui", "driving", "robotics", "other"), "A class of another package")
     what = f"{kind} agent" if kind in KINDS else "agent"
-    raise KeyError(unknown(what, bare, {row.name for row in known}) + "; any other class is given as module:Class")
+    raise KeyError(unknown(what, bare, {row.name for row in known}) + " (any other class is given as module:Class)")

@@ -79,7 +79,7 @@ def find(handle: str) -> Paper:
         KeyError: no such paper; the message holds the nearest handles.
     """
     if handle not in _by_handle():
-        raise KeyError(f"{unknown('paper', handle, _by_handle())}; papers are the rows of tiltyard/papers.tsv")
+        raise KeyError(f"{unknown('paper', handle, _by_handle())} (papers are the rows of tiltyard/papers.tsv)")
     return _by_handle()[handle]
 
 

@@ -37,7 +37,7 @@ def read_elements_base(name: str) -> tuple[Shape, dict[str, Tensor]]:
         ValueError: neither, or a damaged file, or one of another kind.
     """
     if name not in BASES and not name.endswith(SUFFIX):
-        raise ValueError(unknown("base", name, BASES) + f"; or the path of a {SUFFIX} file")
+        raise ValueError(unknown("base", name, BASES) + f" (or the path of a {SUFFIX} file)")
     file = FOLDER / f"{name}{SUFFIX}" if name in BASES else Path(name)
     about, weights = read_weights(file)
     try:

@@ -189,4 +189,4 @@ def find(name: str) -> Suite:
     for suite in suites:
         if suite.name == name:
             return suite
-    raise KeyError(unknown("suite", name, [suite.name for suite in suites]) + "; or the path of a suite's .toml file")
+    raise KeyError(unknown("suite", name, [suite.name for suite in suites]) + " (or the path of a suite's .toml file)")

@@ -58,5 +58,5 @@ def test_what_stands_in_no_catalogue_counts_as_built() -> None:
 def test_a_part_whose_paper_is_in_no_table_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     part = index.Part("method", "sign-grpo", "sign-grpo", ("tiltyard.agents.objectives.gspo:loss",))
     monkeypatch.setattr(index, "parts", lambda: (part,))
-    with pytest.raises(KeyError, match=r"unknown paper 'sign-grpo'.*; papers are the rows of tiltyard/papers.tsv"):
+    with pytest.raises(KeyError, match=r"unknown paper 'sign-grpo'.*\(papers are the rows of tiltyard/papers.tsv"):
         index.describe("sign-grpo")
