@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from . import opendrive_rules
-from .build import Lane
+from .build import FARTHEST, Lane
 from .description import F64, Description, ranks
 from .document import Element
 from .document import read as read_xml
@@ -130,6 +130,8 @@ def _road(element: Element) -> Road:
     length = element.number("length")
     if length <= 0.0:
         element.fail(f"road {element.get('id')} is {length} m long")
+    if length > FARTHEST:  # refused before its reference line is sampled, which takes memory
+        element.fail(f"road {element.get('id')} is {length:g} m long, over {FARTHEST:g} m")
     lanes = element.one("lanes")
     begins = sorted(lanes.all("laneSection"), key=lambda one: one.number("s"))
     if not begins:

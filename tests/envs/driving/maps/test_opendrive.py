@@ -80,6 +80,7 @@ def test_a_solid_mark_forbids_lane_changes(write) -> None:
     [
         ('length="90"', 'length="long"', "length of <road> is 'long', which is no number"),
         ('length="90"', 'length="-1"', "road 1 is -1.0 m long"),
+        ('length="90"', 'length="1e9"', r"road 1 is 1e\+09 m long, over 100000 m"),
         ('hdg="0"', 'hdg="nan"', "hdg of <geometry> is 'nan', which is not finite"),
         ('curvature="0.025"', "", "<arc> has no attribute 'curvature'"),
         ("<line/>", "<wave/>", "a geometry is no line, arc, spiral, poly3 or paramPoly3"),
