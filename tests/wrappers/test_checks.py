@@ -113,6 +113,11 @@ def test_a_setting_that_is_no_number_is_named(make, name, bad):
         (late, {"delay": float("nan")}, "delay must be a whole number, got nan"),
         (practised, {"patience": 2.5}, "patience must be a whole number, got 2.5"),
         (driven(VLMRL), {"span": [1]}, r"the span of contrasts is two growing numbers, got \[1\]"),
+        (
+            driven(VLMRL),
+            {"encoder": 3, "span": (0.0, 1.0)},
+            "an encoder has the methods pictures and words, int has not",
+        ),
         (driven(VLMRL), {"span": 0.3}, "the span of contrasts is two growing numbers, got 0.3"),
         (
             driven(VLMRL),

@@ -31,6 +31,15 @@ class Encoder(Protocol):
         """Unit vectors ``[m, d]`` of texts."""
 
 
+def check_encoder(encoder: object) -> None:
+    """Raises ``TypeError`` for what has not the methods of an :class:`Encoder`."""
+    if not (callable(getattr(encoder, "pictures", None)) and callable(getattr(encoder, "words", None))):
+        raise TypeError(
+            f"an encoder has the methods pictures and words, {type(encoder).__name__} has not: take a DualEncoder "
+            "or a ClipEncoder of tiltyard.wrappers.rewards.encoders"
+        )
+
+
 class DualEncoder(nn.Module):
     """Three convolutions over a picture, and the mean of a text's words through two layers.
 

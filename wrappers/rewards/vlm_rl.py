@@ -18,6 +18,7 @@ from ..checks import check_numbers
 from ..driving import Array, Floats, Judged, VectorJudged, seen
 from .driving_captions import GOALS
 from .driving_encoder import Encoder, load
+from .encoders import check_encoder
 
 FARTHEST = 3.0  # m from the middle of the lane at which centring is worth nothing
 MOST_TURN = 0.5 * np.pi  # rad of heading, likewise
@@ -42,6 +43,7 @@ class Contrast:
         span: the range of z; that of the encoder shipped if None.
 
     Raises:
+        TypeError: an encoder without ``pictures`` and ``words``, or goals that are not two texts.
         ValueError: a span that is none, or none for an encoder of one's own.
     """
 
@@ -56,6 +58,7 @@ class Contrast:
         if encoder is None:
             encoder, told = load()
             span = tuple(told["span"]) if span is None else span
+        check_encoder(encoder)
         if not _is_pair(goals, str):
             raise TypeError(f"goals are two texts, what is wanted and what is not, got {goals!r:.200}")
         if not _is_pair(span, Real) or not span[0] < span[1]:

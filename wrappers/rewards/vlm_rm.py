@@ -19,7 +19,7 @@ from gymnasium.vector import VectorEnv
 
 from ..checks import check_numbers
 from ..driving import Array, Floats
-from .encoders import Encoder
+from .encoders import Encoder, check_encoder
 from .frame_reward import FrameReward, VectorFrameReward, check_frames, check_rendered
 
 TERM = "likeness"
@@ -62,11 +62,7 @@ class GoalText:
     """
 
     def __init__(self, encoder: Encoder, goal: str, baseline: str | None, alpha: float) -> None:
-        if not (callable(getattr(encoder, "pictures", None)) and callable(getattr(encoder, "words", None))):
-            raise TypeError(
-                f"an encoder has the methods pictures and words, {type(encoder).__name__} has not: take a DualEncoder "
-                "or a ClipEncoder of tiltyard.wrappers.rewards.encoders"
-            )
+        check_encoder(encoder)
         texts = [goal] if baseline is None else [goal, baseline]
         if wrong := [text for text in texts if not isinstance(text, str) or not text.strip()]:
             raise TypeError(f"goal and baseline are texts with words, got {wrong[0]!r}")
