@@ -9,7 +9,6 @@ same, bit for bit, alone or as environment i of any vector size, as long as envi
     class CountdownVectorEnv(BatchedVectorEnv): batched_class = Countdown
 """
 
-import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
@@ -25,6 +24,7 @@ from gymnasium.vector.utils import batch_space
 
 from .. import unknown
 from .columns import fits, is_batch, masked, merged, select_info
+from .keywords import check_keywords, whole
 from .seeding import check_seed, fresh_seed
 
 Bools = npt.NDArray[np.bool_]
@@ -49,6 +49,8 @@ class BatchedEnv(ABC):
     """Names of the arrays or lists ``[n, ...]`` that decide an environment's coming steps: what a snapshot holds."""
     reset_options: ClassVar[tuple[str, ...]] = ()
     """Names of the options that a reset takes; others are refused, and never overlooked."""
+    typed: ClassVar[bool] = False
+    """Whether keywords are checked against the types of the signature; without, the constructor says what is wrong."""
     fresh_infos: ClassVar[bool] = False
     """Whether infos are arrays of their own, which are not written to later: they are then handed out uncopied."""
 
@@ -151,32 +153,21 @@ def select_env(batch: Any, index: int) -> Any:
     return {key: select_env(part, index) for key, part in batch.items()} if isinstance(batch, Mapping) else batch[index]
 
 
-def _keywords(batched_class: type[BatchedEnv]) -> list[str]:
-    """What the constructor takes; a class whose ``__init__`` ends in ``**kwargs`` hands the rest to its base."""
-    names: list[str] = []
-    for base in batched_class.__mro__:
-        if "__init__" in vars(base):
-            parameters = list(inspect.signature(base).parameters.values())
-            names += [parameter.name for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD]
-            if all(parameter.kind is not parameter.VAR_KEYWORD for parameter in parameters):
-                break
-    return [name for name in dict.fromkeys(names) if name != "num_envs"]
-
-
 def _build(batched_class: type[BatchedEnv], num_envs: int, kwargs: dict[str, Any]) -> BatchedEnv:
-    valid = _keywords(batched_class)
-    for name in kwargs:
-        if name not in valid:
-            # Python's own words come first, as TorchRL and Gymnasium look for them.
-            near = unknown("keyword", name, valid).partition("; ")[2]
-            raise TypeError(f"{batched_class.__name__}() got an unexpected keyword argument {name!r}; {near}")
+    check_keywords(batched_class, kwargs, types=batched_class.typed)
+    if not whole(num_envs):
+        raise ValueError(f"num_envs must be a whole number, got {num_envs!r:.200}")
     return batched_class(num_envs, **kwargs)
 
 
-def _check_options(options: Mapping[str, Any] | None, known: Sequence[str]) -> None:
+def check_options(options: Mapping[str, Any] | None, known: Sequence[str]) -> dict[str, Any]:
+    """The options of a reset as a dictionary; raises ``ValueError`` if they are none, or one is not known."""
+    if options is not None and not isinstance(options, Mapping):
+        raise ValueError(f"options must be a dictionary, got {options!r:.200}")
     for name in options or {}:
         if name not in known:
             raise ValueError(unknown("option", name, known))
+    return dict(options or {})
 
 
 class SingleEnv(gymnasium.Env[Any, Any]):
@@ -201,7 +192,7 @@ class SingleEnv(gymnasium.Env[Any, Any]):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
         """Starts the problem that ``seed`` names; without a seed, the next problem of the last seed's stream."""
-        _check_options(options, self.batched.reset_options)
+        check_options(options, self.batched.reset_options)
         super().reset(seed=seed)
         if seed is not None or self._seed is None:
             self._seed, self._episode = check_seed(fresh_seed() if seed is None else seed), 0
@@ -263,7 +254,8 @@ class BatchedVectorEnv(VectorEnv[Any, Any, Any]):
 
     Args:
         num_envs: number of environments.
-        max_episode_steps: truncation (``make_vec`` passes the registered limit).
+        max_episode_steps: truncation (``make_vec`` passes the registered limit); None, 0, or -1 as for
+            ``gymnasium.make``: none.
         autoreset_mode: Gymnasium's three modes. The default is SAME_STEP: the step that ends an episode returns the
             next episode's first observation, and the last one in ``info["final_obs"]`` and ``info["final_info"]``, so
             no transition in a replay buffer ever straddles two episodes.
@@ -285,7 +277,9 @@ class BatchedVectorEnv(VectorEnv[Any, Any, Any]):
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.metadata = {**self.batched.metadata, "autoreset_mode": self.autoreset_mode}
         self.render_mode = self.batched.render_mode
-        self.max_episode_steps = max_episode_steps
+        if max_episode_steps is not None and not (whole(max_episode_steps) and max_episode_steps >= -1):
+            raise ValueError(f"max_episode_steps must be a whole number or None, got {max_episode_steps!r:.200}")
+        self.max_episode_steps = None if max_episode_steps in (-1, 0) else max_episode_steps
         self.single_observation_space = self.batched.observation_space
         self.single_action_space = self.batched.action_space
         self.observation_space = batch_space(self.single_observation_space, num_envs)
@@ -303,7 +297,7 @@ class BatchedVectorEnv(VectorEnv[Any, Any, Any]):
         An int seeds environment i with ``seed + i`` (Gymnasium's convention); a list seeds each environment with its
         own entry, so ``seed=[s] * n`` puts the same problem in every environment.
         """
-        _check_options(options, (*self.batched.reset_options, "reset_mask"))
+        check_options(options, (*self.batched.reset_options, "reset_mask"))
         mask = self._reset_mask(options)
         seeds = [None if one is None else check_seed(one) for one in self._seeds_per_env(seed)]
         for index in np.flatnonzero(mask):

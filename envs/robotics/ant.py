@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Box
 
+from ... import unknown
 from ..core import BatchedVectorEnv, Bools, Floats, Info, SingleEnv
 from .locomotion import Runner
 
@@ -108,7 +109,7 @@ class Ant(Roamer):
         *,
         xml_file: str = "ant.xml",
         frame_skip: int = 5,
-        default_camera_config: Mapping[str, Any] = ANT_CAMERA,
+        default_camera_config: Mapping[str, Any] | None = ANT_CAMERA,
         forward_reward_weight: float = 1,
         ctrl_cost_weight: float = 0.5,
         contact_cost_weight: float = 5e-4,
@@ -141,6 +142,17 @@ class Ant(Roamer):
         self.contact_force_range = contact_force_range
         self.include_cfrc_ext_in_observation = include_cfrc_ext_in_observation
         self.observation_space = Box(-np.inf, np.inf, self.observe().shape[1:], np.float64)
+
+    def build_model(self, xml_file: str) -> mujoco.MjModel:
+        """See :meth:`BatchedMujoco.build_model`; refuses a ``main_body`` that the model does not have."""
+        model = super().build_model(xml_file)
+        names = [model.body(i).name for i in range(model.nbody)]
+        if isinstance(self.main_body, str):
+            if self.main_body not in names:
+                raise ValueError(unknown("main_body", self.main_body, filter(None, names)))
+        elif not 0 <= self.main_body < model.nbody:
+            raise ValueError(f"main_body must be a name, or a number from 0 to {model.nbody - 1}, got {self.main_body}")
+        return model
 
     def draw(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """See :meth:`BatchedMujoco.draw`."""

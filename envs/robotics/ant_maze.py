@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from ..core import Floats, Ints
 from .ant import Ant
-from .batched import model_path
+from .batched import check_noise, model_path
 from .experts import along, clock, forward, load_expert, positive, turned, unit
 from .maze import BatchedMaze, MazeEnv, MazeVectorEnv
 
@@ -59,7 +59,7 @@ class AntMaze(BatchedMaze):
     hidden = 2
 
     def __init__(self, num_envs: int, *, frame_skip: int = 5, reset_noise_scale: float = 0.1, **maze: Any) -> None:
-        self.reset_noise_scale = reset_noise_scale
+        self.reset_noise_scale = check_noise(reset_noise_scale)
         super().__init__(num_envs, xml_file="ant.xml", frame_skip=frame_skip, **maze)
 
     def build_model(self, xml_file: str) -> mujoco.MjModel:

@@ -170,9 +170,9 @@ class BatchedArm(BatchedBounded):
         camera_name: str | None = "side",
         **simulation: Any,
     ) -> None:
-        if not (len(error_clip) == 3 and min(error_clip) > 0 and step_length > 0 and step_angle > 0):
+        if not (min(error_clip) > 0 and 0 < step_length < np.inf and 0 < step_angle < np.inf):
             raise ValueError(
-                "error_clip (three lengths), step_length and step_angle must be positive, got "
+                "error_clip (three lengths), step_length and step_angle must be positive, the last two finite, got "
                 f"{error_clip}, {step_length} and {step_angle}"
             )
         super().__init__(num_envs, xml_file="arm.xml", frame_skip=frame_skip, camera_name=camera_name, **simulation)

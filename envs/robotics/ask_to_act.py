@@ -92,6 +92,7 @@ class BatchedAskToAct(BatchedEnv):
     """
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 2}
+    typed = True
     env_state: ClassVar[tuple[str, ...]] = (
         *("kind", "colour", "large", "looks", "origin", "slots", "destination", "says_colour", "says_large"),
         *("at", "held", "visited", "answers_colour", "answers_large", "answers_place"),

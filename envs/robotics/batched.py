@@ -30,7 +30,7 @@ from ..core import BatchedEnv, Bools, Floats, Info, Ints
 from ..seeding import check_split, problem_rng
 from .native import STATE, Carrier, mark_diverged, safe, warnings_of
 from .physics import scale_physics
-from .render import View, open_view
+from .render import View, check_view, open_view
 
 HUGE = 1e10  # MuJoCo's own limit (mjMAXVAL): beyond it a simulation counts as unstable
 TOLERANCE = 1e-6  # float32 rounding of an agent that clips to the space
@@ -48,22 +48,29 @@ class Window(NamedTuple):
     strides: tuple[int, ...]
 
 
-def model_path(xml_file: str) -> Path:
+def model_path(xml_file: str | Path) -> Path:
     """The path of a model: a file of Gymnasium's MuJoCo tasks by name, else a path starting with ``/``, ``.`` or ``~``.
 
     Raises:
         FileNotFoundError: when there is no such file.
     """
-    if xml_file.startswith(("/", ".", "~")):
+    if isinstance(xml_file, Path) or str(xml_file).startswith(("/", ".", "~")):
         path = Path(xml_file).expanduser()
         if not path.is_file():
-            raise FileNotFoundError(f"xml_file {xml_file!r} does not exist: give the path of a MuJoCo model")
+            raise FileNotFoundError(f"xml_file {str(xml_file)!r} does not exist: give the path of a MuJoCo model")
         return path
     assets = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
     names = [file.name for file in assets.glob("*.xml")]
     if xml_file not in names:
         raise FileNotFoundError(unknown("xml_file", xml_file, names))
     return assets / xml_file
+
+
+def check_noise(reset_noise_scale: float) -> float:
+    """Returns the scale of a first state's noise if it is finite and not negative; raises ``ValueError`` otherwise."""
+    if not 0 <= reset_noise_scale < np.inf:
+        raise ValueError(f"reset_noise_scale must be finite and not negative, got {reset_noise_scale}")
+    return reset_noise_scale
 
 
 def _columns(model: mujoco.MjModel, part: mujoco.mjtState) -> slice:
@@ -95,6 +102,7 @@ class BatchedMujoco(BatchedEnv):
         physics_scale: factors of the model's "gravity", "friction", "mass" or "damping"; see :mod:`.physics`.
     """
 
+    typed: ClassVar[bool] = True
     env_state: ClassVar[tuple[str, ...]] = ("_state", "first_qpos", "unstable")
     limits: ClassVar[str] = f"below {HUGE:g} in size"
     """Of actions, in words."""
@@ -132,17 +140,12 @@ class BatchedMujoco(BatchedEnv):
         self.metadata = {"render_modes": ["rgb_array"], "render_fps": int(np.round(1.0 / self.dt))}
         low, high = self.model.actuator_ctrlrange.astype(np.float32).T
         self.action_space = Box(low, high, dtype=np.float32)
-        self._open_view = partial(
-            open_view,
-            self.model,
-            width=width,
-            height=height,
-            camera_id=camera_id,
-            camera_name=camera_name,
-            config=default_camera_config or {},
-            max_geom=max_geom,
-            visual_options=visual_options or {},
-        )
+        view: dict[str, Any] = {
+            **{"width": width, "height": height, "camera_id": camera_id, "camera_name": camera_name},
+            **{"config": default_camera_config or {}, "max_geom": max_geom, "visual_options": visual_options or {}},
+        }
+        check_view(self.model, **view)
+        self._open_view = partial(open_view, self.model, **view)
         self._allocate(nthread or os.cpu_count() or 1)
 
     def build_model(self, xml_file: str) -> mujoco.MjModel:

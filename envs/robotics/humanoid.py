@@ -79,7 +79,7 @@ class Humanoid(Roamer):
         *,
         xml_file: str = "humanoid.xml",
         frame_skip: int = 5,
-        default_camera_config: Mapping[str, Any] = HUMANOID_CAMERA,
+        default_camera_config: Mapping[str, Any] | None = HUMANOID_CAMERA,
         forward_reward_weight: float = 1.25,
         ctrl_cost_weight: float = 0.1,
         contact_cost_weight: float = 5e-7,

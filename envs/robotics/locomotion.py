@@ -14,7 +14,7 @@ import numpy.typing as npt
 from gymnasium.spaces import Box
 
 from ..core import BatchedVectorEnv, Bools, Floats, Info, SingleEnv
-from .batched import BatchedMujoco
+from .batched import BatchedMujoco, check_noise
 from .experts import clock, load_expert
 
 HALF_CHEETAH_CAMERA: Mapping[str, Any] = {"distance": 4.0}
@@ -50,7 +50,7 @@ class Runner(BatchedMujoco):
         super().__init__(num_envs, **simulation)
         self.forward_reward_weight = forward_reward_weight
         self.ctrl_cost_weight = ctrl_cost_weight
-        self.reset_noise_scale = reset_noise_scale
+        self.reset_noise_scale = check_noise(reset_noise_scale)
         self._first_seen = self.places * exclude_current_positions_from_observation  # column of qpos
         size = self.model.nq + self.model.nv - self._first_seen
         self.observation_space = Box(-np.inf, np.inf, (size,), np.float64)
@@ -133,7 +133,7 @@ class HalfCheetah(Runner):
         *,
         xml_file: str = "half_cheetah.xml",
         frame_skip: int = 5,
-        default_camera_config: Mapping[str, Any] = HALF_CHEETAH_CAMERA,
+        default_camera_config: Mapping[str, Any] | None = HALF_CHEETAH_CAMERA,
         forward_reward_weight: float = 1.0,
         ctrl_cost_weight: float = 0.1,
         reset_noise_scale: float = 0.1,
@@ -242,7 +242,7 @@ class Hopper(Walker):
         *,
         xml_file: str = "hopper.xml",
         frame_skip: int = 4,
-        default_camera_config: Mapping[str, Any] = HOPPER_CAMERA,
+        default_camera_config: Mapping[str, Any] | None = HOPPER_CAMERA,
         forward_reward_weight: float = 1.0,
         ctrl_cost_weight: float = 1e-3,
         healthy_reward: float = 1.0,
@@ -306,7 +306,7 @@ class Walker2d(Walker):
         *,
         xml_file: str = "walker2d_v5.xml",
         frame_skip: int = 4,
-        default_camera_config: Mapping[str, Any] = WALKER_CAMERA,
+        default_camera_config: Mapping[str, Any] | None = WALKER_CAMERA,
         forward_reward_weight: float = 1.0,
         ctrl_cost_weight: float = 1e-3,
         healthy_reward: float = 1.0,

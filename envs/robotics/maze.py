@@ -26,7 +26,7 @@ import numpy.typing as npt
 from gymnasium.spaces import Box, Dict
 
 from ... import unknown
-from ..core import BatchedVectorEnv, Bools, Floats, Info, Ints, SingleEnv
+from ..core import BatchedVectorEnv, Bools, Floats, Info, Ints, SingleEnv, check_options
 from ..seeding import problem_rng
 from .batched import BatchedBounded
 from .maze_layouts import Maze
@@ -147,10 +147,7 @@ class BatchedMaze(BatchedBounded):
         Raises:
             ValueError: on an option that is unknown or out of place; nothing has changed.
         """
-        options = {key: value for key, value in (options or {}).items() if key != "reset_mask"}
-        for key in options:
-            if key not in self.reset_options:
-                raise ValueError(unknown("option", key, [*self.reset_options, "reset_mask"]))
+        options = check_options(options, (*self.reset_options, "reset_mask"))
         starts, goals = (self._places(name, options.get(name), indices) for name in ("start", "goal"))
         wishes: list[tuple[Wish, Wish]] = [(None, None)] * self.num_envs
         for index in indices.tolist():
@@ -366,7 +363,7 @@ class MazeEnv(Relabels, SingleEnv):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
         """See :meth:`SingleEnv.reset`; ``options`` may ask for a ``start`` and a ``goal``."""
         with self.batched.asked(options, np.zeros(1, np.int64)):
-            return super().reset(seed=seed)
+            return super().reset(seed=seed, options=options)
 
 
 class MazeVectorEnv(Relabels, BatchedVectorEnv):

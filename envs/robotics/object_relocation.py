@@ -16,7 +16,7 @@ from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Box
 
 from ... import unknown
-from ..core import BatchedVectorEnv, Bools, Floats, Info, Ints, SingleEnv
+from ..core import BatchedVectorEnv, Bools, Floats, Info, Ints, SingleEnv, check_options
 from .arm import GRIPPER, JOINTS, OPEN, BatchedArm, arm_spec, attitude, part
 from .relocation_expert import BIN, FAR, HALF, LONG, MIDDLE, NEAR, ORIGIN, UNITS, YAW, YAW_LIMIT, relocate
 
@@ -135,10 +135,7 @@ class ObjectRelocation(BatchedArm):
             ValueError: on an option that is unknown or of the wrong kind; nothing has changed.
             ResetNeeded: there is no state to keep yet.
         """
-        options = {key: value for key, value in (options or {}).items() if key != "reset_mask"}
-        for key in options:
-            if key not in self.reset_options:
-                raise ValueError(unknown("option", key, [*self.reset_options, "reset_mask"]))
+        options = check_options(options, (*self.reset_options, "reset_mask"))
         keep = self._keep(options.get("keep_state", False))
         if (~self._begun[indices] & keep[indices]).any():
             raise ResetNeeded("there is no state to keep yet: call reset() without keep_state first")
@@ -301,7 +298,7 @@ class ObjectRelocationEnv(SingleEnv):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
         """See :meth:`SingleEnv.reset`; ``options`` may ask for a ``task``, and to ``keep_state``."""
         with self.batched.asked(options, np.zeros(1, np.int64)):
-            return super().reset(seed=seed)
+            return super().reset(seed=seed, options=options)
 
 
 class ObjectRelocationVectorEnv(BatchedVectorEnv):

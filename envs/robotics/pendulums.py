@@ -16,7 +16,7 @@ import numpy.typing as npt
 from gymnasium.spaces import Box
 
 from ..core import BatchedVectorEnv, Bools, Floats, Info, SingleEnv
-from .batched import BatchedMujoco
+from .batched import BatchedMujoco, check_noise
 
 PENDULUM_CAMERA: Mapping[str, Any] = {"trackbodyid": 0, "distance": 2.04}
 SMALL = 1e-6  # step of finite differences
@@ -73,7 +73,7 @@ class Balancer(BatchedMujoco):
 
     def __init__(self, num_envs: int, *, reset_noise_scale: float, **simulation: Any) -> None:
         super().__init__(num_envs, **simulation)
-        self.reset_noise_scale = reset_noise_scale
+        self.reset_noise_scale = check_noise(reset_noise_scale)
         self.observation_space = Box(-np.inf, np.inf, self.observe().shape[1:], np.float64)
         self.terms: dict[str, Floats] = {}
 
@@ -131,7 +131,7 @@ class InvertedPendulum(Balancer):
         *,
         xml_file: str = "inverted_pendulum.xml",
         frame_skip: int = 2,
-        default_camera_config: Mapping[str, Any] = PENDULUM_CAMERA,
+        default_camera_config: Mapping[str, Any] | None = PENDULUM_CAMERA,
         reset_noise_scale: float = 0.01,
         **simulation: Any,
     ) -> None:

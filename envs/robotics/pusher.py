@@ -49,7 +49,7 @@ class Pusher(BatchedMujoco):
         *,
         xml_file: str = "pusher_v5.xml",
         frame_skip: int = 5,
-        default_camera_config: Mapping[str, Any] = PUSHER_CAMERA,
+        default_camera_config: Mapping[str, Any] | None = PUSHER_CAMERA,
         reward_near_weight: float = 0.5,
         reward_dist_weight: float = 1,
         reward_control_weight: float = 0.1,

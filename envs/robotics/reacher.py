@@ -49,7 +49,7 @@ class Reacher(BatchedMujoco):
         *,
         xml_file: str = "reacher.xml",
         frame_skip: int = 2,
-        default_camera_config: Mapping[str, Any] = REACHER_CAMERA,
+        default_camera_config: Mapping[str, Any] | None = REACHER_CAMERA,
         reward_dist_weight: float = 1,
         reward_control_weight: float = 1,
         **simulation: Any,

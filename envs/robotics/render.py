@@ -21,12 +21,15 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
+from ... import unknown
 from .side_view import SideView
 
 Frame = npt.NDArray[np.uint8]
 log = logging.getLogger(__name__)
 
 PACKAGES = "apt-get install libegl1 libgl1-mesa-dri (for EGL) or libosmesa6 (for OSMesa)"
+CAMERA = tuple(name for name in dir(mujoco.MjvCamera) if not name.startswith("_"))
+MAX_SIDE = 8192  # pixels: larger frames than graphics cards draw would end the process
 OFF = ("disable", "disabled", "off", "false", "0")
 _TRY = """
 import mujoco, sys
@@ -169,21 +172,50 @@ def open_view(
     )
 
 
+def check_view(
+    model: mujoco.MjModel,
+    *,
+    width: int,
+    height: int,
+    camera_id: int | None,
+    camera_name: str | None,
+    config: Mapping[str, Any],
+    max_geom: int,
+    visual_options: Mapping[int, bool],
+) -> None:
+    """Whether :func:`open_view` can be asked for this, before there is anything to draw.
+
+    Raises:
+        ValueError: on what is out of range, or unknown to MuJoCo or to the model.
+    """
+    for name, value, most in (("width", width, MAX_SIDE), ("height", height, MAX_SIDE), ("max_geom", max_geom, None)):
+        if value < 1 or (most is not None and value > most):
+            raise ValueError(f"{name} must be at least 1{f' and at most {most}' if most else ''}, got {value}")
+    if camera_id is not None and camera_name is not None:
+        raise ValueError("camera_id and camera_name exclude each other: give one")
+    names = [model.camera(i).name for i in range(model.ncam)]
+    if (camera_name is not None and camera_name not in names) or not -1 <= (camera_id or 0) < max(model.ncam, 1):
+        raise ValueError(f"the model has no camera {camera_name or camera_id!r}: it has {names}")
+    camera = mujoco.MjvCamera()
+    for key, value in config.items():
+        if key not in CAMERA:
+            raise ValueError(unknown("attribute of default_camera_config", key, CAMERA))
+        if np.shape(value) != np.shape(getattr(camera, key)) or not np.isfinite(np.asarray(value, np.float64)).all():
+            many = np.size(getattr(camera, key))
+            wanted = "a finite number" if many == 1 else f"{many} finite numbers"
+            raise ValueError(f"default_camera_config[{key!r}] must be {wanted}, got {value!r:.200}")
+    for flag in visual_options:
+        known = isinstance(flag, int | np.integer | mujoco.mjtVisFlag)
+        if not (known and 0 <= int(flag) < int(mujoco.mjtVisFlag.mjNVISFLAG)):
+            raise ValueError(f"visual_options are MuJoCo's flags by number (mjtVisFlag), got {flag!r:.200}")
+
+
 def _camera(
     model: mujoco.MjModel, camera_id: int | None, camera_name: str | None, config: Mapping[str, Any]
 ) -> mujoco.MjvCamera:
-    """Gymnasium's camera: the named one, else a free one that looks at the model's middle, then ``config``.
-
-    Raises:
-        ValueError: on both an id and a name, or one that the model does not have.
-    """
-    if camera_id is not None and camera_name is not None:
-        raise ValueError("camera_id and camera_name exclude each other: give one")
+    """Gymnasium's camera: the named one, else a free one that looks at the model's middle, then ``config``."""
     if camera_name is not None:
         camera_id = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_CAMERA, camera_name)
-    if (camera_id is not None and camera_id >= model.ncam) or (camera_name is not None and camera_id == -1):
-        names = [model.camera(i).name for i in range(model.ncam)]
-        raise ValueError(f"the model has no camera {camera_name or camera_id!r}: it has {names}")
     camera, start = mujoco.MjvCamera(), mujoco.MjData(model)
     mujoco.mj_forward(model, start)
     camera.lookat[:] = np.median(start.geom_xpos, axis=0)

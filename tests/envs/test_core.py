@@ -1,6 +1,6 @@
 """One toy task behind both faces of the core, held against Gymnasium's own SyncVectorEnv of the single one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import gymnasium
@@ -298,6 +298,80 @@ def test_keywords_of_base_classes_are_known_and_others_refused_by_name() -> None
         ClimbVectorEnv(2, num_env=3)
 
 
+class Typed(Climb):
+    typed = True
+
+    def __init__(
+        self,
+        num_envs: int,
+        *,
+        flag: bool = False,
+        count: int | None = None,
+        interval: tuple[float, float] = (0.0, 1.0),
+        table: Mapping[str, float] | None = None,
+        part: int | str = 0,
+        **shared: Any,
+    ) -> None:
+        super().__init__(num_envs, **shared)
+
+
+class TypedEnv(SingleEnv):
+    batched_class = Typed
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"flag": "no"}, "^flag must be True or False, got 'no'$"),
+        ({"flag": 1}, "flag must be True or False"),
+        ({"count": 2.5}, "^count must be a whole number or None, got 2.5$"),
+        ({"count": True}, "count must be a whole number or None"),
+        ({"interval": 3}, "^interval must be two numbers, got 3$"),
+        ({"interval": (0.0, float("nan"))}, "interval must be two numbers"),
+        ({"interval": (0.0,)}, "interval must be two numbers"),
+        ({"interval": "ab"}, "interval must be two numbers"),
+        ({"table": ["a"]}, "^table must be a dictionary or None, got"),
+        ({"part": 1.5}, "^part must be a whole number or a string, got 1.5$"),
+        ({"scale": None}, "^scale must be a number, got None$"),
+        ({"bonus": float("nan")}, "^bonus must be a number, got nan$"),
+        ({"render_mode": 3}, "render_mode must be a string or None, got 3"),
+    ],
+)
+def test_values_of_another_type_than_the_signature_says_are_refused_by_name(
+    keywords: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        TypedEnv(**keywords)
+
+
+def test_a_class_that_does_not_ask_for_it_checks_types_itself() -> None:
+    assert np.isnan(ClimbEnv(bonus=float("nan")).batched.bonus)
+
+
+def test_numbers_of_numpy_and_lists_are_taken_as_pythons_own() -> None:
+    interval = np.array([0.0, np.inf])
+    TypedEnv(flag=np.bool_(True), count=np.int64(3), interval=interval, table={"a": 1.0}, part="a", scale=2)
+    TypedEnv(interval=[0, 1], scale=np.float32(0.5))
+
+
+@pytest.mark.parametrize("options", ["a", 3, [("reset_mask", 1)]])
+def test_options_that_are_no_dictionary_are_refused(options: Any) -> None:
+    with pytest.raises(ValueError, match="options must be a dictionary, got"):
+        ClimbEnv().reset(seed=0, options=options)
+    with pytest.raises(ValueError, match="options must be a dictionary, got"):
+        ClimbVectorEnv(2).reset(seed=0, options=options)
+
+
+def test_a_limit_of_minus_one_is_none_as_for_gymnasium_make_and_bad_ones_are_refused() -> None:
+    for limit in (-1, 0, None):
+        envs = ClimbVectorEnv(2, max_episode_steps=limit)
+        envs.reset(seed=0)
+        assert not envs.step(np.array([0, 0]))[3].any()
+    for bad in ("x", 2.5, float("nan"), -2):
+        with pytest.raises(ValueError, match="max_episode_steps must be a whole number or None, got"):
+            ClimbVectorEnv(2, max_episode_steps=bad)
+
+
 def test_render_mode_is_checked_and_frames_are_one_per_environment() -> None:
     assert ClimbEnv().render() is None
     assert ClimbEnv.metadata["render_modes"] == ["rgb_array"]
@@ -315,6 +389,8 @@ def test_close_frees_the_environments_and_no_environments_is_an_error() -> None:
     assert env.batched.closed == 1
     with pytest.raises(ValueError, match="num_envs must be at least 1, got 0"):
         ClimbVectorEnv(0)
+    with pytest.raises(ValueError, match="num_envs must be a whole number, got 2.5"):
+        ClimbVectorEnv(2.5)
 
 
 def test_a_restored_environment_goes_on_from_its_snapshot_and_the_next_reset_is_as_ever() -> None:

@@ -70,6 +70,7 @@ class BatchedCarla(BatchedEnv):
     """
 
     metadata = {"render_modes": [], "render_fps": 5}
+    typed = True
 
     def __init__(
         self,

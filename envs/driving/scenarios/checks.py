@@ -8,7 +8,7 @@ from .... import unknown
 def check_choices(**given: tuple[str, tuple[str, ...]]) -> None:
     """Raises ``ValueError`` for the first argument whose value is none of the known ones, ``name=(value, known)``."""
     for name, (value, known) in given.items():
-        if value not in known:
+        if not (isinstance(value, str) and value in known):
             raise ValueError(unknown(name, value, known))
 
 

@@ -88,7 +88,7 @@ class Driving(BatchedEnv):
         *("worlds", "agents", "episodes", "advice", "weights"),
         *("_routes", "_events", "_keys", "_order", "_crossings", "_scripts", "_vehicles"),
     )
-    fresh_infos = True
+    typed = fresh_infos = True
     last_frames: npt.NDArray[Any] | None = None  # rasters just before the last problems began, where they are kept
 
     def __init__(

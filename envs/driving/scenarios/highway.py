@@ -37,7 +37,7 @@ from .checks import check_ranges
 Action = Literal["box", "discrete"]
 ACTIONS: tuple[str, ...] = ("keep", "left", "right", "faster", "slower")
 RING = 500.0  # m of traffic around the ego
-NUM_ENVS, DENSITY, ROUTE = (2, 4), (8.0, 16.0), (600.0, 900.0)  # what problems are drawn from
+LANES, DENSITY, ROUTE = (2, 4), (8.0, 16.0), (600.0, 900.0)  # what problems are drawn from
 JAM_RELIEF = 0.0175  # of that share for each vehicle per km and lane beyond what problems are drawn from
 MAX_LANES, MAX_DENSITY, MIN_ROUTE = 6, 24.0, 300.0
 START_PACE = 0.4  # of the limit: the speed at which the ego joins
@@ -49,7 +49,7 @@ TERMS = ("route_completion", "speed", "ttc", "gap", "comfort", "lane", "pace", "
 @compiled
 def draw_problem(world: World, stream: Any, lanes: int, density: float, length: float) -> None:
     """Draws road, rules and route; a positive ``lanes``, ``density`` or ``length`` is taken as it is."""
-    drawn = NUM_ENVS[0] + int(uniform(stream, 0.0, NUM_ENVS[1] - NUM_ENVS[0] + 1.0))
+    drawn = LANES[0] + int(uniform(stream, 0.0, LANES[1] - LANES[0] + 1.0))
     world.lanes = lanes if lanes > 0 else drawn
     world.limit = (80.0 + 20.0 * int(uniform(stream, 0.0, 3.0))) / 3.6
     drawn_density = uniform(stream, DENSITY[0], DENSITY[1])
@@ -217,6 +217,7 @@ class Highway(BatchedEnv):
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 5}
+    typed = True
     env_state = ("worlds", "cars", "_order")
 
     def __init__(
@@ -247,7 +248,7 @@ class Highway(BatchedEnv):
         self.observation_space = Box(-1.0, 1.0, (SIZE,), np.float32)
         self.action_space = Discrete(len(ACTIONS)) if self.discrete else Box(-1.0, 1.0, (2,), np.float32)
         self._given = (lanes or 0, -1.0 if density is None else float(density), float(route_length or 0.0))
-        most = (lanes or NUM_ENVS[1]) * (DENSITY[1] if density is None else density) * RING / 1000.0
+        most = (lanes or LANES[1]) * (DENSITY[1] if density is None else density) * RING / 1000.0
         self.worlds = np.zeros(num_envs, WORLD)
         self.cars = np.zeros((num_envs, int(most + 0.5) + 1), VEHICLE)
         self._order = np.zeros(self.cars.shape, np.int64)
@@ -267,10 +268,10 @@ class Highway(BatchedEnv):
         vars(self).update(kept)
         self._start_threads()
 
-    def begin(self, lanes: Ints, seeds: Ints, episodes: Ints) -> None:
+    def begin(self, indices: Ints, seeds: Ints, episodes: Ints) -> None:
         """Draws the problems and settles their traffic."""
         keys = problem_keys(self.split, seeds, episodes)
-        begin_worlds(self.worlds, self.cars, self._order, lanes, keys, *self._given)
+        begin_worlds(self.worlds, self.cars, self._order, indices, keys, *self._given)
 
     def check(self, actions: Any) -> npt.NDArray[np.float64]:
         """Returns commands ``[n, 2]``: (pedal, steering), or (index of the meta-action, 0)."""
@@ -326,9 +327,9 @@ class Highway(BatchedEnv):
         expert_worlds(self.worlds, self.cars, self._order, self.discrete, out)
         return out[:, 0].astype(np.int64) if self.discrete else out.astype(np.float32)
 
-    def render(self, lane: int = 0) -> npt.NDArray[np.uint8]:
+    def render(self, index: int = 0) -> npt.NDArray[np.uint8]:
         """A frame ``[240, 800, 3]`` from above, the ego driving to the right."""
-        return draw(self.worlds[lane], self.cars[lane])
+        return draw(self.worlds[index], self.cars[index])
 
     def close(self) -> None:
         """Ends the threads."""

@@ -278,6 +278,8 @@ def chosen(trigger: str | Sequence[str] | None, held_out: HeldOut, split: Split)
     if trigger is not None and not isinstance(trigger, str | Sequence):
         raise ValueError(f'trigger must be a name, several, "any" or None, got {trigger!r:.200}')
     named = (trigger,) if isinstance(trigger, str) else tuple(trigger or ())
+    if trigger is not None and not named:
+        raise ValueError('trigger names no situation: give one, several, "any", or None for none')
     for name in named:
         if name != "any" and name not in TRIGGERS:
             raise ValueError(unknown("trigger", name, ("any", *TRIGGERS)))

@@ -144,8 +144,10 @@ def test_snapshot_holds_the_contact_forces_too() -> None:
 
 
 def test_unknown_main_body_is_refused() -> None:
-    with pytest.raises(KeyError, match="aux_9"):
+    with pytest.raises(ValueError, match="unknown main_body 'aux_9'; did you mean"):
         Ant(1, main_body="aux_9")
+    with pytest.raises(ValueError, match="a number from 0 to 13, got 14"):
+        Ant(1, main_body=14)
 
 
 def test_readings_agree_with_mujoco_s_own_data() -> None:

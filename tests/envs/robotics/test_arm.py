@@ -214,9 +214,11 @@ def test_gripper_lifts_a_block_by_friction_and_lets_it_go() -> None:
 
 
 def test_wrong_keywords_and_body_names_are_refused() -> None:
-    with pytest.raises(ValueError, match="must be positive, got"):
+    with pytest.raises(ValueError, match="must be positive, the last two finite, got"):
         Lift(1, error_clip=(0.01, 0.01, 0.0))
-    with pytest.raises(ValueError, match="must be positive, got"):
+    with pytest.raises(ValueError, match="must be positive, the last two finite, got"):
         Lift(1, step_length=-1.0)
+    with pytest.raises(ValueError, match="finite"):
+        Lift(1, step_angle=np.inf)
     with pytest.raises(ValueError, match=r"no body 'blok': it has .*'block'"):
         arm_spec(mujoco.MjSpec.from_string(BLOCK), in_hand=["blok"])

@@ -315,6 +315,7 @@ def test_next_problem_of_a_vector_is_drawn_again() -> None:
     ("options", "message"),
     [
         ({"gaol": (0, 1)}, "unknown option 'gaol'; did you mean 'goal'"),
+        ({"reset_mask": np.ones(1, np.bool_)}, "unknown option 'reset_mask'"),
         ({"goal": "left"}, "two numbers"),
         ({"goal": (0, 1, 2)}, "must be finite metres"),
         ({"goal": (float("nan"), 1)}, "must be finite metres"),

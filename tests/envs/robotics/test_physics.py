@@ -76,10 +76,20 @@ def test_factors_of_one_leave_the_trajectory_as_it_was_and_others_do_not() -> No
         assert (trajectory(physics_scale={name: 1.5}) != plain).any(), name
 
 
-@pytest.mark.parametrize("bad", [0.0, -1.0, float("nan"), float("inf"), "2", None])
+@pytest.mark.parametrize("bad", [0.0, -1.0, float("nan"), float("inf"), "2", None, True])
 def test_factor_that_is_not_positive_and_finite_is_refused(bad: Any) -> None:
     with pytest.raises(ValueError, match=r"physics_scale\['mass'\] must be a positive finite factor, got"):
         Hopper(1, physics_scale={"gravity": 2.0, "mass": bad})
+
+
+def test_factor_of_numpy_is_taken() -> None:
+    assert Hopper(1, physics_scale={"gravity": np.float32(2.0)}).model.opt.gravity[2] == 2 * -9.81
+
+
+@pytest.mark.parametrize("scale", [-1.0, float("inf")])
+def test_noise_of_the_first_state_is_finite_and_not_negative(scale: float) -> None:
+    with pytest.raises(ValueError, match="reset_noise_scale must be finite and not negative"):
+        Hopper(1, reset_noise_scale=scale)
 
 
 def test_unknown_factor_is_refused_by_name() -> None:

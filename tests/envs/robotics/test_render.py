@@ -1,8 +1,10 @@
 """Pictures: by OpenGL where it works, in software everywhere."""
 
 import logging
+from typing import Any
 
 import gymnasium
+import mujoco
 import numpy as np
 import pytest
 
@@ -78,11 +80,35 @@ def test_a_backend_that_cannot_work_is_found_out() -> None:
 
 
 @pytest.mark.usefixtures("software")
-def test_unknown_camera_is_refused_by_name() -> None:
+def test_unknown_camera_is_refused_by_name_before_there_is_anything_to_draw() -> None:
     with pytest.raises(ValueError, match=r"no camera 'trak': it has \['track'\]"):
-        started(Hopper, camera_name="trak").render()
+        Hopper(1, camera_name="trak")
     with pytest.raises(ValueError, match="exclude each other"):
-        started(Hopper, camera_name="track", camera_id=0).render()
+        Hopper(1, camera_name="track", camera_id=0)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"width": 0}, "width must be at least 1 and at most 8192, got 0"),
+        ({"height": 10**7}, "height must be .* at most 8192"),
+        ({"max_geom": -1}, "max_geom must be at least 1, got -1"),
+        ({"camera_id": -2}, "no camera -2"),
+        ({"camera_id": 1}, "no camera 1"),
+        ({"default_camera_config": {"distence": 3.0}}, "did you mean 'distance'"),
+        ({"default_camera_config": {"lookat": (0.0, 0.0)}}, r"\['lookat'\] must be 3 finite numbers"),
+        ({"default_camera_config": {"distance": float("nan")}}, r"\['distance'\] must be a finite number, got nan"),
+        ({"visual_options": {99: True}}, "MuJoCo's flags by number .*got 99"),
+        ({"visual_options": {"joint": True}}, "got 'joint'"),
+    ],
+)
+def test_views_that_cannot_be_are_refused_at_once(keywords: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Hopper(1, **keywords)
+
+
+def test_flags_of_mujoco_s_own_and_a_free_camera_are_taken() -> None:
+    Hopper(1, camera_id=-1, visual_options={mujoco.mjtVisFlag.mjVIS_JOINT: True}, default_camera_config=None)
 
 
 @pytest.mark.usefixtures("software")

@@ -246,7 +246,8 @@ def test_bad_input_is_refused() -> None:
     np.testing.assert_array_equal(env.batched.observe(), before)
     for wrong, says in (
         ({"vehicles": -1}, "vehicles must be between 0 and 200"),
-        ({"route_length": float("nan")}, "route_length must be between"),
+        ({"route_length": float("nan")}, "route_length must be a number, got nan"),
+        ({"route_length": 49.0}, "route_length must be between"),
         ({"rules": "lenient"}, "unknown rules 'lenient'"),
         ({"split": "dev"}, "unknown split"),
     ):

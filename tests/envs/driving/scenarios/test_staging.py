@@ -110,10 +110,10 @@ def test_one_of_several_is_drawn_and_none_without_a_wish() -> None:
         ({"trigger": "accident", "held_out": "triggers"}, "the train split has none of the triggers"),
         ({"trigger": "unprotected-left", "scene": "racetrack"}, "no map of this scene has a place for"),
         ({"held_out": "towns"}, "held_out"),
-        ({"parked": float("nan")}, "parked must be between 0 and 40"),
-        ({"density": "a"}, "density must be between 0 and 40, got 'a'"),
-        ({"maps": 2.5}, "maps must be between 1 and 1000, a whole number, got 2.5"),
-        ({"pedestrians": True}, "pedestrians must be between 0 and 32, a whole number, got True"),
+        ({"parked": float("nan")}, "parked must be a number, got nan"),
+        ({"density": "a"}, "density must be a number or None, got 'a'"),
+        ({"maps": 2.5}, "maps must be a whole number, got 2.5"),
+        ({"pedestrians": True}, "pedestrians must be a whole number or None, got True"),
     ],
 )
 def test_bad_wishes_are_named(kwargs: dict, message: str) -> None:
