@@ -258,14 +258,24 @@ class EpisodeLog:
         Raises:
             ValueError: it is no JSON, fields are missing or unknown, or their values make no log.
         """
-        stored = json.loads(text)
-        known = {f.name for f in fields(cls)}
-        if not isinstance(stored, dict) or set(stored) != known:
-            got = set(stored) if isinstance(stored, dict) else {type(stored).__name__}
-            raise ValueError(f"a stored log has other fields: {', '.join(sorted(got ^ known))}")
+        try:
+            stored = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise ValueError(f"this is no stored log, as it is no whole JSON: {error}") from error
+        if not isinstance(stored, dict):
+            raise ValueError(f"a stored log is a JSON object, got {text!r:.60}")
+        if different := set(stored) ^ {f.name for f in fields(cls)}:
+            raise ValueError(f"a stored log has other fields: {', '.join(sorted(different))}")
+        for name in (*_STATES, "events"):
+            if not isinstance(stored[name], list):
+                raise ValueError(f"{name} of a stored log is a list, got {stored[name]!r:.60}")
         for name in _STATES:
             lacking = _INFINITE.get(name, np.nan)
             stored[name] = [lacking if value is None else value for value in stored[name]]
+        told = {f.name for f in fields(Event)}
+        for one in stored["events"]:
+            if not isinstance(one, dict) or not {"kind", "time"} <= set(one) <= told:
+                raise ValueError(f"an event of a stored log has the fields {', '.join(sorted(told))}, got {one!r:.100}")
         stored["events"] = tuple(Event(**one) for one in stored["events"])
         return cls(**stored)
 

@@ -192,6 +192,8 @@ class Recorder:
             ValueError: no step has been taken yet.
         """
         episode = self._episodes[slot]
+        if not self._rows[slot]:
+            raise ValueError("no episode has begun: call reset() and take a step before asking for the log")
         rows = np.array(self._rows[slot])
         columns: dict[str, Any] = {name: rows[:, i] for i, name in enumerate(COLUMNS)}
         infraction = INFRACTIONS[int(episode["infraction"])]

@@ -1,4 +1,5 @@
 import json
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -86,3 +87,26 @@ def test_unknown_events_and_fields_are_refused() -> None:
     with pytest.raises(ValueError, match="other fields: yaw_rate"):
         EpisodeLog.from_json(json.dumps(stored))
     assert KINDS[0] == ""
+
+
+@pytest.mark.parametrize(
+    ("broken", "sentence"),
+    [
+        (lambda text: "", "no stored log, as it is no whole JSON"),
+        (lambda text: text[:100], "no stored log, as it is no whole JSON"),
+        (lambda text: "null", "a stored log is a JSON object, got 'null'"),
+        (lambda text: json.dumps({**json.loads(text), "x": 3.0}), "x of a stored log is a list, got 3.0"),
+        (lambda text: json.dumps({**json.loads(text), "events": {}}), "events of a stored log is a list"),
+        (
+            lambda text: json.dumps({**json.loads(text), "events": [3]}),
+            "an event of a stored log has the fields .*got 3",
+        ),
+        (
+            lambda text: json.dumps({**json.loads(text), "events": [{"kind": "red_light", "time": 0.1, "where": 2}]}),
+            "an event of a stored log has the fields",
+        ),
+    ],
+)
+def test_a_broken_file_is_one_sentence(broken: Callable[[str], str], sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        EpisodeLog.from_json(broken(log(steps=3).to_json()))

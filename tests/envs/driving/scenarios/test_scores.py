@@ -99,6 +99,15 @@ def test_recording_changes_nothing():
         kept.snapshot(0)
 
 
+def test_there_is_no_log_before_the_first_step():
+    env = gymnasium.make("tiltyard/Intersection-v0", record=True)
+    with pytest.raises(ValueError, match="no episode has begun"):
+        _ = env.unwrapped.log
+    env.reset(seed=3)
+    with pytest.raises(ValueError, match="two states at least"):
+        _ = env.unwrapped.log
+
+
 def test_an_episode_ends_with_all_scores():
     env = gymnasium.make("tiltyard/Intersection-v0", record=True)
     env.reset(seed=3)
