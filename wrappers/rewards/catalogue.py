@@ -12,6 +12,8 @@ ROWS: tuple[Row, ...] = (
     Row("toolrl", f"{_ROOM}.toolrl:ToolRL"),
     Row("clip-and-delta", f"{_ROOM}.clip_and_delta:ClipAndDelta"),
     Row("implicitprm", f"{_ROOM}.implicitprm:ImplicitPRM"),
+    Row("unlikeliness-grpo", f"{_ROOM}.unlikeliness_grpo:UnlikelinessGRPO"),
+    Row("grpo-lambda", f"{_ROOM}.grpo_lambda:GRPOLambda"),
 )
 
 PLAIN: tuple[Row, ...] = (
