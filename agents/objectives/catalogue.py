@@ -170,6 +170,13 @@ ROWS: tuple[Row, ...] = (
         components={"sampler": "arpo"},
     ),
     Row(
+        "reinforce-ada",  # Reinforce-Ada-balance; -pos: sampler={"name": "reinforce-ada", "rule": "positive"}
+        advantage="tiltyard.agents.language.samplers.reinforce_ada:advantage",
+        aggregate=".parts.aggregates:token_mean",
+        params={"clip_low": 0.2, "clip_high": 0.28},
+        components={"sampler": "reinforce-ada"},
+    ),
+    Row(
         "guide",  # Guide-GRPO
         components={"guidance": "guide", "correction": "ratio"},
     ),
