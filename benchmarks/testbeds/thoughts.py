@@ -7,7 +7,7 @@ on average for every problem and about half of its results correct. Success and 
 that were not trained on.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -15,6 +15,7 @@ import torch as th
 from torch import Tensor
 
 from ...agents.language.rollouts import Rollouts
+from ...wrappers.rewards.grpo_lambda import GRPOLambda, length_penalty
 from ..statistics import Floats
 from .sequences import SequenceMethod, columns
 
@@ -86,6 +87,26 @@ class Thoughts:
 def length_reward(first: float, second: float) -> SequenceMethod:
     """The catalogue's ``kimi-k1-5`` with this weight of the length reward in each half of training."""
     return SequenceMethod("kimi-k1-5", {"length_weight": first}, later={"length_weight": second})
+
+
+def length_penalised(share: float, weight: float, *, at_random: bool = False) -> SequenceMethod:
+    """The catalogue's GRPO, without KL penalty, where this share of the groups pays for length.
+
+    They are those solved most often, as in the reward ``grpo-lambda``, or as many others, drawn at random.
+    """
+    reward = GRPOLambda(share=share, weight=weight)
+
+    def sees(rollouts: Rollouts, generator: th.Generator) -> Rollouts:
+        success, group = rollouts.reward > 0, rollouts.group
+        pays = reward.chosen(group, success, th.ones_like(success))
+        if at_random:
+            numbers = th.unique(group)
+            many = len(th.unique(group[pays]))
+            pays = th.isin(group, numbers[th.randperm(len(numbers), generator=generator)[:many]])
+        penalty = length_penalty(rollouts.length.double(), success, group)
+        return replace(rollouts, reward=rollouts.reward - th.where(success & pays, weight * penalty, 0.0).float())
+
+    return SequenceMethod("grpo", {"kl_coef": 0.0}, sees=sees)
 
 
 def first_half(run: Floats) -> float:
