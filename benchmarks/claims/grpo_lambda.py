@@ -4,9 +4,8 @@ The conditions are the catalogue's ``grpo`` without a length penalty, with the p
 every group of a batch (``everywhere``) and for the fifth of the groups that is solved most often (``grpo-lambda``), at
 three weights. The paper's text at hand gives no weight. All have one learning rate, which did best without a penalty.
 
-The base thinks too briefly about some problems and too long about others. The claim's parts are, at each weight,
-success at the end minus that with the penalty everywhere, and tokens saved against no penalty. Beside them are told
-success minus that without a penalty, and minus that with as many groups that pay, drawn at random.
+The claim's parts are, at each weight, success at the end minus that with the penalty everywhere, and tokens saved
+against no penalty. Beside are success minus that without a penalty, and that with as many groups drawn at random.
 """
 
 from typing import Any
@@ -22,10 +21,15 @@ WEIGHTS, SHARE, PLAIN = (0.05, 0.2, 0.5), 0.2, "without"
 COST, RANDOM, HARM = "success that the penalty everywhere costs", "at random", 0.05
 
 
+def at_end(found: Found[SequenceMethod, Floats]) -> tuple[dict[str, Floats], dict[str, Floats]]:
+    """Success and tokens after training, ``[seeds]`` of each condition."""
+    return found.each(lambda run: run[-1, 0]), found.each(lambda run: run[-1, 1])
+
+
 def parts(found: Found[SequenceMethod, Floats]) -> dict[str, Part]:
     """More success than with the penalty everywhere, and fewer tokens than without, at every weight."""
-    success, tokens = (found.each(lambda run, column=column: run[-1, column]) for column in (0, 1))
-    made = {}
+    success, tokens = at_end(found)
+    made: dict[str, Part] = {}
     for weight in WEIGHTS:
         ours, everywhere = (f"{name}, {weight}" for name in ("grpo-lambda", "everywhere"))
         room = 1 - float(success[everywhere].mean())
@@ -35,19 +39,16 @@ def parts(found: Found[SequenceMethod, Floats]) -> dict[str, Part]:
             f"weight {weight:g}: share of tokens saved": part(saved, highest=1.0, margin=0.05),
             f"weight {weight:g}: success minus without": part(success[ours] - success[PLAIN], decides=False),
         }
-    least = success[f"grpo-lambda, {WEIGHTS[-1]}"] - success[RANDOM]
-    return made | {f"weight {WEIGHTS[-1]:g}: success over groups at random": part(least, decides=False)}
+    random = part(success[f"grpo-lambda, {WEIGHTS[-1]}"] - success[RANDOM], decides=False)
+    return made | {f"weight {WEIGHTS[-1]:g}: success over groups at random": random}
 
 
 def details(found: Found[SequenceMethod, Floats]) -> dict[str, Any]:
     """Success and tokens of all conditions."""
-    success, tokens = (found.each(lambda run, column=column: run[-1, column]) for column in (0, 1))
-    before = found[PLAIN].each(lambda run: run[0]).mean(0)
+    success, tokens = at_end(found)
     return {
-        "seeds": found.seeds,
         "learning rates": rates_told(found),
-        "success before": float(before[0]),
-        "tokens before": float(before[1]),
+        "success and tokens before": found[PLAIN].each(lambda run: run[0]).mean(0).tolist(),
         "success at the end": summary(success),
         "tokens at the end": summary(tokens),
         COST: {f"{w:g}": float((success[PLAIN] - success[f"everywhere, {w}"]).mean()) for w in WEIGHTS},
