@@ -14,6 +14,9 @@ ROWS: tuple[Row, ...] = (
     Row("implicitprm", f"{_ROOM}.implicitprm:ImplicitPRM"),
     Row("unlikeliness-grpo", f"{_ROOM}.unlikeliness_grpo:UnlikelinessGRPO"),
     Row("grpo-lambda", f"{_ROOM}.grpo_lambda:GRPOLambda"),
+    Row("otc-po", f"{_ROOM}.otc_po:OTCPO"),
+    Row("curriculumgrpo-budget", f"{_ROOM}.curriculumgrpo_budget:BudgetCurriculum"),
+    Row("g-ra", f"{_ROOM}.g_ra:GRA"),
 )
 
 PLAIN: tuple[Row, ...] = (
