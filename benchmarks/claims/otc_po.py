@@ -29,7 +29,7 @@ Outcomes = Found[Paid, Floats]
 def parts(found: Outcomes) -> dict[str, Part]:
     """Calls, productivity and success of each form of the factor against success alone."""
     made, answered, good = (found.each(value) for value in (calls, success, productivity))
-    told = {}
+    told: dict[str, Part] = {}
     for name, decides in (("otc-grpo", True), (OTHER, False)):
         saved, ratio = 1 - made[name] / made["grpo"], np.log(good[name] / good["grpo"])
         lost, how = answered[name] - answered["grpo"], {"wanted": "no less", "decides": decides}

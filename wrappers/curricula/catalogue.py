@@ -13,6 +13,7 @@ ROWS: tuple[Row, ...] = (
     Row("online-difficulty-filter", _FILTER),
     Row("dynamic-sampling", _FILTER, (("low", 1e-9), ("high", 1 - 1e-9)), paper="dapo"),  # but for uniform groups
     Row("vade", "tiltyard.wrappers.curricula.vade:VADE"),
+    Row("dump", "tiltyard.wrappers.curricula.dump:DUMP"),
 )
 
 PLAIN: tuple[Row, ...] = (
