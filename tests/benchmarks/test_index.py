@@ -24,10 +24,10 @@ def test_show_prints_formula_files_test_claim_and_link(capsys: pytest.CaptureFix
 
 
 def test_show_of_what_is_not_built_says_so_and_what_it_would_take(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["show", "otc-po"]) == 0
+    assert main(["show", "adv-activelearn"]) == 0
     shown = capsys.readouterr().out
     assert "not built yet" in shown
-    assert "productivity at least doubles" in shown
+    assert "worst-class excess error" in shown
 
 
 def test_show_of_an_unknown_handle_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:

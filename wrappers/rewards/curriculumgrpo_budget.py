@@ -58,7 +58,8 @@ class BudgetCurriculum(Reward):
     (decays + 1), as in the paper's comparison of schedules.
 
     Args:
-        start: the first budget in tokens, of all turns of an episode (None: the agent's ``max_answer_tokens``).
+        start: the first budget in tokens, of all turns of an episode (None: the agent's ``max_answer_tokens``, which is
+            right for episodes of one turn; of several, give it times the turns).
         end: the last one (None: 87 / 256 of the first, as in the paper).
         decays: how often it falls.
         schedule: "exponential" or "linear".
