@@ -20,7 +20,7 @@ _OWN: dict[str, dict[str, Any]] = {
 
 def _entry(agent: str, rate: float, seconds: float, *, updates: int = 0, steps: int = 0) -> Entry:
     params = {**_SMALL, **_OWN.get(agent, {}), "learning_rate": rate}
-    return Entry(agent, steps, seconds, {**params, "offline_steps": updates} if updates else params)
+    return Entry(agent, steps, seconds, {**params, "offline_steps": updates} if updates else params, agent)
 
 
 MAZE = Suite(
