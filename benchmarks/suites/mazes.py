@@ -19,8 +19,9 @@ _OWN: dict[str, dict[str, Any]] = {
 
 
 def _entry(agent: str, rate: float, seconds: float, *, updates: int = 0, steps: int = 0) -> Entry:
-    params = {**_SMALL, **_OWN.get(agent, {}), "learning_rate": rate}
-    return Entry(agent, steps, seconds, {**params, "offline_steps": updates} if updates else params, agent)
+    params = {**_SMALL, **_OWN.get(agent, {}), "learning_rate": rate, **({"offline_steps": updates} if updates else {})}
+    when = "offline, then online" if updates and steps else "offline" if updates else "online"
+    return Entry(agent, steps, seconds, params, f"{agent} {when}")
 
 
 MAZE = Suite(
@@ -41,10 +42,10 @@ MAZE = Suite(
         Task(
             _MAZE,
             (
-                _entry("awac", 3e-4, 85, updates=_UPDATES, steps=_STEPS),
+                _entry("awac", 3e-5, 85, updates=_UPDATES, steps=_STEPS),
                 _entry("iql", 1e-4, 85, updates=_UPDATES, steps=_STEPS),
                 _entry("cal-ql", 3e-3, 220, updates=_UPDATES, steps=_STEPS),
-                Entry("serl", _STEPS, 180, {"learning_rate": 3e-3}),
+                Entry("serl", _STEPS, 180, {"learning_rate": 3e-3}, "serl online with the data"),
             ),
             eval_points=10,
             dataset=_DATA,
@@ -56,7 +57,7 @@ MAZE = Suite(
         Comparison(
             "From play",
             (_MAZE,),
-            "iql from point-umaze-play-v0, then online",
+            "iql offline, then online",
             across=True,
             remark="All have two layers of 64 and batches of 128, and all but RLPD (SERL) one update a step online; "
             "RLPD has its four, with half of each batch from the data, and no update before its first step. "
