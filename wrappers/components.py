@@ -58,6 +58,9 @@ class Episodes(Protocol):
     def mask(self) -> "Tensor":
         """``[B, T]`` bool: written by the policy."""
 
+    def last_token(self) -> "Tensor":
+        """``[B, T]`` bool: the last written token of each row."""
+
     @property
     def turn(self) -> "Tensor":
         """``[B, T]`` int64: which turn of the episode a token belongs to."""

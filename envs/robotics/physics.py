@@ -8,9 +8,9 @@ import math
 from collections.abc import Callable, Mapping
 
 import mujoco
-import numpy as np
 
 from ... import unknown
+from ..keywords import fits
 
 
 def _gravity(model: mujoco.MjModel, factor: float) -> None:
@@ -54,8 +54,7 @@ def scale_physics(model: mujoco.MjModel, factors: Mapping[str, float]) -> None:
     for name, factor in factors.items():
         if name not in SCALES:
             raise ValueError(unknown("physics_scale", name, SCALES))
-        number = isinstance(factor, int | float | np.integer | np.floating) and not isinstance(factor, bool)
-        if not (number and math.isfinite(factor) and factor > 0):
+        if not (fits(factor, float) and math.isfinite(factor) and factor > 0):
             raise ValueError(f"physics_scale[{name!r}] must be a positive finite factor, got {factor!r}")
     for name, factor in factors.items():
         SCALES[name](model, factor)

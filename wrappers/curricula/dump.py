@@ -1,5 +1,6 @@
 """DUMP: problems come in distributions, and those whose advantages are large, or that were seldom drawn, come more."""
 
+from collections import deque
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
@@ -84,7 +85,7 @@ class DUMP(FromPool):
             raise ValueError(f"a window of 1 or more and a temperature above 0, got {window} and {temperature}")
         self.by, self.arms, self.window, self.temperature = by, arms, window, temperature
         self.arm: npt.NDArray[np.int64] | None = None  # [size], of each problem of the pool
-        self.recent: list[list[float]] = []  # of each arm, absolute advantages
+        self.recent: list[deque[float]] = []  # of each arm, its last absolute advantages
         self.drawn: list[int] = []  # of each arm, completions
 
     def begin(self, context: Any) -> None:
@@ -104,7 +105,7 @@ class DUMP(FromPool):
             self.arm = rank * self.arms // len(problems)
         arms = int(self.arm.max()) + 1
         if len(self.drawn) != arms:
-            self.recent, self.drawn = [[] for _ in range(arms)], [0] * arms
+            self.recent, self.drawn = [deque(maxlen=self.window) for _ in range(arms)], [0] * arms
 
     def value(self) -> Floats:
         """The mean absolute advantage of each distribution's last completions, ``[arms]``; 0 before the first."""
@@ -130,7 +131,7 @@ class DUMP(FromPool):
         arm = self._known()[self.pool.places(episodes.seed.tolist())]
         size = np.abs(advantages(np.array(episodes.reward.tolist()), np.array(episodes.group.tolist())))
         for j, advantage in zip(arm.tolist(), size.tolist(), strict=True):
-            self.recent[j] = [*self.recent[j], advantage][-self.window :]
+            self.recent[j].append(advantage)
             self.drawn[j] += 1
 
     def _known(self) -> npt.NDArray[np.int64]:
@@ -144,4 +145,4 @@ class DUMP(FromPool):
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Becomes what :meth:`state_dict` described."""
-        self.recent, self.drawn = [list(recent) for recent in state["recent"]], list(state["drawn"])
+        self.recent, self.drawn = [deque(recent, self.window) for recent in state["recent"]], list(state["drawn"])

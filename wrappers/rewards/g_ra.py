@@ -64,7 +64,7 @@ class GRA(Reward):
 
     def shape(self, episodes: Episodes, context: Context) -> Tensor:
         """Rewards ``[B, T]``; what was there before is read by the levels alone."""
-        end = _last(episodes.mask)
+        end = episodes.last_token()
         top = _by_tokens(self.long_term.shape(episodes, context), end)
         total, open_ = top, torch.ones_like(end[:, 0])
         above = (top * episodes.mask).sum(1)
@@ -119,11 +119,6 @@ def _thresholds(given: float | Sequence[float], levels: int) -> tuple[float, ...
     if len(listed) != levels:
         raise ValueError(f"{levels} levels of immediate rewards take as many thresholds, or one, got {len(listed)}")
     return tuple(float(one) for one in listed)
-
-
-def _last(mask: Tensor) -> Tensor:
-    """``[B, T]`` bool: the last written token of each row."""
-    return mask & (mask.flip(1).cumsum(1).flip(1) == 1)
 
 
 def _by_tokens(reward: Tensor, end: Tensor) -> Tensor:

@@ -1,6 +1,6 @@
 """Rewards of steps behind gates: at, over and under the threshold, by levels, and in an agent."""
 
-from types import SimpleNamespace
+from types import MethodType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -8,6 +8,7 @@ import torch
 
 from tiltyard.agents import PolicyGradient
 from tiltyard.agents.language.context import Context
+from tiltyard.agents.language.rollouts import Rollouts
 from tiltyard.wrappers.components import Reward
 from tiltyard.wrappers.rewards.catalogue import load
 from tiltyard.wrappers.rewards.g_ra import GRA
@@ -49,7 +50,9 @@ def games(success: list[bool], steps: list[list[float]]) -> Any:
     paid = torch.tensor(steps)
     solved = torch.tensor(success)
     paid[:, -1] += solved.float()
-    return SimpleNamespace(mask=mask, reward=paid.sum(1), token_reward=paid, info={"success": solved})
+    episodes = SimpleNamespace(mask=mask, reward=paid.sum(1), token_reward=paid, info={"success": solved})
+    episodes.last_token = MethodType(Rollouts.last_token, episodes)
+    return episodes
 
 
 def test_what_the_environment_paid_beside_success_counts_only_with_it() -> None:
