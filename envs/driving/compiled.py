@@ -4,11 +4,13 @@ No ``fastmath`` and no reductions across environments: a result must not depend 
 """
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import numpy as np
-from numba import njit
+from numba import njit, types
+from numba.core.sigutils import normalize_signature
 
 from ..numba_cache import guarded, stamp_of
 
@@ -29,21 +31,45 @@ def compiled(function: Callable[P, T]) -> Callable[P, T]:
     functions that pass arrays on spent three fifths of a tick of traffic on them. Its disk cache is stamped with the
     sources of its module and of all that it imports from this package, and filled by one process at a time.
     """
-    return _compile(function, inline=False)
+    return _compile(function)
+
+
+def merged(function: Callable[P, T]) -> Callable[P, T]:
+    """As :func:`compiled`, for a large function of few callers: it is compiled as a part of these, not by itself.
+
+    LLVM goes through a function once more in every function that calls it, directly or not.
+    """
+    return _compile(function, inline="always")
 
 
 def inlined(function: Callable[P, T]) -> Callable[P, T]:
     """As :func:`compiled`, for small functions of the innermost loop: their arrays are not copied to the stack."""
-    return _compile(function, inline=True)
+    return _compile(function, forceinline=True)
 
 
-def _compile(function: Callable[P, T], *, inline: bool) -> Callable[P, T]:
+def _compile(function: Callable[P, T], *, inline: str = "never", forceinline: bool = False) -> Callable[P, T]:
     stamp = stamp_of(Path(function.__code__.co_filename).resolve(), _PACKAGE)
     counts = not borrows(function)
     # What is not said here, a function would take over from the one that is compiled when it is first called.
-    options: dict[str, Any] = {"no_cfunc_wrapper": True, "_nrt": counts, "forceinline": inline}
-    made = njit(cache=True, nogil=True, error_model="numpy", **options)
-    return cast(Callable[P, T], guarded(made(function), stamp))
+    options: dict[str, Any] = {"no_cfunc_wrapper": True, "_nrt": counts, "inline": inline, "forceinline": forceinline}
+    made = guarded(njit(cache=True, nogil=True, error_model="numpy", **options)(function), stamp)
+    made.compile = partial(_for_wide_integers, made.compile)
+    return cast(Callable[P, T], made)
+
+
+def _for_wide_integers(compiling: Callable[[Any], Any], signature: Any) -> Any:
+    """Compiles for 64-bit integers where narrower ones or constants are given, which numba converts at the call.
+
+    Fields of records have 16 and 32 bits, and numba would compile a function, and all that it calls, for each of them.
+    """
+    arguments, _ = normalize_signature(signature)
+    return compiling(tuple(wide(one) for one in arguments))
+
+
+def wide(kind: Any) -> Any:
+    """The type for which an argument of type ``kind`` is compiled: of a constant, any; of a signed integer, 64 bits."""
+    plain = types.unliteral(kind)
+    return types.int64 if plain in types.signed_domain else plain
 
 
 def borrows(function: Callable[..., Any]) -> bool:

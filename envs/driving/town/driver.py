@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from ..compiled import compiled, inlined
+from ..compiled import compiled, inlined, merged
 from ..maps.graph import SIGNAL
 from ..traffic import FREE, HARDEST_BRAKING, JAM_GAP, THINKING, idm, mobil
 from .collisions import record
@@ -96,7 +96,7 @@ def dice(tick: int, me: int) -> int:
     return int((mixed ^ (mixed >> 15)) * 2246822519 % 4294967296 >> 8) % 100
 
 
-@compiled
+@merged
 def reserve(world: World, cars: Agents, keys: Any, atlas: Any, routes: Any, crossings: Any, me: int) -> bool:
     """Deals with the line ahead, which is near; returns whether the agent has to stop there."""
     car = cars[me]
@@ -119,7 +119,7 @@ def reserve(world: World, cars: Agents, keys: Any, atlas: Any, routes: Any, cros
     return True
 
 
-@inlined
+@merged
 def react(
     world: World, cars: Agents, keys: Any, events: Any, lanes: Any, siblings: Any, route: Any, me: int, wanted: float
 ) -> float:

@@ -10,7 +10,7 @@ it changes nothing in the world, and two queries in one state give the same acti
 import math
 from typing import Any
 
-from ..compiled import compiled
+from ..compiled import compiled, merged
 from ..maps.graph import SIGNAL
 from ..traffic import FREE, idm
 from ..vehicle import (
@@ -158,7 +158,7 @@ def comes(car: Agent, other: Agent, through: float) -> bool:
     return arrives(car, other, other.entry, through)
 
 
-@compiled
+@merged
 def gap_is_long(atlas: Atlas, batch: Batch, w: int, me: int) -> bool:
     """Whether it is through the junction ahead before all who have reserved it, and may go in, arrive."""
     world, cars, routes, lanes = batch.worlds[w], batch.agents[w], batch.routes[w], atlas.lanes
@@ -193,7 +193,7 @@ def held_at(atlas: Atlas, world: World, cars: Agents, car: Agent) -> float:
     return float(car.line)
 
 
-@compiled
+@merged
 def consider(atlas: Atlas, batch: Batch, episode: Episode, advice: Advice) -> float:
     """The acceleration that a driver of the traffic would choose, with what it remembers of the junction ahead.
 
@@ -214,7 +214,7 @@ def consider(atlas: Atlas, batch: Batch, episode: Episode, advice: Advice) -> fl
     return float(car.a)
 
 
-@compiled
+@merged
 def wish(atlas: Atlas, batch: Batch, episode: Episode, advice: Advice) -> tuple[float, float]:
     """The acceleration that the driver wants, m/s2, and how far ahead the line is where it wants to stop, m."""
     w, me = episode.world, episode.agent
@@ -259,7 +259,7 @@ def command(atlas: Atlas, batch: Batch, episode: Episode, advice: Advice, contro
     out[0], out[1], out[2] = advice.said_x, advice.said_y, advice.said_z
 
 
-@compiled
+@merged
 def decide(atlas: Atlas, batch: Batch, episode: Episode, advice: Advice, controller: int, out: Any) -> None:
     """:func:`command` anew; what a driver would note on the way stays in the agents' records."""
     w, me = episode.world, episode.agent

@@ -23,7 +23,7 @@ At amber, who can stop at :data:`AMBER_BRAKE` gives its reservation back; at red
 import math
 from typing import Any
 
-from ..compiled import compiled
+from ..compiled import compiled, merged
 from ..maps.graph import AMBER, GREEN, SIGNAL, STOP_SIGN
 from .lists import agent_of, find, key, lane_of, s_of, taken
 from .sight import colour, shown
@@ -260,7 +260,7 @@ def awaited(world: World, atlas: Any, route: Any, crossings: Any, begin: int, en
     return False
 
 
-@compiled
+@merged
 def grant(world: World, cars: Agents, keys: Any, atlas: Any, routes: Any, crossings: Any, me: int) -> bool:
     """Whether ``me`` gets a reservation of the zone ahead now."""
     car = cars[me]

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from ..compiled import compiled, inlined
+from ..compiled import compiled, inlined, merged
 from ..maps.graph import RED, SIGNAL, STOP_SIGN
 from .collisions import record
 from .driver import LONG, slide
@@ -76,7 +76,7 @@ def vanish(car: Agent) -> None:
     car.lane = car.beside = car.zone = car.further = car.next_zone = NONE
 
 
-@inlined
+@merged
 def steer_on(
     world: World, cars: Agents, events: Any, atlas: Any, stream: Any, routes: Any, command: Any, me: int
 ) -> bool:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..compiled import compiled
+from ..compiled import compiled, merged
 from .account import NEARLY, SCORES, SLOW_COST, slowness
 from .atlas import Atlas
 from .episode import OUTCOMES, Episode
@@ -42,7 +42,7 @@ def reach_over(atlas: Atlas, car: Agent) -> tuple[float, bool]:
     return over, (lane.left if car.d > 0.0 else lane.right) == NONE
 
 
-@compiled
+@merged
 def judge_agent(atlas: Atlas, batch: Batch, episode: Episode, weights: Any, cut_ins: bool, outcome: Any) -> None:
     """The reward of one agent's policy step, from the state of its world and the events of the step, into ``[9]``."""
     w, me = episode.world, episode.agent

@@ -11,7 +11,7 @@ A body that reaches into a lane is listed there, so that drivers behind see it; 
 import math
 from typing import Any
 
-from ..compiled import compiled
+from ..compiled import compiled, merged
 from ..traffic import FREE, idm
 from .motion import move
 from .places import advance_route, beside, put_on_lane, wrap
@@ -176,7 +176,7 @@ def stroll(world: World, atlas: Any, car: Agent, route: Any, script: Script) -> 
         settle(atlas, car)
 
 
-@compiled
+@merged
 def play(world: World, cars: Agents, events: Any, atlas: Any, stream: Any, routes: Any, scripts: Any, me: int) -> bool:
     """One tick of a scripted agent; returns False when it leaves the map."""
     car = cars[me]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..compiled import compiled, uniform
+from ..compiled import compiled, merged, uniform
 from ..prefetch import fetch
 from .account import enter, note_speeds, open_account
 from .atlas import Atlas
@@ -109,10 +109,20 @@ def seat(atlas: Atlas, places: Any, batch: Batch, w: int, k: int, spread: bool, 
     enlist_new(world, cars, keys)
 
 
-@compiled
-def begin_world(atlas: Atlas, places: Any, batch: Batch, episodes: Any, w: int, key: Any, options: Options) -> None:
+@merged
+def begin_world(
+    atlas: Atlas,
+    places: Any,
+    batch: Batch,
+    episodes: Any,
+    options: Options,
+    w: int,
+    key: Any,
+    stream: Any,
+    speeds: Any,
+    sweep: Any,
+) -> None:
     """Draws the problem of a world from its key, and lets its traffic settle with the policies' agents in it."""
-    stream, sweep = np.empty(1, np.uint64), np.empty((3, MOST_AGENTS), np.float32)
     stream[0] = key
     number = int(uniform(stream, 0.0, float(len(places.kilometres))))
     n = places.numbers
@@ -141,7 +151,6 @@ def begin_world(atlas: Atlas, places: Any, batch: Batch, episodes: Any, w: int, 
     stage(atlas, places, batch, w, options.policies, stream)
     world.stream = stream[0]
     world.events = 0
-    speeds = np.empty(MOST_AGENTS)
     note_speeds(world, cars, options.policies, speeds)
     for k in range(options.policies):
         begin_episode(atlas, places, batch, episodes[w * options.policies + k], w, k, options, speeds)
@@ -176,8 +185,9 @@ def begin_worlds(
     atlas: Atlas, places: Any, batch: Batch, episodes: Any, which: Any, keys: Any, options: Options, a: int, b: int
 ) -> None:
     """:func:`begin_world` for the worlds ``which[a:b]`` with their ``keys[a:b]``."""
+    stream, speeds, sweep = np.empty(1, np.uint64), np.empty(MOST_AGENTS), np.empty((3, MOST_AGENTS), np.float32)
     for j in range(a, b):
-        begin_world(atlas, places, batch, episodes, which[j], keys[j], options)
+        begin_world(atlas, places, batch, episodes, options, which[j], keys[j], stream, speeds, sweep)
 
 
 @compiled
@@ -235,7 +245,7 @@ def hand_over(batch: Batch, commands: Any, active: Any, w: int, count: int) -> b
     return moves
 
 
-@compiled
+@merged
 def run_world(
     atlas: Atlas,
     batch: Batch,
@@ -311,7 +321,7 @@ def step_worlds(
             look_round(atlas, batch, episodes, weights, options, w, scratch, results.seen)
 
 
-@compiled
+@merged
 def look_round(
     atlas: Atlas, batch: Batch, episodes: Any, weights: Any, options: Options, w: int, scratch: Scratch, out: Any
 ) -> None:

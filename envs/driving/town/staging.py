@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..compiled import compiled, uniform
+from ..compiled import compiled, merged, uniform
 from .lists import enlist_new
 from .motion import vanish
 from .places import lay_out, put_on_lane, wrap
@@ -105,7 +105,7 @@ def make_room(atlas: Any, cars: Any, one: Any, policies: int) -> None:
             vanish(car)
 
 
-@compiled
+@merged
 def act_in(atlas: Any, stages: Any, batch: Batch, w: int, number: int, one: Any, stream: Any) -> None:
     """Puts the actor ``number`` of a stage where it begins; the last agents of a world are actors."""
     part, k = stages.part[one.part + number], batch.agents.shape[1] - 1 - number
@@ -148,7 +148,7 @@ def act_in(atlas: Any, stages: Any, batch: Batch, w: int, number: int, one: Any,
         script.phase = OVER
 
 
-@compiled
+@merged
 def stage(atlas: Any, places: Any, batch: Batch, w: int, policies: int, stream: Any) -> None:
     """Draws a trigger and its place and puts the ego and the actors there; without a place nothing changes."""
     world, cars, keys, stages = batch.worlds[w], batch.agents[w], batch.keys[w], places.stages

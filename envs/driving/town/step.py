@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled import compiled, inlined, uniform
+from ..compiled import compiled, merged, uniform
 from .atlas import Atlas
 from .collisions import collide
 from .driver import drive, think
@@ -76,7 +76,7 @@ def watch(batch: Batch, atlas: Atlas, w: int) -> None:
                 attend(world, cars, keys, atlas, routes, k)
 
 
-@inlined
+@merged
 def go_on(batch: Batch, atlas: Atlas, w: int, stream: Any, k: int) -> bool:
     """One agent that is no driver moves on by a tick; returns False when it is not there any more."""
     world, cars, routes, events = batch.worlds[w], batch.agents[w], batch.routes[w], batch.events[w]
@@ -129,7 +129,7 @@ def refill(batch: Batch, atlas: Atlas, w: int, stream: Any) -> None:
             come_in(world, cars, keys, atlas, routes, stream, k)
 
 
-@compiled
+@merged
 def tick_world(batch: Batch, atlas: Atlas, w: int, stream: Any, sweep: Any) -> None:
     """One tick of world ``w``; drivers decide every :data:`SUBSTEPS` ticks.
 

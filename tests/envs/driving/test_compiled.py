@@ -1,6 +1,9 @@
 import numpy as np
+import pytest
+from numba import njit, types
 
-from tiltyard.envs.driving.compiled import borrows, uniform
+from tiltyard.envs.driving.compiled import borrows, uniform, wide
+from tiltyard.envs.driving.town.lists import agent_of
 
 
 def test_uniform_starts_with_the_published_first_word_of_splitmix64():
@@ -31,3 +34,27 @@ def reads(row: np.ndarray, at: int) -> tuple[float, bool]:
 def test_only_functions_that_neither_make_nor_return_arrays_borrow_them():
     assert (borrows(makes), borrows(returns), borrows(reads)) == (False, False, True)
     assert borrows(uniform.py_func)
+
+
+@pytest.mark.parametrize(
+    ("given", "compiled_for"),
+    [
+        (types.int16, types.int64),
+        (types.literal(-1), types.int64),
+        (types.literal(True), types.boolean),
+        (types.uint64, types.uint64),
+        (types.float32, types.float32),
+    ],
+    ids=str,
+)
+def test_integers_are_compiled_for_at_their_widest(given: types.Type, compiled_for: types.Type):
+    assert wide(given) == compiled_for
+
+
+def test_narrow_integers_and_constants_share_one_compiled_function():
+    @njit
+    def three(entries: np.ndarray, narrow: np.ndarray) -> int:
+        return agent_of(entries[0]) + 1000 * agent_of(narrow[0]) + 1_000_000 * agent_of(5)
+
+    assert three(np.array([130]), np.array([-127], np.int16)) == 2 + 1000 * 1 + 1_000_000 * 5
+    assert agent_of.nopython_signatures == [types.int64(types.int64)]
