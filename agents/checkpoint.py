@@ -24,6 +24,7 @@ from .. import __version__, unknown
 from .archive import NOT_AS_GIVEN, PathOrFile, called, read_checkpoint, refusing, write_atomically, write_checkpoint
 from .encoding import PLAIN, SETTING, decode, decode_space, encode, freeze
 from .hints import unknown_keyword
+from .nesting import flatten, unflatten
 from .restoring import (
     NOT_SETTINGS,
     Allowance,
@@ -85,6 +86,7 @@ class SafeCheckpoint(BaseAlgorithm, metaclass=_Constructed):
     __signature__: ClassVar[inspect.Signature]
     _given: dict[str, Any]
     _constructed_with: dict[str, Any]
+    _not_stored: tuple[str, ...] = ()  # optimisers that the checkpoint was saved without
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Gives a class whose constructor hands ``**settings`` on the signature that this makes, settings by name."""
@@ -104,6 +106,9 @@ class SafeCheckpoint(BaseAlgorithm, metaclass=_Constructed):
     def _setup_learn(self, total_timesteps: int, *args: Any, **kwargs: Any) -> tuple[int, BaseCallback]:
         """As in SB3, once it is known how long to learn."""
         check_steps(total_timesteps)
+        if self._not_stored:
+            names, self._not_stored = ", ".join(self._not_stored), ()
+            warnings.warn(f"the checkpoint was saved without {names}: training goes on with new ones", stacklevel=3)
         return super()._setup_learn(total_timesteps, *args, **kwargs)
 
     def save(
@@ -113,7 +118,8 @@ class SafeCheckpoint(BaseAlgorithm, metaclass=_Constructed):
 
         Args:
             path: ``.zip`` is added to a name without suffix, as SB3 does; or an open binary file.
-            exclude: constructor keywords to leave out.
+            exclude: constructor keywords to leave out, and optimisers (``"policy.optimizer"``), which are two thirds of
+                a file and of no use to an agent that has learnt: one that learns on has new ones, with a warning.
             include: of those excluded, which to store all the same; everything else that can be stored is.
 
         Raises:
@@ -123,16 +129,18 @@ class SafeCheckpoint(BaseAlgorithm, metaclass=_Constructed):
             UserWarning: a setting was changed after construction to what the constructor does not take; what the agent
                 was made with is stored in its place, so that the checkpoint can be loaded.
         """
-        tensors, described = _flatten(self.get_parameters())
+        left_out = set(exclude or ()) - set(include or ())
+        optimizers = left_out & set(self._stored_optimizers())
+        parameters = self.get_parameters()
+        tensors, described = flatten({name: parameters[name] for name in parameters if name not in optimizers})
         _, variables = self._get_torch_save_params()
         tensors |= {f"variables/{name}": recursive_getattr(self, name).data for name in variables}
         tensors |= _remembered(self._last_obs)
-        left_out = set(exclude or ()) - set(include or ())
         settings = {
             "format": 1,
             "class": type(self).__name__,
             "settings": self._settings(left_out),
-            "excluded": sorted(name for name in left_out if self._given.get(name) is not None),
+            "excluded": sorted(optimizers | {name for name in left_out if self._given.get(name) is not None}),
             "spaces": [encode(self.observation_space), encode(self.action_space)],
             "n_envs": self.n_envs,
             "counters": self._counted(),
@@ -186,7 +194,8 @@ class SafeCheckpoint(BaseAlgorithm, metaclass=_Constructed):
         changes, device = {**given, **kwargs}, present_device(device)
         check_keywords(cls, changes)
         with refusing(path):
-            missing = _left_out(stored, changes)
+            left_out = _left_out(stored)
+        missing = [name for name in left_out if name in cls.__signature__.parameters and name not in changes]
         if missing:
             names = ", ".join(f"{name}=" for name in missing)
             warnings.warn(f"{called(path)} was saved without some of its settings: give load() {names}", stacklevel=2)
@@ -224,7 +233,7 @@ class SafeCheckpoint(BaseAlgorithm, metaclass=_Constructed):
         if not isinstance(load_path_or_dict, Mapping):
             stored, tensors = read_checkpoint(load_path_or_dict)
             with refusing(load_path_or_dict, besides=", or is of an agent with other networks"):
-                self.set_parameters(_unflatten(tensors, stored["described"]), exact_match, device)
+                self.set_parameters(unflatten(tensors, stored["described"]), exact_match, device)
             return
         checked = self._checked_parameters(load_path_or_dict)
         for name, state in checked.items():
@@ -236,6 +245,10 @@ class SafeCheckpoint(BaseAlgorithm, metaclass=_Constructed):
         """The network or optimiser called so, without the wrapper of ``torch.compile``."""
         part = recursive_getattr(self, name)
         return getattr(part, "_orig_mod", part)
+
+    def _stored_optimizers(self) -> list[str]:
+        """The names of the optimisers among the agent's parameters."""
+        return [name for name in self._get_torch_save_params()[0] if isinstance(self._part(name), th.optim.Optimizer)]
 
     def _checked_parameters(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Those of ``parameters`` that are safe to load: of this agent's own networks and optimisers, and fitting."""
@@ -315,7 +328,10 @@ class SafeCheckpoint(BaseAlgorithm, metaclass=_Constructed):
         counters: Mapping[str, Any],
         device: th.device | str,
     ) -> None:
-        self._fill_networks(_unflatten(tensors, stored["described"]), device)
+        parameters = unflatten(tensors, stored["described"])
+        self._not_stored = tuple(name for name in self._stored_optimizers() if name in _left_out(stored))
+        new = {name: self._part(name).state_dict() for name in self._not_stored}
+        self._fill_networks(new | parameters, device)
         for name in self._get_torch_save_params()[1]:
             own, given = recursive_getattr(self, name), tensors[f"variables/{name}"]
             if own.shape != given.shape or own.is_floating_point() != given.is_floating_point():
@@ -325,12 +341,12 @@ class SafeCheckpoint(BaseAlgorithm, metaclass=_Constructed):
             setattr(self, name, value)
 
 
-def _left_out(stored: Mapping[str, Any], changes: Mapping[str, Any]) -> list[str]:
-    """Settings that the file was saved without and that ``changes`` does not give either."""
+def _left_out(stored: Mapping[str, Any]) -> list[str]:
+    """What the file was saved without: settings and optimisers, by name."""
     names = stored.get("excluded", [])
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise ValueError("its list of settings that were left out is no list of names")
-    return [name[:50] for name in names if name not in changes]
+        raise ValueError("its list of what was left out is no list of names")
+    return [name[:50] for name in names]
 
 
 def _taken(agent: type[Any], changed: Mapping[str, Any]) -> dict[str, Any]:
@@ -366,35 +382,3 @@ def _remembered(observations: Any) -> dict[str, th.Tensor]:
     if not all(isinstance(part, np.ndarray) and part.dtype.kind in "biuf" for part in parts.values()):
         return {}
     return {f"last/{key}": th.as_tensor(part) for key, part in parts.items()}
-
-
-def _flatten(parameters: Mapping[str, Any]) -> tuple[dict[str, th.Tensor], dict[str, Any]]:
-    """State dicts as named tensors, and the rest of them (optimisers' numbers) as JSON data with the same nesting."""
-    tensors: dict[str, th.Tensor] = {}
-
-    def walk(value: Any, path: str) -> Any:
-        if isinstance(value, th.Tensor):
-            tensors[path] = value
-            return {"$tensor": path}
-        if isinstance(value, Mapping):
-            return {"$items": [[key, walk(part, f"{path}/{key}")] for key, part in value.items()]}
-        if isinstance(value, list):
-            return {"$list": [walk(part, f"{path}/{i}") for i, part in enumerate(value)]}
-        return encode(value, path)
-
-    return tensors, {name: walk(state, name) for name, state in parameters.items()}
-
-
-def _unflatten(tensors: Mapping[str, th.Tensor], described: Mapping[str, Any]) -> dict[str, Any]:
-    """What :func:`_flatten` was given."""
-
-    def walk(data: Any) -> Any:
-        if isinstance(data, dict) and "$tensor" in data:
-            return tensors[data["$tensor"]]
-        if isinstance(data, dict) and "$items" in data:
-            return {key: walk(part) for key, part in data["$items"]}
-        if isinstance(data, dict) and "$list" in data:
-            return [walk(part) for part in data["$list"]]
-        return decode(data, PLAIN)
-
-    return {name: walk(state) for name, state in described.items()}

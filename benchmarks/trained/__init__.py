@@ -2,10 +2,11 @@
 
     tiltyard play --env tiltyard/HalfCheetah-v5 --agent trained      # a video
     tiltyard evaluate trained --env tiltyard/HalfCheetah-v5          # its return on held-out problems
-    tiltyard race trained-v1 --out runs/trained                      # makes them again, and those of driving
+    tiltyard race trained-v1 --out runs/trained                      # makes them again
+    python -m tiltyard.benchmarks.trained.ship runs/trained/*        # puts them beside this file
 
-Each is a run folder as any other (``tiltyard verify`` checks it), beside this file, of less than half a megabyte.
-Those of driving are larger, and not shipped. Checkpoints hold no code.
+Each is a run folder as any other (``tiltyard verify`` checks it), of less than half a megabyte: its checkpoint is
+without optimisers, so that training would go on with new ones. Checkpoints hold no code.
 """
 
 from pathlib import Path

@@ -1,12 +1,17 @@
 """The agents that are shipped: every folder is a whole run of the suite, and plays as it was stored."""
 
+import shutil
+from dataclasses import replace
+
 import pytest
 
+from tiltyard.agents.checkpoint import read_checkpoint
 from tiltyard.benchmarks import trained
 from tiltyard.benchmarks.cli import main
 from tiltyard.benchmarks.commands import find_policy
 from tiltyard.benchmarks.runs import read_run
 from tiltyard.benchmarks.suites import find
+from tiltyard.benchmarks.trained.ship import ship
 from tiltyard.envs.catalogue import find as find_env
 
 MOST_BYTES = 500_000
@@ -26,6 +31,20 @@ def test_a_shipped_agent_is_small_and_better_than_chance(env_id):
     assert stored.run.name == FOLDERS[env_id].name
     assert sum(file.stat().st_size for file in FOLDERS[env_id].iterdir()) < MOST_BYTES
     assert find_env(env_id).normalise(sum(stored.scores) / len(stored.scores)) > 0.25
+
+
+def test_shipping_leaves_out_optimisers_and_what_is_of_another_suite(tmp_path):
+    stored = FOLDERS["tiltyard/InvertedPendulum-v5"]
+    copy = ship(stored, tmp_path)
+    assert copy.name == stored.name
+    assert read_run(copy).scores == read_run(stored).scores
+    assert not any(name.startswith("policy.optimizer/") for name in read_checkpoint(copy / "checkpoint.zip")[1])
+    longer = replace(read_run(stored).run, budget=200_001)
+    other = tmp_path / longer.name
+    shutil.copytree(stored, other)
+    (other / "run.json").write_text((stored / "run.json").read_text().replace('"budget": 200000', '"budget": 200001'))
+    with pytest.raises(ValueError, match="is no run of the suite trained-v1: make those with `tiltyard race"):
+        ship(other, tmp_path)
 
 
 def plays_as_stored(env_id):

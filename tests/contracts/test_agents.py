@@ -7,6 +7,7 @@ steps, predicts, and comes back from its checkpoint the same. No agent's checkpo
 import inspect
 import pickle
 import zipfile
+from contextlib import nullcontext
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -171,6 +172,23 @@ def test_learns_predicts_saves_and_loads(row: Row, domain: str, tmp_path: Path) 
         np.testing.assert_array_equal(actions, again)
         assert loaded.num_timesteps == agent.num_timesteps
     taught(loaded).learn(16, reset_num_timesteps=False)
+    assert loaded.num_timesteps >= agent.num_timesteps + 16
+
+
+@each_row
+def test_a_checkpoint_without_optimisers_acts_the_same_and_learns_on_with_new_ones(row: Row, tmp_path: Path) -> None:
+    agent = taught(small(row, row.domains[-1])).learn(32)
+    names = [name for name in agent.get_parameters() if "optim" in name]
+    agent.save(tmp_path / "whole")
+    agent.save(tmp_path / "light", exclude=names)
+    sizes = [(tmp_path / f"{name}.zip").stat().st_size for name in ("whole", "light")]
+    assert sizes[1] < sizes[0] or not names
+    loaded = row.load().load(tmp_path / "light", env=agent.env)
+    observations = agent.env.reset()
+    expected, _ = agent.predict(observations, deterministic=True)
+    np.testing.assert_array_equal(loaded.predict(observations, deterministic=True)[0], expected)
+    with pytest.warns(UserWarning, match="saved without .*optim.*: training") if names else nullcontext():
+        taught(loaded).learn(16, reset_num_timesteps=False)
     assert loaded.num_timesteps >= agent.num_timesteps + 16
 
 
