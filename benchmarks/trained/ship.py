@@ -1,4 +1,4 @@
-"""Puts finished runs of ``trained-v1`` among what is shipped: ``python -m tiltyard.benchmarks.trained.ship RUN ...``."""
+"""``python -m tiltyard.benchmarks.trained.ship RUN ...`` puts finished runs of ``trained-v1`` among what is shipped."""
 
 import shutil
 import sys
