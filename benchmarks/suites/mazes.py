@@ -32,7 +32,7 @@ MAZE = Suite(
             _MAZE,
             (
                 _entry("bc", 1e-4, 30, updates=_UPDATES),
-                _entry("td3-bc", 1e-4, 45, updates=_UPDATES),
+                _entry("td3-bc", 3e-4, 45, updates=_UPDATES),
                 _entry("awac", 1e-4, 50, updates=_UPDATES),
                 _entry("iql", 3e-3, 50, updates=_UPDATES),
             ),
@@ -44,13 +44,13 @@ MAZE = Suite(
             (
                 _entry("awac", 3e-5, 85, updates=_UPDATES, steps=_STEPS),
                 _entry("iql", 1e-4, 85, updates=_UPDATES, steps=_STEPS),
-                _entry("cal-ql", 3e-3, 220, updates=_UPDATES, steps=_STEPS),
+                _entry("cal-ql", 1e-5, 220, updates=_UPDATES, steps=_STEPS),
                 Entry("serl", _STEPS, 180, {"learning_rate": 3e-3}, "serl online with the data"),
             ),
             eval_points=10,
             dataset=_DATA,
         ),
-        Task(_MAZE, (_entry("sac", 1e-3, 45, steps=_STEPS),), eval_points=10),
+        Task(_MAZE, (_entry("sac", 1e-4, 45, steps=_STEPS),), eval_points=10),
     ),
     seeds=tuple(range(6)),
     comparisons=(
@@ -63,7 +63,7 @@ MAZE = Suite(
             "RLPD has its four, with half of each batch from the data, and no update before its first step. "
             f"Offline training has {_UPDATES:,} updates, online training {_STEPS:,} steps. Everything else is the "
             "agents' own for mazes; IQL's learning rate is constant. Learning rates are those that tuning chose "
-            "(maze-v1-tuning), six rates by two seeds for each condition. The maze, the data and these budgets were "
+            "(maze-v1-tuning), eight rates by three seeds for each condition. The maze, the data and these budgets were "
             "chosen after one run of cloning in the medium maze and one of IQL in this one, with a tuning seed.",
         ),
     ),
