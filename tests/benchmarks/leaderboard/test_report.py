@@ -477,7 +477,7 @@ def test_comparisons_name_tasks_and_agents_of_their_suite(suite: Suite) -> None:
         places = [(name, *place(run, across=comparison.across)) for name, run in plain]
         assert {task for _, task, _ in places}.issuperset(comparison.tasks)
         agents = {(agent, data) for agent, task, data in places if task in comparison.tasks}
-        labels = {suite.label(run) for run in suite.runs()} - {""}
+        labels = {entry.label for task in suite.tasks for entry in task.entries} - {""}
         for name in (comparison.reference, *comparison.agents, *comparison.inert):
             told = any(name.split()[0].rstrip(",") == agent and name.endswith(data) for agent, data in agents)
             assert told or name in labels
