@@ -152,6 +152,7 @@ RELEASED = {
     "gui-v2": "f22ac4be9b05ff78",
     "gui-ablations-v1": "0c2f9c37d2ea4b2b",
     "manipulation-v2": "ad9c8a7693af519d",
+    "maze-v1": "22eab31bf98e2e25",
     "peg-insertion-v1": "c71e742eed1f14ad",
     "text-v1": "e8d7c87ebb5f7aff",
     "driving-v1": "64292acbed128946",

@@ -63,8 +63,8 @@ MAZE = Suite(
             "RLPD has its four, with half of each batch from the data, and no update before its first step. "
             f"Offline training has {_UPDATES:,} updates, online training {_STEPS:,} steps. Everything else is the "
             "agents' own for mazes; IQL's learning rate is constant. Learning rates are those that tuning chose "
-            "(maze-v1-tuning), eight rates by three seeds for each condition. The maze, the data and these budgets were "
-            "chosen after one run of cloning in the medium maze and one of IQL in this one, with a tuning seed.",
+            "(maze-v1-tuning), eight rates by three seeds for each condition. The maze, the data and these budgets "
+            "were chosen after one run of cloning in the medium maze and one of IQL in this one, with a tuning seed.",
         ),
     ),
     score="last-five",
