@@ -37,6 +37,7 @@ class Rollouts:
     # equal final answers to a problem), "expert" (bool: not written by the policy), where there are such, and others
     # What only methods read whose row says so in ``needs``; None elsewhere.
     logp_mean_old: Tensor | None = None  # [B, T] mean log-probability of all tokens, where logp_old is that of one
+    logp_prm: Tensor | None = None  # [B, T] the same as logp_ref, under a process reward model trained on outcomes
     values: Tensor | None = None  # [B, T] a critic's estimate of the return, before the token at each position
     baseline: Tensor | None = None  # [B] what a row's reward is compared with, made without that reward
     step_reward: Tensor | None = None  # [B, T] reward of each turn on its last written token, 0 elsewhere,
@@ -126,7 +127,7 @@ class Rollouts:
 
 _WIDE = (
     *("tokens", "mask", "logp_old", "logp_ref", "turn", "entropy", "logp_mean_old", "values", "step_reward", "state"),
-    "behaviour_logp",
+    *("behaviour_logp", "logp_prm"),
 )
 _TALL = ("reward", "group", "seed", "length", "baseline", "parent", "branch_at", "extra")
 _TEXTS = ("prompts", "hints", "completions", "messages")

@@ -153,6 +153,15 @@ ROWS: tuple[Row, ...] = (
         needs=("steps",),
     ),
     Row(
+        "prime",  # outcomes alone: process_weight=0
+        advantage=".prime:advantage",
+        aggregate=".parts.aggregates:token_mean",
+        params={"beta": 0.05, "gamma": 1.0, "normalise": True, "whiten": True},
+        uniform_groups="learns",  # process rewards differ where outcomes do not; its filter drops such groups
+        needs=("logp_ref", "logp_prm"),
+        components={"curriculum": {"name": "online-difficulty-filter", "low": 0.2, "high": 0.8}},
+    ),
+    Row(
         "degrpo",
         aggregate=".degrpo:aggregate",
         params={"scale": False, "alpha": 0.001, "kl_coef": 0.001},

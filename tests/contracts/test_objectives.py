@@ -42,10 +42,14 @@ def batch(rewards: list[float], *, seed: int = 0, steps: int = 6) -> Rollouts:
         step_reward=turn_ends(turn, mask) * torch.tensor(rewards)[:, None],
         state=torch.tensor(GROUPS)[:, None].expand(n, width).clone(),
         logp_mean_old=(logp_old - 1) * mask,
+        logp_prm=(logp_old + 0.1 * torch.tensor(rewards)[:, None]) * mask,
     )
 
 
-WIDE = ("tokens", "logp_old", "logp_ref", "turn", "entropy", "values", "step_reward", "state", "logp_mean_old")
+WIDE = (
+    *("tokens", "logp_old", "logp_ref", "turn", "entropy", "values", "step_reward", "state", "logp_mean_old"),
+    "logp_prm",
+)
 
 
 def permuted(rollouts: Rollouts, order: torch.Tensor) -> Rollouts:
@@ -185,10 +189,9 @@ def test_a_column_that_is_not_there_is_named(handle):
     rollouts, needs = batch(REWARDS), load(handle).needs
     assert needs <= set(PROVIDERS)
     reads = {"values": "values", "greedy": "baseline", "tracker": "baseline", "steps": "step_reward", "states": "state"}
-    bare = replace(rollouts, values=None, baseline=None, step_reward=None, state=None, logp_ref=None)
-    wanted = {need: reads[need] for need in needs if need in reads} | (
-        {"logp_ref": "logp_ref"} if "logp_ref" in needs else {}
-    )
+    reads |= {name: name for name in ("logp_ref", "logp_prm")}
+    bare = replace(rollouts, **dict.fromkeys(reads.values()))
+    wanted = {need: reads[need] for need in needs if need in reads}
     given = {column: getattr(rollouts, column) for column in wanted.values()}
     load(handle)(replace(bare, **given), policy_out(rollouts))
     for column in wanted.values():

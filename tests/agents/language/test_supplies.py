@@ -221,6 +221,7 @@ def groups_of_one() -> Rollouts:
         values=torch.zeros(mask.shape),
         baseline=torch.full((8,), 0.5),
         logp_mean_old=logp - 1,
+        logp_prm=logp,
         state=torch.zeros(mask.shape, dtype=torch.int64),
         completions=[["a"]] * 8,
     )
