@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from ...agents.language.collect import shaped
+from ...agents.language.providers.base import supplied
 from ...agents.language.rollouts import Rollouts, join
 from ...agents.language.samplers.reinforce_ada import downsampled, lacking
 from ...wrappers.components import Choice
@@ -33,6 +34,24 @@ def rewarded(*rewards: Choice) -> Loop:
             rollouts = rollouts.take(curriculum.keep(rollouts))
             if len(rollouts):
                 learner.improve(rollouts)
+
+        return iterate
+
+    return begin
+
+
+def filtered(choice: Choice) -> Loop:
+    """Iterations on the groups that a curriculum keeps, with what the method needs; no others are sampled instead."""
+
+    def begin(learner: Learner) -> Callable[[], None]:
+        curriculum = load_curriculum(choice)
+
+        def iterate() -> None:
+            rollouts = learner.sample(learner.draw().repeat_interleave(learner.group))
+            learner.completed += len(rollouts)
+            rollouts = rollouts.take(curriculum.keep(rollouts))
+            if len(rollouts):
+                learner.improve(supplied(rollouts, learner.providers.values(), learner.context))
 
         return iterate
 
@@ -79,6 +98,23 @@ def risen(learner: Learner) -> dict[str, float]:
     order = torch.where(correct, before, -torch.inf).argsort(1, descending=True)[:, :number]
     rises: Tensor = (after > before).gather(1, order).double().mean(0)
     return {f"place {i + 1}": float(share) for i, share in enumerate(rises)}
+
+
+@torch.no_grad()
+def ordered(learner: Learner) -> dict[str, float]:
+    """How well an implicit process reward model tells outcomes on problems held out, whose correct path is one.
+
+    ``{"ordered": share}``: of incorrect completions, as the base policy writes them, the share that it scores below the
+    correct one, mean over problems; one half where it knows nothing.
+    """
+    task, (weight,) = learner.task, learner.providers["logp_prm"].networks()["implicit_prm"]
+    held_out = slice(task.trained, None)
+    base, prm = (completion_logp(task.tree, task.features[held_out], of) for of in (task.base, weight))
+    correct, score = task.reward[held_out] > 0, prm - base
+    own = torch.where(correct, score, 0.0).sum(1, keepdim=True)
+    below = (score < own).double() + (score == own).double() / 2
+    chance = torch.where(correct, 0.0, base.exp())
+    return {"ordered": float(((chance * below).sum(1) / chance.sum(1)).mean())}
 
 
 def grpo(*rewards: Choice, **settings: int) -> TreeMethod:

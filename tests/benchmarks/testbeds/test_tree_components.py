@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from tiltyard.agents.objectives.registry import load
-from tiltyard.benchmarks.testbeds.answer_tree import AnswerTree
+from tiltyard.benchmarks.testbeds.answer_tree import AnswerTree, TreeMethod
 from tiltyard.benchmarks.testbeds.thoughts import Thoughts, length_penalised
-from tiltyard.benchmarks.testbeds.tree_components import grpo, pool, risen
+from tiltyard.benchmarks.testbeds.tree_components import filtered, grpo, ordered, pool, risen
 from tiltyard.benchmarks.testbeds.tree_learner import Learner
 
 BED = AnswerTree(depth=2, branching=3, correct=3, trained=16, held_out=4, iterations=5, every=5)
@@ -75,3 +75,32 @@ def test_as_many_groups_pay_for_length_at_random(at_random):
     paying = [batch.reward[batch.group == number].mean() for number in torch.unique(batch.group[changed])]
     if not at_random:
         assert sorted(paying) == sorted(success.topk(2).values)
+
+
+def test_groups_that_a_curriculum_drops_teach_neither_policy_nor_reward_model():
+    kept = {"name": "online-difficulty-filter", "low": 0.2, "high": 0.8}
+    for success, moves in ((1.0, False), (None, True)):
+        condition = TreeMethod("prime", iteration=filtered(kept))
+        of = BED.learner(condition, 0.1, 10_000)
+        if success is not None:
+            of.task = replace(of.task, reward=torch.full_like(of.task.reward, success))
+        condition.iteration(of)()
+        (prm,) = of.providers["logp_prm"].networks()["implicit_prm"]
+        assert of.completed == of.prompts * of.group
+        for weight in (of.weight, prm):
+            assert torch.equal(weight.detach(), of.task.base) != moves
+
+
+def test_a_reward_model_orders_completions_by_hand():
+    of = replace(BED, correct=1).learner(TreeMethod("prime"), 0.1, 10_000)
+    assert ordered(of)["ordered"] == pytest.approx(0.5)  # it is the base policy still
+    (prm,) = of.providers["logp_prm"].networks()["implicit_prm"]
+    task = of.task
+    task = of.task = replace(task, trained=len(task.features) - 1)  # one problem is judged
+    path, features = task.tree.choices[int(task.reward[-1].argmax())], task.features[-1]
+    with torch.no_grad():
+        for node, choice in zip(task.tree.node_of(path[None])[0].tolist(), path.tolist(), strict=True):
+            prm.view(len(features), -1, task.tree.branching)[:, node, choice] += 10 * features / features.norm()
+    assert ordered(of)["ordered"] == 1.0
+    prm.data = 2 * task.base - prm.data
+    assert ordered(of)["ordered"] == 0.0
