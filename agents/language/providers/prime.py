@@ -60,6 +60,8 @@ class OnlinePRM(Provider):
 
 
 def _beta(context: Context) -> float:
-    """The method's scale of log-ratios, at this iteration."""
-    params = {} if context.objective is None else context.objective.params
-    return float(params.get("beta", 0.05))
+    """The method's scale of log-ratios, at this iteration; ``ValueError`` where it is none."""
+    beta = 0.05 if context.objective is None else float(context.objective.params.get("beta", 0.05))
+    if beta <= 0:
+        raise ValueError(f"beta must be above 0, got {beta}")
+    return beta

@@ -80,5 +80,5 @@ def test_groups_that_nearly_all_succeed_or_fail_are_dropped():
 
 
 def test_a_scale_that_is_none_is_refused_when_the_agent_is_made():
-    with pytest.raises(ValueError, match="beta"):
+    with pytest.raises(ValueError, match=r"^beta must be above 0, got 0\.0$"):
         agent(method_kwargs={"beta": 0.0})
