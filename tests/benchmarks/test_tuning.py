@@ -225,11 +225,11 @@ def test_conditions_of_one_agent_keep_apart_and_score_as_their_suite_says(tmp_pa
     two = TOML.replace("seeds", 'score = "area"\nseeds').replace("eval_points = 1", "eval_points = 2")
     entry = two[two.index("[[tasks.entries]]") :]
     suite.write_text(two + entry.replace("batch_size = 8", "batch_size = 16"))
-    line = ["tune", str(suite), "--grid", "learning_rate=0.001,0.01", "--seeds", "10000", "--out", str(out)]
+    line = ["tune", str(suite), "--grid", "learning_rate=0.0001,0.001,0.01", "--seeds", "10000", "--out", str(out)]
     assert main(line) == 0
     tuning = read_tuning(out)
     assert [one.agent for one in tuning.choices] == ["sac, batch_size=8", "sac, batch_size=16"]
-    runs = tune(str(suite), "learning_rate", [1e-3, 1e-2], seeds=(10_000,), root=out)
+    runs = tune(str(suite), "learning_rate", [1e-4, 1e-3, 1e-2], seeds=(10_000,), root=out)
     assert [one.tried for one in runs] == [one.tried for one in tuning.choices]
     finished = {run.name: read_run(run.folder(out)) for run in _trials(str(suite))}
     for choice in tuning.choices:
@@ -248,7 +248,7 @@ def test_conditions_of_one_agent_keep_apart_and_score_as_their_suite_says(tmp_pa
 
 def _trials(suite: str) -> list[Run]:
     runs = find(suite).runs(seeds=[10_000])
-    return [replace(run, params={**run.params, "learning_rate": rate}) for run in runs for rate in (1e-3, 1e-2)]
+    return [replace(run, params={**run.params, "learning_rate": rate}) for run in runs for rate in (1e-4, 1e-3, 1e-2)]
 
 
 @pytest.mark.parametrize(("best", "edge"), [(1e-2, True), (1e-3, False), (1e-4, True)])
