@@ -37,9 +37,12 @@ def ship(run: Path, to: Path = FOLDER) -> Path:
 
 
 def main(runs: Iterable[str]) -> None:
-    """Ships the runs in these folders."""
+    """Ships the runs in these folders; ends with a sentence at one that cannot be."""
     for run in runs:
-        print(ship(Path(run)))
+        try:
+            print(ship(Path(run)))
+        except (FileNotFoundError, ValueError) as error:
+            sys.exit(str(error))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from tiltyard.benchmarks.cli import main
 from tiltyard.benchmarks.commands import find_policy
 from tiltyard.benchmarks.runs import read_run
 from tiltyard.benchmarks.suites import find
+from tiltyard.benchmarks.trained.ship import main as main_of_ship
 from tiltyard.benchmarks.trained.ship import ship
 from tiltyard.envs.catalogue import find as find_env
 
@@ -45,6 +46,8 @@ def test_shipping_leaves_out_optimisers_and_what_is_of_another_suite(tmp_path):
     (other / "run.json").write_text((stored / "run.json").read_text().replace('"budget": 200000', '"budget": 200001'))
     with pytest.raises(ValueError, match="is no run of the suite trained-v1: make those with `tiltyard race"):
         ship(other, tmp_path)
+    with pytest.raises(SystemExit, match="holds no finished run"):
+        main_of_ship([str(tmp_path)])
 
 
 def plays_as_stored(env_id):
