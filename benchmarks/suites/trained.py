@@ -1,4 +1,4 @@
-"""One trained agent an environment: those that ``--agent trained`` plays (the small ones), and their settings.
+"""One trained agent an environment: those that ``--agent trained`` plays, and their settings.
 
 Nothing was tuned but for the swimmer, which stays where it is with the runners' settings (a normalised return of 0.03):
 it has those of ``control-v2-swimmer-rollouts``. Text and phones have base models and studies of their own.
