@@ -120,6 +120,7 @@ def test_verify_allows_one_rollout_of_the_runs_settings(trained: Path) -> None:
     assert said["dqn"].said == "trained for 300 steps of 300 steps"
 
 
+@pytest.mark.slow
 def test_tunings_table_tells_both_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     entries = 'entries = [{ agent = "ppo", budget = 50, params = { n_steps = 64, n_epochs = 1 } }]'
     task = f'env_id = "CartPole-v1"\neval_episodes = 2\neval_points = 1\n{entries}\n'

@@ -224,6 +224,7 @@ def test_members_that_diverge_go_on_from_one_that_did_not(tmp_path: Path) -> Non
     assert train_population("Pendulum-v1", "sac", root=tmp_path, **how) == found
 
 
+@pytest.mark.slow
 def test_members_that_all_diverge_are_named(tmp_path: Path) -> None:
     how = {**SAC, "steps": 40, "space": ["learning_rate=1e25:1e30"]}
     with pytest.raises(ValueError, match="the training of all 2 members diverged: give other settings"):

@@ -118,6 +118,7 @@ def test_training_that_diverges_at_every_value_leaves_nothing_to_choose(tmp_path
         tune(str(suite), "learning_rate", (1e28, 1e29, 1e30), seeds=(10_000,), root=tmp_path / "tuning")
 
 
+@pytest.mark.slow
 def test_a_run_that_fails_for_another_reason_is_no_failed_trial(tmp_path: Path) -> None:
     suite, out = tmp_path / "pendulum.toml", tmp_path / "tuning"
     suite.write_text(TOML)
@@ -220,6 +221,7 @@ def test_every_value_runs_on_every_seed_and_all_scores_are_kept(tmp_path: Path, 
     assert str(one["best"]) in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_conditions_of_one_agent_keep_apart_and_score_as_their_suite_says(tmp_path: Path) -> None:
     suite, out = tmp_path / "pendulum.toml", tmp_path / "tuning"
     two = TOML.replace("seeds", 'score = "area"\nseeds').replace("eval_points = 1", "eval_points = 2")

@@ -7,7 +7,6 @@ steps, predicts, and comes back from its checkpoint the same. No agent's checkpo
 import inspect
 import pickle
 import zipfile
-from contextlib import nullcontext
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -147,6 +146,11 @@ def taught(agent: Any) -> Any:
     return agent
 
 
+def optimisers(agent: Any) -> list[str]:
+    """The names of an agent's optimisers among its parameters."""
+    return [name for name in agent.get_parameters() if "optim" in name]
+
+
 def test_every_domain_has_an_environment_here() -> None:
     assert CHEAPEST.keys() == {row.domain for row in ENVIRONMENTS}
 
@@ -171,23 +175,22 @@ def test_learns_predicts_saves_and_loads(row: Row, domain: str, tmp_path: Path) 
         again, _ = loaded.predict(observations, deterministic=True)
         np.testing.assert_array_equal(actions, again)
         assert loaded.num_timesteps == agent.num_timesteps
+    agent.save(tmp_path / "light", exclude=optimisers(agent))
+    sizes = [(tmp_path / f"{name}.zip").stat().st_size for name in ("light", "agent")]
+    assert sizes[0] < sizes[1] or not optimisers(agent)
+    again, _ = row.load().load(tmp_path / "light").predict(observations, deterministic=True)
+    np.testing.assert_array_equal(actions, again)
     taught(loaded).learn(16, reset_num_timesteps=False)
     assert loaded.num_timesteps >= agent.num_timesteps + 16
 
 
-@each_row
-def test_a_checkpoint_without_optimisers_acts_the_same_and_learns_on_with_new_ones(row: Row, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["sac", "fast-ppo", "bc", "grpo"])
+def test_an_agent_that_was_saved_without_optimisers_learns_on_with_new_ones(name: str, tmp_path: Path) -> None:
+    row = find(name)
     agent = taught(small(row, row.domains[-1])).learn(32)
-    names = [name for name in agent.get_parameters() if "optim" in name]
-    agent.save(tmp_path / "whole")
-    agent.save(tmp_path / "light", exclude=names)
-    sizes = [(tmp_path / f"{name}.zip").stat().st_size for name in ("whole", "light")]
-    assert sizes[1] < sizes[0] or not names
+    agent.save(tmp_path / "light", exclude=optimisers(agent))
     loaded = row.load().load(tmp_path / "light", env=agent.env)
-    observations = agent.env.reset()
-    expected, _ = agent.predict(observations, deterministic=True)
-    np.testing.assert_array_equal(loaded.predict(observations, deterministic=True)[0], expected)
-    with pytest.warns(UserWarning, match="saved without .*optim.*: training") if names else nullcontext():
+    with pytest.warns(UserWarning, match="saved without .*optim.*: training"):
         taught(loaded).learn(16, reset_num_timesteps=False)
     assert loaded.num_timesteps >= agent.num_timesteps + 16
 
