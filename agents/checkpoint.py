@@ -106,10 +106,14 @@ class SafeCheckpoint(BaseAlgorithm, metaclass=_Constructed):
     def _setup_learn(self, total_timesteps: int, *args: Any, **kwargs: Any) -> tuple[int, BaseCallback]:
         """As in SB3, once it is known how long to learn."""
         check_steps(total_timesteps)
+        self.warn_of_new_optimizers()
+        return super()._setup_learn(total_timesteps, *args, **kwargs)
+
+    def warn_of_new_optimizers(self) -> None:
+        """Warns, once, where training goes on from a checkpoint that was saved without its optimisers."""
         if self._not_stored:
             names, self._not_stored = ", ".join(self._not_stored), ()
-            warnings.warn(f"the checkpoint was saved without {names}: training goes on with new ones", stacklevel=3)
-        return super()._setup_learn(total_timesteps, *args, **kwargs)
+            warnings.warn(f"the checkpoint was saved without {names}: training goes on with new ones", stacklevel=4)
 
     def save(
         self, path: PathOrFile, exclude: Iterable[str] | None = None, include: Iterable[str] | None = None

@@ -100,6 +100,7 @@ def learn_updates(
 ) -> None:
     """So many updates, each of which is a step to callbacks; see ``learn_offline``."""
     check_callback(callback)
+    agent.warn_of_new_optimizers()
     seen, taken = agent._last_obs, agent.num_timesteps  # an environment is neither needed nor reset
     try:
         agent._last_obs, agent.num_timesteps = np.empty(0) if seen is None else seen, 0

@@ -202,6 +202,7 @@ class TrajectoryAgent(ControlAgent, BaseAlgorithm):
         self._ready(tb_log_name)
         self.keep(found)
         if gradient_steps:
+            self.warn_of_new_optimizers()
             self._log(self.improve(self.pool(), gradient_steps, offline=True))
         if callback is not None:
             self._init_callback(callback).on_step()
@@ -216,6 +217,8 @@ class TrajectoryAgent(ControlAgent, BaseAlgorithm):
         gradient_steps = check_updates(gradient_steps)
         pool = Pool(self.read(dataset))
         self._ready("clone")
+        if gradient_steps:
+            self.warn_of_new_optimizers()
         self._log({"clone_loss": self.imitate(pool, np.arange(len(pool)), gradient_steps)})
         return self
 

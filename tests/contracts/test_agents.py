@@ -6,6 +6,7 @@ steps, predicts, and comes back from its checkpoint the same. No agent's checkpo
 
 import inspect
 import pickle
+import warnings
 import zipfile
 from dataclasses import fields, replace
 from pathlib import Path
@@ -193,6 +194,25 @@ def test_an_agent_that_was_saved_without_optimisers_learns_on_with_new_ones(name
     with pytest.warns(UserWarning, match="saved without .*optim.*: training"):
         taught(loaded).learn(16, reset_num_timesteps=False)
     assert loaded.num_timesteps >= agent.num_timesteps + 16
+
+
+@pytest.mark.parametrize("name", ["iql", "digirl"])
+def test_learning_from_data_with_new_optimisers_warns_once_and_taking_data_in_does_not(
+    name: str, tmp_path: Path
+) -> None:
+    row = find(name)
+    agent = small(row, row.domains[-1])
+    agent.save(tmp_path / "light", exclude=optimisers(agent))
+    loaded: Any = row.load().load(tmp_path / "light", env=agent.env)
+    data = random_episodes(agent.env) if isinstance(agent, TrajectoryAgent) else random_data(agent.env)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loaded.learn_offline(data, 0)
+    with pytest.warns(UserWarning, match="saved without .*optim.*: training"):
+        loaded.learn_offline(data, 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loaded.learn_offline(data, 2)
 
 
 @each_row
