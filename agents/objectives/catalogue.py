@@ -162,6 +162,14 @@ ROWS: tuple[Row, ...] = (
         components={"curriculum": {"name": "online-difficulty-filter", "low": 0.2, "high": 0.8}},
     ),
     Row(
+        "pav",  # outcomes alone: alpha=0
+        advantage=".pav:advantage",
+        aggregate=".parts.aggregates:token_mean",
+        params={"best_of": 4},
+        uniform_groups="learns",  # progress differs where outcomes do not
+        needs=("verifier",),
+    ),
+    Row(
         "degrpo",
         aggregate=".degrpo:aggregate",
         params={"scale": False, "alpha": 0.001, "kl_coef": 0.001},

@@ -4,6 +4,7 @@ A provider is written once, for the trainer (:mod:`tiltyard.agents.language.prov
 in an environment, or builds a network on the policy's, does the tree have its own part of it.
 """
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -14,14 +15,18 @@ from ...agents.language.context import Context
 from ...agents.language.providers.base import Provider
 from ...agents.language.providers.catalogue import load
 from ...agents.language.providers.greedy import Greedy
+from ...agents.language.providers.pav import Verifier
 from ...agents.language.providers.values import Values
 from ...agents.language.rollouts import Rollouts
 from ...agents.models.critic import STEPS
 from ...agents.objectives.parts.ops import masked_mean
-from .tree_task import TreeTask
+from .tree_task import TreeTask, node_success
 
 if TYPE_CHECKING:
     from .tree_learner import Learner
+
+COPIES = 16
+"""Completions from each node that PAV's verifier has seen."""
 
 
 class TreeContext(Context):
@@ -35,7 +40,11 @@ class TreeContext(Context):
 
 def providers_of(learner: "Learner") -> dict[str, Provider]:
     """A provider for each need of the learner's method."""
-    own: dict[str, Provider] = {"greedy": TreeGreedy(learner), "values": TreeValues(learner)}
+    own: dict[str, Provider] = {
+        "greedy": TreeGreedy(learner),
+        "values": TreeValues(learner),
+        "verifier": TreeVerifier(learner),
+    }
     return {name: own.get(name, provider) for name, provider in load(learner.objective.needs).items()}
 
 
@@ -60,6 +69,33 @@ class TreeValues(Values):
     def start(self, context: Context) -> None:
         """Makes the critic."""
         self.critic: Any = TreeCritic(self.learner.task, self.learner.critic_rate * self.learner.learning_rate)
+
+
+class TreeVerifier(Verifier):
+    """Knows of every node of every problem how many of :data:`COPIES` completions from there succeed.
+
+    They are drawn before training, and not counted: the paper counts no completions that its verifiers learn from.
+    """
+
+    def __init__(self, learner: "Learner") -> None:
+        self.learner, self.fitted = learner, True
+
+    def start(self, context: Context) -> None:
+        """Draws the numbers of successes."""
+        task = self.learner.task
+        chance = node_success(task, task.base)
+        many = torch.full_like(chance, COPIES)
+        self.chance = torch.binomial(many, chance.clamp(0, 1), generator=self.learner.generator) / COPIES
+
+    def supply(self, rollouts: Rollouts, context: Context) -> Rollouts:
+        """With ``values``."""
+        nodes = self.learner.tree.node_of(rollouts.tokens[:, 1:])
+        known = self.chance[rollouts.tokens[:, 0]].gather(1, nodes)
+        return replace(rollouts, values=torch.where(rollouts.mask, nn.functional.pad(known, (1, 0)), 0.0))
+
+    def networks(self) -> dict[str, Any]:
+        """None."""
+        return {}
 
 
 class TreeCritic:

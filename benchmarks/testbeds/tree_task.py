@@ -69,6 +69,23 @@ def completion_logp(tree: Tree, features: Tensor, weight: Tensor) -> Tensor:
     return along_paths(tree, node_logp(tree, features, weight))
 
 
+@torch.no_grad()
+def node_success(task: TreeTask, weight: Tensor) -> Tensor:
+    """The expected reward from every node on, ``[N, nodes]``; 0 where no completion comes by."""
+    tree, chance = task.tree, node_logp(task.tree, task.features, weight).exp()
+    below = chance.new_zeros(len(chance), len(tree.possible))  # a path; a stop's goes on with 0
+    below[:, tree.possible] = task.reward.to(chance.dtype)
+    found, first = chance.new_zeros(chance.shape[:2]), tree.n_nodes
+    for d in reversed(range(tree.depth)):
+        size = tree.branching**d
+        first -= size
+        each, reached = below.view(len(chance), size, tree.branching), tree.reached[first : first + size]
+        expected = (chance[:, first : first + size] * each).sum(-1)
+        below = torch.where(reached, expected, each[..., 0])  # after a stop nothing is chosen
+        found[:, first : first + size] = expected * reached
+    return found
+
+
 def along_paths(tree: Tree, each: Tensor) -> Tensor:
     """The sum over every completion's choices, ``[N, L]``, of a number for each, ``[N, nodes, b]``."""
     each = each * tree.reached[:, None]  # what is not written counts nothing

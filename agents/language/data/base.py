@@ -18,7 +18,7 @@ from ..context import Context
 from ..providers.catalogue import SUPPLIES
 from ..rollouts import Rollouts
 
-_OF_TRAINING = frozenset({"expert", "greedy", "logp_prm", "tracker", "values"})
+_OF_TRAINING = frozenset({"expert", "greedy", "logp_prm", "tracker", "values", "verifier"})
 """Needs that only training in an environment supplies."""
 
 

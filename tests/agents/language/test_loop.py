@@ -16,6 +16,7 @@ from stable_baselines3.common.utils import LinearSchedule
 
 from tiltyard.agents.language.archer import ArCHer
 from tiltyard.agents.language.loop import TimestepBar
+from tiltyard.agents.language.providers import pav
 from tiltyard.agents.language.t_ppo import TPPO
 from tiltyard.agents.language.trainer import PolicyGradient
 from tiltyard.agents.objectives.catalogue import ROWS
@@ -129,7 +130,9 @@ def test_evaluations_on_the_way_change_nothing_of_what_is_learnt(deterministic):
     ("game", "method"),
     [(ONE_TURN, method) for method in one_a_need()] + [(SEVERAL, method) for method in ("ppo", "spo", "gigpo", "sft")],
 )
-def test_an_interrupted_agent_ends_where_it_would_have_ended(tmp_path, game, method):
+def test_an_interrupted_agent_ends_where_it_would_have_ended(tmp_path, monkeypatch, game, method):
+    monkeypatch.setattr(pav, "PROBLEMS", 4)  # else its completions before training would be all
+    monkeypatch.setattr(pav, "GROUP", 1)
     env = lambda: sb3_env(game, 8, strings=True)  # noqa: E731
     pool = {"name": "spo", "size": 4, "offline": int(game == ONE_TURN)}  # else it is saved while it is measured
     settings = {"warm_start_steps": 1, "warm_start_batch_size": 2, "curriculum": pool} if method == "spo" else {}

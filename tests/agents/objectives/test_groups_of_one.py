@@ -27,7 +27,7 @@ OTHERS = {  # of a reward of 0.5 beside a group of 1, 0, 0
     "rpo": 0.0,
 }
 NO_GROUPS = """reinforce ppo reinforce-plus-plus filtered-bc w-reinforce-nsr remax topr spo pure
-    prime stablereinforce""".split()
+    prime pav stablereinforce""".split()
 
 
 def lonely(completions):

@@ -8,7 +8,7 @@ from tiltyard.agents.objectives.registry import load
 from tiltyard.benchmarks.testbeds.answer_tree import AnswerTree, TreeMethod
 from tiltyard.benchmarks.testbeds.course import Course
 from tiltyard.benchmarks.testbeds.tree_learner import Learner, learn
-from tiltyard.benchmarks.testbeds.tree_task import Tree, TreeTask
+from tiltyard.benchmarks.testbeds.tree_task import Tree, TreeTask, node_success
 from tiltyard.envs.text import tree as exact
 
 
@@ -34,6 +34,14 @@ def test_completions_that_stop_by_hand() -> None:
     assert rollouts.logp_old.sum(1).tolist() == pytest.approx([-math.log(2), -2 * math.log(2)])
     assert rollouts.reward.tolist() == [1, 1]
     assert learner.greedy_reward().tolist() == [1, 0]  # ties go to choice 0
+
+
+def test_the_success_from_each_node_by_hand() -> None:
+    # Correct is to stop at once, or to go twice; at a node where nothing is chosen there is nothing to expect.
+    task = two_problems(Tree(2, 2, stops=True), [0, 2])
+    assert node_success(task, task.base).tolist() == [[0.5, 0, 0], [0.25, 0, 0.5]]
+    whole = two_problems(Tree(2, 2), [0, 3])
+    assert node_success(whole, whole.base).tolist() == [[0.25, 0.5, 0], [0.25, 0, 0.5]]
 
 
 def test_probabilities_and_gradients_are_those_of_the_exact_tree() -> None:

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from tiltyard.agents.language.rollouts import Rollouts
+from tiltyard.benchmarks.testbeds import tree_providers
 from tiltyard.benchmarks.testbeds.answer_tree import AnswerTree, TreeMethod
 from tiltyard.benchmarks.testbeds.tree_learner import Learner
 
@@ -53,6 +54,23 @@ def test_values_are_those_of_a_critic_that_has_been_fitted() -> None:
     after = critic.values(rollouts)
     assert after.dtype == torch.float64
     assert not torch.allclose(after, rollouts.need("values"))
+
+
+def test_a_verifier_knows_the_chances_of_the_base_policy_and_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tree_providers, "COPIES", 10**6)
+    learner, rollouts = trained("pav")
+    before = learner.twin()
+    chance = before.distribution()
+    own = torch.arange(len(rollouts))
+    first, last = rollouts.need("values")[own, 1], rollouts.need("values")[own, 2]
+    success = (chance * learner.task.reward).sum(1)[rollouts.seed]
+    torch.testing.assert_close(first, success, atol=5e-3, rtol=0.0)  # of the base, though it has learnt since
+    same_start = rollouts.tokens[:, 1, None] == learner.tree.choices[:, 0]
+    after = (chance * learner.task.reward)[rollouts.seed] * same_start
+    among = chance[rollouts.seed] * same_start
+    torch.testing.assert_close(last, after.sum(1) / among.sum(1), atol=5e-3, rtol=0.0)
+    assert not torch.allclose(learner.success()[rollouts.seed], success, atol=1e-2)
+    assert learner.completed == 2 * 16
 
 
 def test_only_what_a_method_needs_is_supplied() -> None:
