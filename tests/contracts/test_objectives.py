@@ -189,7 +189,7 @@ def test_a_column_that_is_not_there_is_named(handle):
     rollouts, needs = batch(REWARDS), load(handle).needs
     assert needs <= set(PROVIDERS)
     reads = {"values": "values", "greedy": "baseline", "tracker": "baseline", "steps": "step_reward", "states": "state"}
-    reads |= {name: name for name in ("logp_ref", "logp_prm")}
+    reads |= {"verifier": "values", **{name: name for name in ("logp_ref", "logp_prm")}}
     bare = replace(rollouts, **dict.fromkeys(reads.values()))
     wanted = {need: reads[need] for need in needs if need in reads}
     given = {column: getattr(rollouts, column) for column in wanted.values()}
