@@ -5,7 +5,7 @@ policy wrote is never made into text and back: :func:`play` keeps the history, :
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -109,6 +109,7 @@ def play(
     prompts: Sequence[Tokens],
     speak: Speak,
     on_step: OnStep,
+    max_turns: int | None = None,
 ) -> list[Completion]:
     """Plays one episode per environment until all have ended; those that end early say no more.
 
@@ -119,6 +120,8 @@ def play(
         prompts: ``[n]``, what is read first.
         speak: says what comes next in the episodes that have not ended.
         on_step: called after each environment step.
+        max_turns: after so many, an episode that goes on is cut off: it keeps what it has earned, and has not
+            succeeded (None: the environment alone ends episodes).
 
     Raises:
         StopTraining: ``on_step`` said so.
@@ -143,9 +146,10 @@ def play(
         for i, written in zip(running, said, strict=True):
             columns = (written.tokens, written.logp, written.entropy)
             turns[i].append(Turn(reads[i], *columns, float(rewards[i]), states[i], written.text, written.drawn))
-            if dones[i]:
+            if dones[i] or len(turns[i]) == max_turns:
                 completion = Completion(tuple(turns[i]), False, final_answer(written.text))
-                ended[i] = Completion(completion.turns, succeeded(infos[i], completion.reward), completion.final)
+                success = bool(dones[i]) and succeeded(infos[i], completion.reward)
+                ended[i] = replace(completion, success=success)
                 continue
             message = messages[i]
             turns[i][-1] = turns[i][-1]._replace(message=message)

@@ -11,6 +11,7 @@ ROWS: tuple[Row, ...] = (
     Row("groups", "tiltyard.agents.language.samplers.groups:Groups"),
     Row("arpo", "tiltyard.agents.language.samplers.arpo:ARPO"),
     Row("debate", "tiltyard.agents.language.samplers.debate:Debate"),
+    Row("scaling-inter", "tiltyard.agents.language.samplers.scaling_inter:ScalingInter", paper="agentgym-rl"),
     Row("reinforce-ada", "tiltyard.agents.language.samplers.reinforce_ada:ReinforceAda"),
 )
 

@@ -54,12 +54,16 @@ class Groups(Sampler):
             return masks.characters(tokenizer, self.characters)
         return None if self.texts is None else masks.one_of(tokenizer, self.texts)
 
+    def max_turns(self, context: Context) -> int | None:
+        """Turns after which an episode is cut off; None: never."""
+        return None
+
     def rollouts(self, context: Context, problems: Sequence[Problem], group_size: int) -> Rollouts:
         """``group_size`` completions of each problem; the last round of each is what counts."""
         prompts = prompts_of(context.guidance, problems, [[] for _ in problems], group_size)
         every = [(i, k) for i in range(len(problems)) for k in range(group_size)]
-        mask = self.mask(context)
-        completions = dict(zip(every, _completion(context, problems, prompts, every, mask), strict=True))
+        how = {"mask": self.mask(context), "max_turns": self.max_turns(context)}
+        completions = dict(zip(every, _completion(context, problems, prompts, every, how), strict=True))
         history: list[list[float]] = [[] for _ in problems]
         changed = every
         while changed:
@@ -68,7 +72,7 @@ class Groups(Sampler):
             wanted = prompts_of(context.guidance, problems, history, group_size)
             changed = [(i, k) for i, k in every if prompts[i][k] != wanted[i][k]]
             prompts = wanted
-            completions |= dict(zip(changed, _completion(context, problems, prompts, changed, mask), strict=True))
+            completions |= dict(zip(changed, _completion(context, problems, prompts, changed, how), strict=True))
         rows = [(i, completions[i, k]) for i, k in every]
         return assembled(context, problems, rows, [prompts[i][k] for i, k in every])
 
@@ -78,10 +82,10 @@ def _completion(
     problems: Sequence[Problem],
     prompts: Sequence[Sequence[Prompt]],
     which: Sequence[tuple[int, int]],
-    mask: Mask | None,
+    how: Mapping[str, Any],
 ) -> list[Completion]:
     seeds = [problems[i].seed for i, _ in which]
-    return play_prompts(context, seeds, [prompts[i][k] for i, k in which], mask=mask)
+    return play_prompts(context, seeds, [prompts[i][k] for i, k in which], **how)
 
 
 def prompts_of(
@@ -112,6 +116,7 @@ def play_prompts(
     temperature: float | None = None,
     begun: Sequence[Begun] | None = None,
     mask: Mask | None = None,
+    max_turns: int | None = None,
 ) -> list[Completion]:
     """Plays an episode of each problem, as many at a time as the environment has sub-environments.
 
@@ -123,6 +128,7 @@ def play_prompts(
         temperature: of sampling (None: the policy's).
         begun: ``[n]`` how each episode begins; the environment is brought there by playing it again.
         mask: says before each token which ones may be written (None: all).
+        max_turns: turns after which an episode is cut off (None: never).
 
     Raises:
         StopTraining: a callback asked for it.
@@ -133,7 +139,8 @@ def play_prompts(
         sampling = {"deterministic": deterministic, "temperature": temperature, "mask": mask}
         speaker = _Speaker(context, [prompts[i] for i in rows], [begun[i] for i in rows], sampling)
         played = [seeds[i] for i in rows]
-        completions += play(context.env, context.policy.tokenizer, played, speaker.prompts, speaker, context.on_step)
+        tokenizer, on_step = context.policy.tokenizer, context.on_step
+        completions += play(context.env, tokenizer, played, speaker.prompts, speaker, on_step, max_turns)
     return completions
 
 

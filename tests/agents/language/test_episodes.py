@@ -11,7 +11,7 @@ from tiltyard.agents.language.context import Context
 from tiltyard.agents.language.episodes import Completion, Turn, Written, assemble, play, state_number
 from tiltyard.agents.language.rollouts import Rollouts
 from tiltyard.agents.language.trainer import PolicyGradient
-from tiltyard.agents.language.warm_start import demonstration_batches, spoken
+from tiltyard.agents.language.warm_start import demonstration_batches, demonstrator, spoken
 from tiltyard.agents.models.tokenizer import ANSWER, END, Tokenizer
 from tiltyard.agents.objectives.parts.ops import turn_ends
 from tiltyard.wrappers.components import Curriculum, Guidance, Prompt, Reward
@@ -74,6 +74,24 @@ def test_states_are_equal_where_environment_and_problem_say_so():
     assert state_number(5, np.int64(3)) == state_number(5, 3) != state_number(5, "3")
     assert state_number(5, np.array([1, 2])) == state_number(5, [1, 2])
     assert state_number(5, "a") == 7304968403450184927  # in every process
+
+
+def test_an_episode_is_cut_off_after_so_many_turns_unless_it_ends_with_the_last_of_them():
+    env = sb3_env(GAMES[1], 8, strings=True)
+    games = [list(held.utterances) for held in demonstrator(env).conversations(range(8))]
+    prompts = [Tokenizer().prompt("")] * 8
+
+    def played(texts, turns):
+        return play(env, Tokenizer(), range(8), prompts, scripted(texts), lambda infos: True, turns)
+
+    whole = played(games, None)
+    longest = max(len(one.turns) for one, game in zip(whole, games, strict=True) if one.success)
+    for turns in (longest, longest - 1):
+        cut = played(games, turns)
+        assert [len(one.turns) for one in cut] == [min(len(one.turns), turns) for one in whole]
+        assert [one.success for one in cut] == [one.success and len(one.turns) <= turns for one in whole]
+        assert [one.reward for one in cut] == [sum(turn.reward for turn in one.turns[:turns]) for one in whole]
+    assert sum(one.success for one in cut) < sum(one.success for one in whole)
 
 
 def states_of(env, texts: list[list[str]], seed: int = 3) -> list[list[int]]:
