@@ -131,6 +131,7 @@ def _methods() -> Iterator[Part]:
 
 
 def _wrappers() -> Iterator[Part]:
+    from ..agents.language.samplers.catalogue import ROWS as SAMPLERS
     from ..wrappers.catalogue import GUARDS, PERTURBATIONS, PHONE_REWARDS, POLICIES, PRACTICE
     from ..wrappers.catalogue import REWARDS as SHAPING
     from ..wrappers.curricula.catalogue import CONTROL
@@ -146,6 +147,7 @@ def _wrappers() -> Iterator[Part]:
         "perturbation": PERTURBATIONS,
         "guard": GUARDS,
         "wrapper": POLICIES,
+        "sampler": tuple(row for row in SAMPLERS if row.paper),  # the others belong to a method of their name
     }
     for kind, rows in rooms.items():
         for row in rows:
