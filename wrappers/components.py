@@ -148,6 +148,9 @@ class Context(Protocol):
     ) -> Any:
         """``group_size`` graded episodes of each problem, by the policy as it is now, as ``Rollouts``."""
 
+    def play_reference(self, seeds: Sequence[int], *, group_size: int = 1) -> Any:
+        """:meth:`play` by the policy as it was when training began; whoever asks has ``needs = ("logp_ref",)``."""
+
     def tokenize(self, text: str) -> Any:
         """Tokens ``[n]`` (NumPy int64) of a text."""
 

@@ -1,7 +1,8 @@
 """The training under way, as components see it: see :class:`tiltyard.wrappers.components.Context`."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -81,9 +82,7 @@ class Context:
         Raises:
             ValueError: no component has ``needs = ("logp_ref",)``, so that no reference was kept.
         """
-        if "logp_ref" not in self.providers:
-            raise ValueError('no reference is kept: a component that scores by it has needs = ("logp_ref",)')
-        return self.score(tokens, mask, self.providers["logp_ref"].networks()["reference"])
+        return self.score(tokens, mask, self._reference())
 
     @torch.no_grad()
     def hidden(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -129,6 +128,24 @@ class Context:
         from .samplers.groups import play_groups
 
         return play_groups(self, seeds, group_size=group_size, deterministic=deterministic, mask=mask)
+
+    def play_reference(self, seeds: Sequence[int], *, group_size: int = 1) -> Rollouts:
+        """:meth:`play` by the policy as it was when training began.
+
+        Raises:
+            StopTraining: a callback asked for it; every environment step counts.
+            ValueError: no component has ``needs = ("logp_ref",)``, so that no reference was kept.
+        """
+        policy: Any = copy(self.policy)
+        if isinstance(policy, torch.nn.Module):
+            policy._modules = dict(policy._modules)  # of its own, so that the policy keeps its network
+        policy.network = self._reference()
+        return replace(self, policy=policy).play(seeds, group_size=group_size)
+
+    def _reference(self) -> Any:
+        if "logp_ref" not in self.providers:
+            raise ValueError('no reference is kept: a component that asks for it has needs = ("logp_ref",)')
+        return self.providers["logp_ref"].networks()["reference"]
 
     def problems(self, seeds: Sequence[int]) -> list[Problem]:
         """The problems of these seeds, which resets the environment."""

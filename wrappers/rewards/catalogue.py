@@ -17,11 +17,16 @@ ROWS: tuple[Row, ...] = (
     Row("otc-po", f"{_ROOM}.otc_po:OTCPO"),
     Row("curriculumgrpo-budget", f"{_ROOM}.curriculumgrpo_budget:BudgetCurriculum"),
     Row("g-ra", f"{_ROOM}.g_ra:GRA"),
+    Row("tldr-rlhf", f"{_ROOM}.tldr_rlhf:RewardModel"),
+    Row("rm-ensemble", f"{_ROOM}.rm_ensemble:RewardEnsemble"),
+    Row("par", f"{_ROOM}.par:PAR"),
+    Row("lsc", f"{_ROOM}.lsc:LSC"),
 )
 
 PLAIN: tuple[Row, ...] = (
     Row("outcome", f"{_ROOM}.outcome:Outcome"),
     Row("turn-cost", f"{_ROOM}.turn_cost:TurnCost"),
+    Row("kl-penalty", f"{_ROOM}.kl_penalty:KLPenalty"),
 )
 """Rewards of no paper."""
 

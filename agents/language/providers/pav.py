@@ -50,7 +50,7 @@ class Verifier(Provider):
         """Fits the critic to the rewards of completions."""
         labels = rollouts.reward[:, None].expand(rollouts.mask.shape)
         for _ in range(PASSES):
-            for rows in torch.from_numpy(context.rng.permutation(len(rollouts))).split(BATCH):
+            for rows in torch.split(torch.from_numpy(context.rng.permutation(len(rollouts))), BATCH):
                 self.critic.fit(
                     rollouts.take(rows := rows.to(labels.device)),
                     labels[rows],

@@ -133,3 +133,26 @@ def test_components_may_ask_the_policy():
         context.score_reference(batch.tokens, batch.mask)
     kept = agent(kl_coef=0.1).context()
     assert torch.allclose(kept.score_reference(batch.tokens, batch.mask), batch.logp_old, atol=1e-4)
+    with pytest.raises(ValueError, match="no reference is kept"):
+        context.play_reference([3])
+
+
+def test_the_reference_plays_as_the_policy_did_before_it_learnt():
+    trained = agent(kl_coef=0.1)
+    trained._callback = trained._setup_learn(1)[1]
+    context = trained.context()
+    before = context.play([3, 5], group_size=2, deterministic=True)
+    with torch.no_grad():
+        for weight in trained.policy.network.parameters():
+            weight.add_(torch.randn(weight.shape, generator=torch.Generator().manual_seed(0)), alpha=0.1)
+    network, after = trained.policy.network, context.play([3, 5], group_size=2, deterministic=True)
+    assert after.completions != before.completions
+    context.policy.generator.manual_seed(7)
+    reference = context.play_reference([3, 5], group_size=2)
+    assert reference.group.tolist() == [0, 0, 1, 1]
+    written = context.score_reference(reference.tokens, reference.mask)
+    assert torch.allclose(reference.logp_old, written, atol=1e-4)
+    assert not torch.allclose(reference.logp_old, context.score(reference.tokens, reference.mask), atol=1e-2)
+    assert trained.policy.network is network
+    again = context.play([3, 5], group_size=2, deterministic=True)
+    assert again.completions == after.completions
