@@ -6,6 +6,7 @@ import pytest
 import torch
 from stable_baselines3.common.evaluation import evaluate_policy
 
+from tiltyard.agents.language import episodes
 from tiltyard.agents.language.collect import Collector, by_turns
 from tiltyard.agents.language.context import Context
 from tiltyard.agents.language.episodes import Completion, Turn, Written, assemble, play, state_number
@@ -76,7 +77,7 @@ def test_states_are_equal_where_environment_and_problem_say_so():
     assert state_number(5, "a") == 7304968403450184927  # in every process
 
 
-def test_an_episode_is_cut_off_after_so_many_turns_unless_it_ends_with_the_last_of_them():
+def test_an_episode_is_cut_off_after_so_many_turns_unless_it_ends_with_the_last_of_them(monkeypatch):
     env = sb3_env(GAMES[1], 8, strings=True)
     games = [list(held.utterances) for held in demonstrator(env).conversations(range(8))]
     prompts = [Tokenizer().prompt("")] * 8
@@ -92,6 +93,10 @@ def test_an_episode_is_cut_off_after_so_many_turns_unless_it_ends_with_the_last_
         assert [one.success for one in cut] == [one.success and len(one.turns) <= turns for one in whole]
         assert [one.reward for one in cut] == [sum(turn.reward for turn in one.turns[:turns]) for one in whole]
     assert sum(one.success for one in cut) < sum(one.success for one in whole)
+    monkeypatch.setattr(episodes, "succeeded", lambda info, reward: True)  # whatever an environment says on the way
+    goes_on = [len(one.turns) > 1 for one in whole]
+    assert any(goes_on)
+    assert [one.success for one in played(games, 1)] == [not more for more in goes_on]
 
 
 def states_of(env, texts: list[list[str]], seed: int = 3) -> list[list[int]]:
