@@ -113,7 +113,8 @@ def report(runs: Sequence[Mapping[str, Any]], out: Path) -> None:
         ],
         found=(
             "One task and one agent at the steepest part of its learning curve: what half precision does late in "
-            "training, or to other agents, it does not say."
+            "training, or to other agents, it does not say. Single precision is the default, and half precision is "
+            "recommended only where the verdict is that they are equivalent."
         ),
     )
 
