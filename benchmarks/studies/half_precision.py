@@ -27,16 +27,16 @@ import numpy as np
 from tiltyard.agents.control.updates import Precision
 from tiltyard.benchmarks.studies._study import Table, once, said, stored, write_page
 from tiltyard.benchmarks.studies.ppo_equivalence import CHECKPOINTS, EPISODES, MARGIN, Checked, score, verdict, welch
+from tiltyard.benchmarks.suites import CONTROL_V2_CHEETAH
 
 TASK = "tiltyard/HalfCheetah-v5"
 STEPS, SEEDS = 40_000, 20
 SETTINGS: dict[str, Any] = {
-    "policy_kwargs": {"net_arch": [256, 256]},
-    "learning_rate": 3e-4,
-    "buffer_size": 100_000,
-    "learning_starts": 5_000,
-    "batch_size": 256,
-    "gradient_steps": 1,
+    name: value
+    for entry in CONTROL_V2_CHEETAH.tasks[0].entries
+    if entry.agent == "sac"
+    for name, value in entry.params.items()
+    if name not in ("preset", "compiled")
 }
 REFERENCE, HALF = get_args(Precision)
 OUT = Path("docs/results/half-precision")

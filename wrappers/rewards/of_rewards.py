@@ -11,7 +11,7 @@ from .catalogue import Choices, load, load_all
 
 
 class OfRewards(Reward):
-    """Asks other rewards; this one pays what the first of them does.
+    """Asks other rewards; subclasses say what is paid.
 
     Args:
         of: the others.
@@ -24,10 +24,6 @@ class OfRewards(Reward):
     def scores(self, episodes: Episodes, context: Context) -> Tensor:
         """What each of the others pays each episode, ``[n, B]``."""
         return torch.stack([episode_reward(one.shape(episodes, context)) for one in self.of])
-
-    def shape(self, episodes: Episodes, context: Context) -> Tensor:
-        """See the class."""
-        return self.scores(episodes, context)[0]
 
     def start(self, context: Context) -> None:
         """As the others do."""

@@ -22,7 +22,7 @@ def test_the_loss_by_hand():
 
 
 def played(trained: PolicyGradient, problems: int = 32):
-    """Pairs of completions whose reward is whether they are of the first half of their group's rows."""
+    """Two graded completions of each problem, and the context that they were played in."""
     trained._callback = trained._setup_learn(1)[1]
     context = trained.context()
     return context.play(range(problems), group_size=2), context
