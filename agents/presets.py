@@ -18,7 +18,7 @@ from ..envs import catalogue as environments
 FOLDER = Path(__file__).parents[1] / "benchmarks" / "presets"
 AUTO, NONE = "auto", "none"
 """The preset of the environment, and the paper's values, where a preset is asked for by name."""
-SAME = {"sb3-ppo": "ppo"}
+SAME = {"sb3-ppo": "ppo", "sb3-tqc": "tqc"}
 """Agents that have what presets say of another one: released presets do not change when an agent gets a second name."""
 
 

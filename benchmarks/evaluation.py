@@ -23,6 +23,7 @@ from gymnasium.spaces import Box, Dict, Text
 from gymnasium.vector import SyncVectorEnv
 
 from .. import unknown
+from ..agents.binomial import wilson_interval
 from ..agents.catalogue import find as find_agent
 from ..agents.catalogue import rows as agent_rows
 from ..envs.catalogue import find as find_env
@@ -77,10 +78,7 @@ def wilson(successes: Sequence[bool]) -> tuple[float, float]:
     >>> tuple(round(end, 4) for end in wilson([True] * 10))
     (0.7225, 1.0)
     """
-    from scipy.stats import binomtest  # late: it takes half a second
-
-    found = binomtest(sum(map(bool, successes)), len(successes)).proportion_ci(0.95, method="wilson")
-    return float(found.low), float(found.high)
+    return wilson_interval(sum(map(bool, successes)), len(successes))
 
 
 def is_tuning(seed: int) -> bool:

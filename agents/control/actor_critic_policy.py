@@ -10,12 +10,13 @@ from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor, nn
 
 from ... import unknown
+from ..optimizers import FusedAdam
 from ..policy_files import SafePolicy
 from .mixture import ExpertActor
 from .networks import ACTORS as SIMPLE
 from .networks import Actor, Critics, Network
 from .state_dependent import StateDependent
-from .updates import Adam, Mlp
+from .updates import Mlp
 
 ACTORS: dict[str, type[Actor]] = {
     **SIMPLE,
@@ -41,6 +42,7 @@ class ActorCriticPolicy(SafePolicy, BasePolicy):
         n_values: critics V(s), without targets.
         critic_head: what critics learn: a name of :data:`~.heads.HEADS`.
         critic_head_kwargs: of the head.
+        n_quantiles: of the head "quantile", where sb3-contrib's TQC has it.
         critic_layer_norm: normalise the critics' hidden layers.
         value_layer_norm: normalise the hidden layers of critics V(s).
         orthogonal_init: gain of the last layers where all networks begin orthogonally; see :class:`~.updates.Mlp`.
@@ -57,7 +59,7 @@ class ActorCriticPolicy(SafePolicy, BasePolicy):
         optimizer_kwargs: of the optimiser.
 
     Raises:
-        ValueError: an unknown actor, or settings of ``use_sde`` or of a mixture without it.
+        ValueError: an unknown actor, or settings of ``use_sde``, of a mixture or of quantiles without them.
     """
 
     actor: Actor
@@ -81,6 +83,7 @@ class ActorCriticPolicy(SafePolicy, BasePolicy):
         n_values: int = 0,
         critic_head: str = "mse",
         critic_head_kwargs: dict[str, Any] | None = None,
+        n_quantiles: int | None = None,
         critic_layer_norm: bool = False,
         value_layer_norm: bool = False,
         orthogonal_init: float | None = None,
@@ -92,7 +95,7 @@ class ActorCriticPolicy(SafePolicy, BasePolicy):
         features_extractor_kwargs: dict[str, Any] | None = None,
         share_features_extractor: bool = False,
         normalize_images: bool = True,
-        optimizer_class: type[th.optim.Optimizer] = Adam,
+        optimizer_class: type[th.optim.Optimizer] = FusedAdam,
         optimizer_kwargs: dict[str, Any] | None = None,
     ) -> None:
         super().__init__(
@@ -120,7 +123,7 @@ class ActorCriticPolicy(SafePolicy, BasePolicy):
         }
         self._actor_kwargs = actors | common
         critics = {"net_arch": arch["qf"], "layer_norm": critic_layer_norm, "head": critic_head, **common}
-        self._critic_kwargs = critics | {"head_kwargs": critic_head_kwargs}
+        self._critic_kwargs = critics | {"head_kwargs": _head_settings(critic_head, critic_head_kwargs, n_quantiles)}
         lr = float(lr_schedule(1))
         self.actor = self._trained(self._actor(actor), lr)
         shared = self.actor.features_extractor if share_features_extractor else None
@@ -189,6 +192,15 @@ class ActorCriticPolicy(SafePolicy, BasePolicy):
         copy.requires_grad_(False)
         copy.set_training_mode(False)
         return copy
+
+
+def _head_settings(head: str, settings: dict[str, Any] | None, n_quantiles: int | None) -> dict[str, Any] | None:
+    """Those of the critics' head, with the number of quantiles if it is given."""
+    if n_quantiles is None:
+        return settings
+    if head != "quantile":
+        raise ValueError(f'n_quantiles of policy_kwargs is for the critic_head "quantile", not "{head}": leave it out')
+    return {**(settings or {}), "n_quantiles": n_quantiles}
 
 
 def _noise_settings(actor: str, **settings: Any) -> dict[str, Any]:

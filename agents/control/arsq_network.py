@@ -21,8 +21,9 @@ from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor, nn
 
 from ... import unknown
+from ..optimizers import FusedAdam
 from .networks import Network
-from .updates import Adam, Mlp
+from .updates import Mlp
 
 DECOMPOSITIONS = ("auto-regressive", "additive", "independent")
 MOST_CELLS = 2**16
@@ -221,7 +222,7 @@ class ARSQPolicy(BasePolicy):
         features_extractor_class: type[BaseFeaturesExtractor] = FlattenExtractor,
         features_extractor_kwargs: dict[str, Any] | None = None,
         normalize_images: bool = True,
-        optimizer_class: type[th.optim.Optimizer] = Adam,
+        optimizer_class: type[th.optim.Optimizer] = FusedAdam,
         optimizer_kwargs: dict[str, Any] | None = None,
     ) -> None:
         super().__init__(

@@ -18,6 +18,7 @@ from stable_baselines3.common.policies import ActorCriticPolicy
 from stable_baselines3.common.type_aliases import GymEnv, Schedule
 from torch import Tensor, nn
 
+from ..optimizers import Adam
 from .base import check_box
 from .n_pg_igt_harpg import gradient, hessian_product
 from .on_policy.fast_ppo import FastPPO
@@ -214,7 +215,7 @@ class BARFI(FastPPO):
         check_box(type(self), self.observation_space)
         super()._setup_model()
         self.alignment = AlignmentReward(flatdim(self.observation_space), self.gamma).to(self.device)
-        self.alignment_optimizer = th.optim.Adam(self.alignment.parameters(), self.reward_learning_rate)
+        self.alignment_optimizer = Adam(self.alignment.parameters(), self.reward_learning_rate)
 
     def _parameters(self) -> list[Tensor]:
         return [one for name, one in self.policy.named_parameters() if "value" not in name]

@@ -10,8 +10,9 @@ from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor, nn
 
+from ..optimizers import FusedAdam
 from ..policy_files import SafePolicy
-from .updates import Adam, Mlp
+from .updates import Mlp
 
 
 class ContrastivePolicy(SafePolicy, BasePolicy):
@@ -49,7 +50,7 @@ class ContrastivePolicy(SafePolicy, BasePolicy):
         self.n_in, self.n_actions, self.feature_dim = flatdim(observation_space), int(action_space.n), feature_dim
         self.phi_net = Mlp(1, self.n_in, widths, self.n_actions * feature_dim, activation=activation_fn)
         self.psi_net = Mlp(1, self.n_in, widths, feature_dim, activation=activation_fn)
-        self.optimizer = Adam([*self.phi_net.parameters(), *self.psi_net.parameters()], lr=float(lr_schedule(1)))
+        self.optimizer = FusedAdam([*self.phi_net.parameters(), *self.psi_net.parameters()], lr=float(lr_schedule(1)))
         self.register_buffer("q", th.zeros(feature_dim))
 
     @property

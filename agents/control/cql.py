@@ -12,6 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 import torch as th
 from torch import Tensor
 
+from ..optimizers import FusedAdam
 from .actor_critic import ActorCritic, Metrics
 from .explicit import Step, act, explicit, least
 from .networks import Critics
@@ -19,7 +20,6 @@ from .replay import Batch
 from .sac import SACSettings
 from .settings import check_subset, takes
 from .soft import Temperature, drawn_members, improve
-from .updates import Adam
 
 MULTIPLIER_LIMIT = 1e6  # of the learned weight, in the authors' code
 
@@ -161,7 +161,7 @@ class Conservative:
         agent.actor.optimizer.param_groups[0]["lr"] = rate
         learned = settings.target_action_gap is not None
         self.log_multiplier = th.zeros(1, device=device, requires_grad=learned)
-        self.optimizer = Adam([self.log_multiplier], lr=agent.lr_schedule(1)) if learned else None
+        self.optimizer = FusedAdam([self.log_multiplier], lr=agent.lr_schedule(1)) if learned else None
 
     def update(self, batch: Batch, asked: CQLSettings, pushed: Pushed) -> Metrics:
         """One update of everything."""

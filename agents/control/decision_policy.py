@@ -18,8 +18,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..models.english import english_model, untrained_model
+from ..optimizers import FusedAdam
 from ..policy_files import SafePolicy
-from .updates import Adam
 
 State = tuple[npt.NDArray[Any], ...]
 
@@ -110,7 +110,7 @@ class DecisionPolicy(SafePolicy, BasePolicy):
             for block in self.backbone.layers:
                 block.qkv = LowRank(block.qkv, lora_rank)  # type: ignore[assignment]
         learning = [param for param in self.parameters() if param.requires_grad]
-        self.optimizer = Adam(learning, lr=float(lr_schedule(1)))
+        self.optimizer = FusedAdam(learning, lr=float(lr_schedule(1)))
 
     @property
     def optimizers(self) -> list[th.optim.Optimizer]:

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from ...envs.gui.elements import DRAG, LONGEST_SPAN, NUMERIC_VERBS, OPEN, SIZES
 from ..models.elements import ELEMENT_VERBS, SPAN_VERBS, ElementsNetwork, Encoded, Shape
+from ..optimizers import Adam
 from .settings import takes
 from .trajectories import Pool
 from .trajectory_agent import TrajectoryAgent, TrajectorySettings
@@ -188,7 +189,7 @@ class DigiQ(TrajectoryAgent):
         """The critic with Adam, and the network that follows it."""
         self.critic = QVCritic(Shape(width=self.settings.critic_width, layers=1)).to(self.device)
         self.target = deepcopy(self.critic).requires_grad_(False)
-        self.critic.optimizer = th.optim.Adam(self.critic.parameters(), self.settings.critic_learning_rate)
+        self.critic.optimizer = Adam(self.critic.parameters(), self.settings.critic_learning_rate)
 
     def _get_torch_save_params(self) -> tuple[list[str], list[str]]:
         names, variables = super()._get_torch_save_params()

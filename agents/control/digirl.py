@@ -14,6 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ..models.elements import ElementsNetwork, Shape
+from ..optimizers import Adam
 from .settings import takes
 from .trajectories import Pool
 from .trajectory_agent import CHUNK, PARTS, TrajectoryAgent, TrajectorySettings
@@ -159,7 +160,7 @@ class DigiRL(TrajectoryAgent):
         self.step_critic = StepCritic(shape).to(self.device)
         self.instruction_critic = InstructionCritic(shape).to(self.device)
         for critic in (self.step_critic, self.instruction_critic):
-            critic.optimizer = th.optim.Adam(critic.parameters(), self.settings.critic_learning_rate)
+            critic.optimizer = Adam(critic.parameters(), self.settings.critic_learning_rate)
 
     def improve(self, pool: Pool, updates: int, *, offline: bool) -> dict[str, float]:
         """See the class; offline the critics are updated half as often as the actor, as in the paper (100 to 200)."""

@@ -11,6 +11,7 @@ from stable_baselines3.common.type_aliases import PyTorchObs, Schedule
 from torch import Tensor
 
 from ..models.in_context import ArmTransformer, Context, InContextTransformer
+from ..optimizers import AdamW
 from ..policy_files import SafePolicy
 
 Array = npt.NDArray[Any]
@@ -67,7 +68,7 @@ class DPTPolicy(SafePolicy, BasePolicy):
             self._half = np.where(bounded, high / 2 - low / 2, np.float32(1))
         sizes = {"width": width, "depth": depth, "heads": heads}
         self.network = self.network_class(self.observation_size, int(action_space.n), **sizes)
-        self.optimizer = th.optim.AdamW(self.parameters(), lr=lr_schedule(1), weight_decay=weight_decay)
+        self.optimizer = AdamW(self.parameters(), lr=lr_schedule(1), weight_decay=weight_decay)
 
     def scaled(self, observations: Array) -> Tensor:
         """Observations ``[..., O]`` as the network reads them."""

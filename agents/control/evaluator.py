@@ -14,6 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from ... import unknown
+from ..binomial import wilson_interval
 from .trajectories import Trajectory
 
 __all__ = ["Errors", "Evaluator", "NoisyOutcome", "Share", "Truth", "error", "made"]
@@ -101,10 +102,7 @@ def error(judged: Sequence[bool], true: Sequence[bool]) -> Errors:
 
 
 def _share(wrong: Any) -> Share:
-    from scipy.stats import binomtest  # late: it takes half a second
-
-    found = binomtest(int(wrong.sum()), len(wrong)).proportion_ci(0.95, method="wilson")
-    return Share(float(wrong.mean()), float(found.low), float(found.high), len(wrong))
+    return Share(float(wrong.mean()), *wilson_interval(int(wrong.sum()), len(wrong)), len(wrong))
 
 
 def made(asked: "Mapping[str, Any] | Evaluator | None", seed: int | None) -> Evaluator:

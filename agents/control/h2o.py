@@ -11,12 +11,13 @@ import torch as th
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
+from ..optimizers import FusedAdam
 from .actor_critic import ActorCritic, Metrics
 from .replay import DATASET, Batch, Demonstrations, joined
 from .sac import SACSettings
 from .settings import check_subset, takes
 from .soft import Temperature, improve, regress, soft_target
-from .updates import Adam, Mlp, minimise
+from .updates import Mlp, minimise
 
 TRUST_RANGE = (1e-5, 1.0)  # of the weight of a simulated transition's error
 GAP_RANGE = (1e-38, 10.0)  # of the dynamics gap; the authors' code ends at 1e-45, which float32 rounds off
@@ -157,7 +158,7 @@ class H2O(ActorCritic):
         self.log_ent_coef, self.ent_coef_optimizer = self._temperature.log, self._temperature.optimizer
         features, actions = self.critic.features_extractor.features_dim, self.critic.net.n_in
         self.discriminators = Discriminators(features, actions - features, asked.discriminator_width).to(self.device)
-        self.discriminator_optimizer = Adam(self.discriminators.parameters(), lr=rate)
+        self.discriminator_optimizer = FusedAdam(self.discriminators.parameters(), lr=rate)
 
     def sample(self, batch_size: int) -> Batch:
         """A batch with :meth:`n_real` transitions of the dataset; the others are simulated.

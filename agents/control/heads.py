@@ -231,6 +231,7 @@ HEADS = {
     "two-hot": ".heads:TwoHot",
     "c51": ".c51:C51",
     "hl-gauss": ".hl_gauss:HLGauss",
+    "quantile": ".quantiles:Quantiles",
 }
 """``"module:Class"`` in this package, by the name that users type."""
 

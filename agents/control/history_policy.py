@@ -12,8 +12,9 @@ from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor, nn
 from torch.nn.functional import one_hot, softplus
 
+from ..optimizers import FusedAdam
 from ..policy_files import SafePolicy
-from .updates import Adam, Mlp
+from .updates import Mlp
 
 LEAST_STD = 0.01
 State = tuple[npt.NDArray[Any], ...]
@@ -131,8 +132,8 @@ class HistoryPolicy(SafePolicy, BasePolicy):
         self.target.load_state_dict(self.online.state_dict())
         self.target.requires_grad_(False)
         self.model = LatentModel(feature_dim, self.n_actions, widths)
-        self.optimizer = Adam(list(self.online.parameters()), lr=float(lr_schedule(1)))
-        self.model_optimizer = Adam(list(self.model.parameters()), lr=float(lr_schedule(1)))
+        self.optimizer = FusedAdam(list(self.online.parameters()), lr=float(lr_schedule(1)))
+        self.model_optimizer = FusedAdam(list(self.model.parameters()), lr=float(lr_schedule(1)))
 
     @property
     def optimizers(self) -> list[th.optim.Optimizer]:

@@ -12,6 +12,7 @@ from stable_baselines3.common.policies import ActorCriticPolicy
 from stable_baselines3.common.type_aliases import GymEnv, Schedule
 from torch import Tensor
 
+from ..optimizers import FusedAdam
 from .datasets import Transitions
 from .offline import LearnsFromData, taken_in
 from .on_policy.fast_ppo import FastPPO
@@ -19,7 +20,7 @@ from .on_policy.moments import EPSILON
 from .on_policy.rollout import Samples, flat
 from .on_policy.update import run_update
 from .replay import DATASET, Batch, Columns, Demonstrations, FloatArray
-from .updates import Adam, Mlp, minimise
+from .updates import Mlp, minimise
 
 Self = TypeVar("Self", bound="HNPG")
 DRAWS = 10
@@ -176,7 +177,7 @@ class HNPG(LearnsFromData, FastPPO):
         columns, wide = self._columns(), [self.critic_width] * 2
         n_in = columns.action.stop  # observations, then actions
         self.critic = Mlp(1, n_in, wide, 1, activation=th.nn.Tanh).to(self.device)
-        self.critic_optimizer = Adam(self.critic.parameters(), lr=self.critic_learning_rate)
+        self.critic_optimizer = FusedAdam(self.critic.parameters(), lr=self.critic_learning_rate)
 
     def _columns(self) -> Columns:
         return Columns(self.observation_space.shape[0], self.action_space.shape[0])  # type: ignore[index]

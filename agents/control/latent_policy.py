@@ -12,6 +12,7 @@ from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
+from ..optimizers import Adam
 from ..policy_files import SafePolicy
 from .rssm import RSSM, Gaussian, Latent, perceptron
 
@@ -113,10 +114,10 @@ class LatentPolicy(SafePolicy, BasePolicy):
         self.value = perceptron(self.model.features, [hidden_size, hidden_size], 1)
         self.log_multiplier = nn.Parameter(th.zeros(()))
         rate = float(lr_schedule(1))
-        self.model_optimizer = th.optim.Adam(self.model.parameters(), rate, fused=True)
-        self.actor_optimizer = th.optim.Adam(self.actor.parameters(), rate, fused=True)
-        self.value_optimizer = th.optim.Adam(self.value.parameters(), rate, fused=True)
-        self.multiplier_optimizer = th.optim.Adam([self.log_multiplier], rate)
+        self.model_optimizer = Adam(self.model.parameters(), rate, fused=True)
+        self.actor_optimizer = Adam(self.actor.parameters(), rate, fused=True)
+        self.value_optimizer = Adam(self.value.parameters(), rate, fused=True)
+        self.multiplier_optimizer = Adam([self.log_multiplier], rate)
 
     @property
     def optimizers(self) -> list[th.optim.Optimizer]:

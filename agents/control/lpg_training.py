@@ -24,6 +24,7 @@ import torch
 from torch import Tensor
 
 from ...wrappers.curricula.alp_gmm import RandomTeacher
+from ..optimizers import Adam
 from .lpg import (
     LPGRule,
     Rates,
@@ -205,7 +206,7 @@ class MetaTrainer:
         self.teacher = teacher or RandomTeacher(*bounds, seed=seeds[0])
         self.score: Score = score or (lambda ended: ended.regret)
         self.rule = LPGRule(units=self.settings.units, seed=seeds[1])
-        self.optimizer = torch.optim.Adam(self.rule.parameters(), lr=self.settings.learning_rate)
+        self.optimizer = Adam(self.rule.parameters(), lr=self.settings.learning_rate)
         self.antagonist, self.rates = A2C(), Rates()
         self.ended: list[Ended] = []
         """All lifetimes so far, in the order in which they ended."""

@@ -16,13 +16,14 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from ..models.dynamics import DynamicsEnsemble, Rollout, Steps
+from ..optimizers import FusedAdam
 from .actor_critic import ActorCritic, Metrics
 from .datasets import Transitions
 from .on_policy.action_tokens import actions_of, tokens_of
 from .rcsl import CONDITIONED, RCSLSettings, ReturnPolicy, begins, check_flat, condition, imitation_loss
 from .replay import DATASET, MODEL, Batch, Demonstrations, FloatArray
 from .settings import takes
-from .updates import Adam, Mlp, minimise
+from .updates import Mlp, minimise
 
 LEAST_STD = 1e-3
 """Of a number of the observations, so that one that never changes divides by something."""
@@ -61,7 +62,7 @@ class AutoregressiveBehaviour:
         self.net = Mlp(1, observations.shape[1] + 2 * self.size, net_arch, bins).to(actions.device)
         self.which = th.eye(self.size, device=actions.device)
         self.before = self.which.cumsum(dim=0) - self.which  # [i, j]: 1 where j comes before i
-        optimizer, tokens = Adam(self.net.parameters(), lr=learning_rate), tokens_of(actions, bins)
+        optimizer, tokens = FusedAdam(self.net.parameters(), lr=learning_rate), tokens_of(actions, bins)
         for _ in range(updates):
             drawn = th.randint(len(tokens), (batch_size,)).to(actions.device)
             minimise(optimizer, self.loss(observations[drawn], tokens[drawn]))
@@ -214,7 +215,7 @@ class MBRCSL(ActorCritic):
             n_elites=asked.n_elites,
             net_arch=asked.model_net_arch or [200] * 4,
         ).to(self.device)
-        optimizer = Adam(model.parameters(), lr=asked.model_learning_rate, weight_decay=asked.model_weight_decay)
+        optimizer = FusedAdam(model.parameters(), lr=asked.model_learning_rate, weight_decay=asked.model_weight_decay)
         model.fit(
             steps,
             optimizer,

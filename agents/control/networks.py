@@ -12,9 +12,10 @@ from stable_baselines3.common.preprocessing import get_action_dim
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor, FlattenExtractor
 from torch import Tensor, nn
 
+from ..optimizers import FusedAdam
 from ..policy_files import SafePolicy
 from .heads import Head, make_head
-from .updates import Adam, Mlp, Passed, minimise
+from .updates import Mlp, Passed, minimise
 
 LOG_STD_RANGE = (-20.0, 2.0)  # as in SB3 and the SAC authors' code
 EPSILON = 1e-6  # guards log(1 - a^2), as in SB3
@@ -54,7 +55,7 @@ class Network(SafePolicy):
         optimizer = self.optimizer
         if loss.requires_grad:
             return minimise(optimizer, loss)
-        if isinstance(optimizer, Adam):
+        if isinstance(optimizer, FusedAdam):
             optimizer.apply(gradients)
         else:
             for param, gradient in zip(optimizer.param_groups[0]["params"], gradients, strict=True):

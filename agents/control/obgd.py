@@ -9,10 +9,11 @@ from typing import Any
 
 import torch as th
 from torch import Tensor
-from torch.optim.optimizer import Optimizer
+
+from ..optimizers import Eager
 
 
-class ObGD(Optimizer):
+class ObGD(Eager):
     r"""Overshooting-bounded gradient descent along eligibility traces.
 
     A parameter's ``grad`` holds the gradient of what is predicted or chosen (v(s), q(s, a), log pi(a|s)), not of a

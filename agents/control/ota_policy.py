@@ -9,9 +9,10 @@ from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor, nn
 
+from ..optimizers import FusedAdam
 from ..policy_files import SafePolicy
 from .goal_data import flat_spaces
-from .updates import Adam, Mlp
+from .updates import Mlp
 
 LEAST_STD = 1e-3
 """Of a number of the states, so that one that never changes divides by something."""
@@ -65,10 +66,10 @@ class OTAPolicy(SafePolicy, BasePolicy):
         low_actor: the mean of actions, scaled to [-1, 1].
     """
 
-    value_optimizer: Adam
-    own_value_optimizer: Adam
-    high_actor_optimizer: Adam
-    low_actor_optimizer: Adam
+    value_optimizer: FusedAdam
+    own_value_optimizer: FusedAdam
+    high_actor_optimizer: FusedAdam
+    low_actor_optimizer: FusedAdam
     state_mean: Tensor
     state_std: Tensor
     move_std: Tensor
@@ -100,7 +101,7 @@ class OTAPolicy(SafePolicy, BasePolicy):
         self.learning = ("value", *(["own_value"] if two_values else []), *self.POLICIES)
         for name in self.learning:
             learns = [one for one in getattr(self, name).parameters() if one.requires_grad]
-            setattr(self, f"{name}_optimizer", Adam(learns, lr=float(lr_schedule(1))))
+            setattr(self, f"{name}_optimizer", FusedAdam(learns, lr=float(lr_schedule(1))))
         self.register_buffer("state_mean", th.zeros(states))
         self.register_buffer("state_std", th.ones(states))
         self.register_buffer("move_std", th.ones(self.goal_size))

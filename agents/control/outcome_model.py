@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from ..archive import one_line
 from ..checkpoint import write_atomically
 from ..models.elements import ElementsNetwork, Shape
+from ..optimizers import AdamW
 from .evaluator import Errors, error
 from .trajectories import Trajectory
 
@@ -101,7 +102,7 @@ class OutcomeModel:
         with th.random.fork_rng(devices=()):
             th.manual_seed(seed)
             self.network = _Network(self.shape).to(device)
-        self.optimizer = th.optim.AdamW(self.network.parameters(), learning_rate, weight_decay=weight_decay)
+        self.optimizer = AdamW(self.network.parameters(), learning_rate, weight_decay=weight_decay)
 
     def fit(self, trajectories: Sequence[Trajectory], updates: int) -> float:
         """Learns from episodes whose ``success`` is true; the mean loss of the updates. Can be called again.

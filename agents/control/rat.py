@@ -17,6 +17,7 @@ import torch as th
 from stable_baselines3.common.type_aliases import MaybeCallback
 from torch import Tensor
 
+from ..optimizers import Adam, FusedAdam
 from .actor_critic import ActorCritic, Metrics
 from .explicit import explicit
 from .networks import SquashedGaussian
@@ -25,7 +26,6 @@ from .replay import OWN, Batch, fits
 from .sac import SAC, SACSettings, soft_update
 from .settings import check_subset, takes
 from .soft import Temperature
-from .updates import Adam
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class RAT(ActorCritic):
 
     settings: RATSettings
     log_ent_coef: Tensor | None
-    ent_coef_optimizer: Adam | None
+    ent_coef_optimizer: FusedAdam | None
     saved_parts = (
         "ent_coef_optimizer",
         *("victim", "adversary", "weights", "reward_model"),
@@ -135,9 +135,9 @@ class RAT(ActorCritic):
         self.adversary = perceptron(seen, seen, 64).to(device)
         self.weights = perceptron(seen, 1, 64).to(device)
         self.reward_model = SegmentRewards(seen + acted, asked.n_reward_models, 64).to(device)
-        self.adversary_optimizer = th.optim.Adam(self.adversary.parameters(), lr=asked.adversary_learning_rate)
-        self.weights_optimizer = th.optim.Adam(self.weights.parameters(), lr=asked.weight_learning_rate)
-        self.reward_optimizer = th.optim.Adam(self.reward_model.parameters(), lr=asked.reward_learning_rate)
+        self.adversary_optimizer = Adam(self.adversary.parameters(), lr=asked.adversary_learning_rate)
+        self.weights_optimizer = Adam(self.weights.parameters(), lr=asked.weight_learning_rate)
+        self.reward_optimizer = Adam(self.reward_model.parameters(), lr=asked.reward_learning_rate)
         self.progress = th.zeros(3, dtype=th.int64)  # whether there is a victim, preferences told, step of last session
         self.segments = Segments(asked.segment_length, self.buffer_size)
         self._pairs: list[tuple[Tensor, Tensor]] = []

@@ -26,6 +26,12 @@ ROWS: tuple[Row, ...] = (
         "Twin delayed deterministic policy gradient with fast updates",
     ),
     Row(
+        "tqc",
+        "tiltyard.agents.control.tqc:TQC",
+        ("driving", "robotics"),
+        "SAC with truncated quantile critics and fast updates",
+    ),
+    Row(
         "fast-td3",
         "tiltyard.agents.control.parallel.fast_td3:FastTD3",
         ("driving", "robotics"),
@@ -74,10 +80,11 @@ ROWS: tuple[Row, ...] = (
         paper="td3",
     ),
     Row(
-        "tqc",
-        "tiltyard.agents.control.stock:TQC",
+        "sb3-tqc",
+        "tiltyard.agents.control.stock:SB3TQC",
         ("driving", "robotics"),
-        "sb3-contrib's truncated quantile critics, a baseline",
+        "sb3-contrib's TQC, the baseline of ours",
+        paper="tqc",
     ),
     Row(
         "crossq",

@@ -4,6 +4,7 @@ Papers: Haarnoja et al., Soft Actor-Critic Algorithms and Applications (2018); B
 Reinforcement Learning with Offline Data (2023), called RLPD; Luo et al., SERL (2024), which packages it for robots.
 """
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -11,14 +12,14 @@ import torch as th
 from torch import Tensor
 
 from ... import unknown
+from ..optimizers import FusedAdam
 from . import state_dependent
 from .actor_critic import ActorCritic, Metrics
 from .explicit import Acted, Step, act, explicit, least, regression, soft_improvement
-from .networks import Critics
+from .networks import Critics, Drawn
 from .replay import Batch
 from .settings import OffPolicySettings, check_subset, takes
 from .soft import Temperature, drawn_members
-from .updates import Adam
 
 OBJECTIVES = ("min", "mean")
 
@@ -69,28 +70,49 @@ def critic_gradients(
     alpha: Tensor | None,
     members: Tensor | None,
 ) -> tuple[Step, Acted]:
-    """What the critics learn, and actions at s: drawn with those at s' by one pass where ``noise`` is for both."""
-    size = len(batch.rewards)
-    features = actor.features(batch.next_observations)
-    if len(noise) > size:
-        features = th.cat([features, actor.features(batch.observations)])
-    acted = act(actor, features, noise)
-    following, here = acted.rows(0, size).drawn, acted.rows(size, len(noise))
+    """What the critics learn, and actions at s, of which there are none where ``noise`` is for s' alone."""
+    following, here = acted_at(actor, batch, noise)
     value = least(target, batch.next_observations, following.actions, members)
     if alpha is not None:
         value = value - alpha * following.log_prob.detach()
     return regression(critic, batch.observations, batch.actions, batch.rewards + batch.discounts * value), here
 
 
-def soft_update(agent: ActorCritic, asked: SACSettings, batch: Batch, temperature: Temperature) -> Metrics:
-    """One update of the critics, and every ``policy_delay``-th time of actor and temperature; see :class:`SAC`."""
+def acted_at(actor: Any, batch: Batch, noise: Tensor) -> tuple[Drawn, Acted]:
+    """Actions at s', and those at s: drawn by one pass where ``noise`` is for both."""
+    size = len(batch.rewards)
+    features = actor.features(batch.next_observations)
+    if len(noise) > size:
+        features = th.cat([features, actor.features(batch.observations)])
+    acted = act(actor, features, noise)
+    return acted.rows(0, size).drawn, acted.rows(size, len(noise))
+
+
+def soft_update(
+    agent: ActorCritic,
+    asked: SACSettings,
+    batch: Batch,
+    temperature: Temperature,
+    gradients: Callable[..., tuple[Step, Acted]] = critic_gradients,
+    *more: Any,
+) -> Metrics:
+    """One update of the critics, and every ``policy_delay``-th time of actor and temperature; see :class:`SAC`.
+
+    Args:
+        agent: whose networks they are.
+        asked: its settings.
+        batch: to learn from.
+        temperature: of the agent.
+        gradients: what critics learn: :func:`critic_gradients`, or another function with the same arguments.
+        *more: what else that function takes.
+    """
     actor, critic = agent.actor, agent.critic
     with_actor = (agent._n_updates + 1) % asked.policy_delay == 0
     alpha = temperature.value
     noise = th.cat([actor.noise(len(batch.rewards)) for _ in range(1 + with_actor)])
     members = drawn_members(asked.critic_subset, critic)
     entropy = alpha if asked.backup_entropy else None
-    step, acted = agent.compute(critic_gradients, actor, critic, agent.critic_target, batch, noise, entropy, members)
+    step, acted = agent.compute(gradients, actor, critic, agent.critic_target, batch, noise, entropy, members, *more)
     metrics = {"critic_loss": critic.descend(*step[:2]), "q": step.seen}
     agent.update_targets()
     if with_actor:
@@ -121,7 +143,7 @@ class SAC(ActorCritic):
     settings: SACSettings
     log_ent_coef: Tensor | None
     """As in SB3: None where the temperature is fixed, and then there is ``ent_coef_tensor``."""
-    ent_coef_optimizer: Adam | None
+    ent_coef_optimizer: FusedAdam | None
     explores_by_state = True
     saved_parts = ("ent_coef_optimizer",)
     saved_tensors = ("log_ent_coef",)

@@ -10,11 +10,11 @@ import torch as th
 from gymnasium.spaces import Space
 from torch import Tensor
 
+from ..optimizers import FusedAdam
 from .actor_critic import ActorCritic, Metrics
 from .explicit import Step, act, explicit, least, regression, soft_improvement
 from .networks import Critics
 from .replay import Batch
-from .updates import Adam
 
 
 class Temperature:
@@ -44,7 +44,7 @@ class Temperature:
         learned = automatic == "auto"
         first = float(start or 1.0) if learned else float(ent_coef)
         self.log: Tensor = th.tensor([first], device=device).log().requires_grad_(learned)
-        self.optimizer = Adam([self.log], lr=rate) if learned else None
+        self.optimizer = FusedAdam([self.log], lr=rate) if learned else None
 
     @property
     def value(self) -> Tensor:

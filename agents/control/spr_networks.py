@@ -14,6 +14,7 @@ from stable_baselines3.common.type_aliases import PyTorchObs, Schedule
 from stable_baselines3.dqn.policies import DQNPolicy, QNetwork
 from torch import Tensor, nn
 
+from ..optimizers import Adam
 from ..policy_files import SafePolicy
 
 LARGE = 64
@@ -174,7 +175,7 @@ class SPRPolicy(SafePolicy, DQNPolicy):
         net_arch: list[int] | None = None,
         filters: list[int] | None = None,
         normalize_images: bool = True,
-        optimizer_class: type[th.optim.Optimizer] = th.optim.Adam,
+        optimizer_class: type[th.optim.Optimizer] = Adam,
         optimizer_kwargs: dict[str, Any] | None = None,
     ) -> None:
         net_arch = [256] if net_arch is None else net_arch

@@ -14,6 +14,7 @@ import torch as th
 from gymnasium.spaces import Box
 from torch import Tensor
 
+from ..optimizers import FusedAdam
 from .actor_critic import ActorCritic, Metrics
 from .datasets import Float32, Transitions
 from .explicit import explicit
@@ -21,7 +22,7 @@ from .replay import Batch, Demonstrations
 from .settings import takes
 from .td3 import delayed_update
 from .td3_bc import TD3BC, TD3BCSettings, cloning_improvement, standardise
-from .updates import Adam, Mlp, minimise
+from .updates import Mlp, minimise
 
 if TYPE_CHECKING:
     from minari import MinariDataset
@@ -92,7 +93,7 @@ class InverseDynamics:
         inputs, actions = self._inputs(read), th.from_numpy(self._scaled(data.actions))
         aside = th.from_numpy(_aside(data, share_aside, rng))
         given = (~aside).nonzero().squeeze(1)
-        optimizer, best, self.validation = Adam(self.net.parameters(), lr=learning_rate), self.net, -np.inf
+        optimizer, best, self.validation = FusedAdam(self.net.parameters(), lr=learning_rate), self.net, -np.inf
         for update in range(updates):
             chosen = given[th.randint(len(given), (batch_size,))]
             minimise(optimizer, -log_likelihood(self.net(inputs[chosen])[0], actions[chosen]).mean())

@@ -21,6 +21,7 @@ from stable_baselines3.common.type_aliases import GymEnv, MaybeCallback, Schedul
 from stable_baselines3.common.utils import safe_mean
 from torch import Tensor
 
+from ..optimizers import Adam
 from .base import ControlAgent, check_step
 from .stax_networks import Autoencoder, GenomePolicy
 from .stax_search import Search, SearchSettings
@@ -196,7 +197,7 @@ class STAX(ControlAgent, BaseAlgorithm):
         if self.descriptor_key is None:
             image = is_image_space(self.observation_space)
             self.autoencoder = Autoencoder(n_in, self.descriptor_size, self.autoencoder_width, standardise=not image)
-            self.autoencoder_optimizer = th.optim.Adam(self.autoencoder.parameters(), lr=self.lr_schedule(1))
+            self.autoencoder_optimizer = Adam(self.autoencoder.parameters(), lr=self.lr_schedule(1))
         settings = SearchSettings(
             genome_size=self.policy.genome.numel(),
             view_size=self.descriptor_size if self.autoencoder is None else n_in * self.n_views,

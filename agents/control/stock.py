@@ -1,6 +1,6 @@
 """Stable-Baselines3's own algorithms, with checkpoints that hold no code and any environment of ours as input.
 
-Those that Tiltyard has itself (SAC, TD3) stay here under another name, as the baselines of ours.
+Those that Tiltyard has itself (SAC, TD3, TQC) stay here under another name, as the baselines of ours.
 """
 
 from typing import Any, ClassVar
@@ -56,7 +56,7 @@ class SB3TD3(OffPolicyAgent, sb3.TD3):
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = safe_aliases(sb3.TD3.policy_aliases)
 
 
-class TQC(OffPolicyAgent, sb3_contrib.TQC):
+class SB3TQC(OffPolicyAgent, sb3_contrib.TQC):
     """Truncated quantile critics. Paper: Controlling Overestimation Bias (2020). See ``sb3_contrib.TQC``."""
 
     acts_in = (Box,)

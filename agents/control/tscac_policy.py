@@ -9,8 +9,9 @@ from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor, nn
 
+from ..optimizers import FusedAdam
 from ..policy_files import SafePolicy
-from .updates import Adam, Mlp
+from .updates import Mlp
 
 
 class TSCACPolicy(SafePolicy, BasePolicy):
@@ -36,11 +37,11 @@ class TSCACPolicy(SafePolicy, BasePolicy):
 
     LEARNING: ClassVar[tuple[str, ...]] = ("behaviour", "auxiliary", "auxiliary_critic", "actor", "critic")
     """Networks with an optimiser."""
-    behaviour_optimizer: Adam
-    auxiliary_optimizer: Adam
-    auxiliary_critic_optimizer: Adam
-    actor_optimizer: Adam
-    critic_optimizer: Adam
+    behaviour_optimizer: FusedAdam
+    auxiliary_optimizer: FusedAdam
+    auxiliary_critic_optimizer: FusedAdam
+    actor_optimizer: FusedAdam
+    critic_optimizer: FusedAdam
 
     def __init__(
         self,
@@ -66,7 +67,7 @@ class TSCACPolicy(SafePolicy, BasePolicy):
             follower.load_state_dict(source.state_dict())
             follower.requires_grad_(False)
         for name in self.LEARNING:
-            optimizer = Adam(list(getattr(self, name).parameters()), lr=float(lr_schedule(1)))
+            optimizer = FusedAdam(list(getattr(self, name).parameters()), lr=float(lr_schedule(1)))
             setattr(self, f"{name}_optimizer", optimizer)
 
     @property

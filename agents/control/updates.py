@@ -1,4 +1,4 @@
-"""What updates of control agents spend their time on, made fast: passes through ensembles of perceptrons, and Adam.
+"""What updates of control agents spend their time on, made fast: passes through ensembles of perceptrons.
 
 An ensemble is one module whose layers are stacked, so that each layer of all members is one batched product. Its
 backward pass is written by hand: one node in autograd's graph, an output of width one as a dot product (a sixth of the
@@ -314,76 +314,6 @@ def _rows(layer: tuple[Tensor, ...], first: int, last: int) -> tuple[Tensor, ...
     """What a layer kept, for some samples; weights and scales (second, and last of a normalised layer) have none."""
     h, weight, *rest = layer
     return (h[:, first:last], weight, *(part[:, first:last] for part in rest[:5]), *rest[5:])
-
-
-class Adam(th.optim.Adam):
-    """``torch.optim.Adam`` in one fused pass over all parameters, without the hooks and checks of every step.
-
-    The same numbers and the same ``state_dict`` as ``torch.optim.Adam(fused=True)``. Gradients are dropped after use,
-    so there is no ``zero_grad`` to call.
-    """
-
-    fused: Callable[..., None] = staticmethod(th._fused_adam_)
-
-    def __init__(self, params: Any, lr: float = 1e-3, **settings: Any) -> None:
-        super().__init__(params, lr, fused=True, **settings)
-        self._lists: tuple[list[Tensor], ...] | None = None
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """As in torch; also of a copy."""
-        super().__setstate__(state)  # type: ignore[no-untyped-call]
-        self._lists = None
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """As in torch."""
-        super().load_state_dict(state_dict)
-        self._lists = None
-
-    @th.no_grad()
-    def step(self, closure: None = None) -> None:  # type: ignore[override]
-        """One step along the gradients of all parameters, each of which must have one."""
-        params = self.lists[0]
-        self.apply([param.grad for param in params if param.grad is not None])
-        for param in params:
-            param.grad = None
-
-    @th.no_grad()
-    def apply(self, grads: Sequence[Tensor]) -> None:
-        """One step along ``grads``, one of each parameter in their order."""
-        (group,) = self.param_groups
-        params, firsts, seconds, steps = self.lists
-        beta1, beta2 = group["betas"]
-        steps[0].add_(1)  # of all parameters
-        self.fused(
-            params,
-            list(grads),
-            firsts,
-            seconds,
-            [],
-            steps,
-            lr=group["lr"],
-            beta1=beta1,
-            beta2=beta2,
-            weight_decay=group["weight_decay"],
-            eps=group["eps"],
-            amsgrad=False,
-            maximize=False,
-        )
-
-    @property
-    def lists(self) -> tuple[list[Tensor], ...]:
-        """Parameters, and of each the first moment, the second moment and the count of steps (one tensor for all)."""
-        return self._lists or self._prepare(self.param_groups[0]["params"])
-
-    def _prepare(self, params: list[Tensor]) -> tuple[list[Tensor], ...]:
-        for param in params:
-            if not self.state[param]:
-                moments = {name: th.zeros_like(param) for name in ("exp_avg", "exp_avg_sq")}
-                self.state[param] = {"step": th.zeros((), device=param.device)} | moments
-            self.state[param]["step"] = self.state[params[0]]["step"]
-        parts = [[self.state[param][name] for param in params] for name in ("exp_avg", "exp_avg_sq", "step")]
-        self._lists = (list(params), *parts)
-        return self._lists
 
 
 def minimise(optimizer: th.optim.Optimizer, loss: Tensor) -> Tensor:

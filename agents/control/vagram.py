@@ -15,6 +15,7 @@ from torch import Tensor
 
 from ... import unknown
 from ..models.dynamics import DynamicsEnsemble, Steps
+from ..optimizers import FusedAdam
 from .actor_critic import ActorCritic, Metrics
 from .explicit import explicit
 from .networks import Critics
@@ -22,7 +23,6 @@ from .replay import MODEL, Batch, RowReplay, fits, joined
 from .sac import SACSettings, soft_update
 from .settings import check_subset, takes
 from .soft import Temperature
-from .updates import Adam
 from .wmar import AugmentedReplay
 
 LOSSES = ("vagram", "mle", "mse")
@@ -140,7 +140,7 @@ class VaGraM(ActorCritic):
 
     settings: VaGraMSettings
     log_ent_coef: Tensor | None
-    ent_coef_optimizer: Adam | None
+    ent_coef_optimizer: FusedAdam | None
     saved_parts = ("ent_coef_optimizer", "model", "model_optimizer")
     saved_tensors = ("log_ent_coef",)
 
@@ -174,7 +174,7 @@ class VaGraM(ActorCritic):
             net_arch=asked.model_net_arch or [200] * 4,
             probabilistic=asked.model_loss == "mle",
         ).to(self.device)
-        self.model_optimizer = Adam(
+        self.model_optimizer = FusedAdam(
             self.model.parameters(), lr=asked.model_learning_rate, weight_decay=asked.model_weight_decay
         )
         self._imagined: Tensor | None = None

@@ -15,6 +15,7 @@ from ..models.tokenizer import Tokens
 from ..models.turn_critics import Episode, Replay, TurnCritics, critic_loss, similar
 from ..objectives.parts.ops import turn_ends
 from ..objectives.registry import load
+from ..optimizers import Adam
 from .agent import LanguageAgent
 from .collect import by_turns
 from .context import Context
@@ -213,7 +214,7 @@ class ArCHer(LanguageAgent):
         """The critics know the language as the policy does."""
         self.critics = TurnCritics(self.policy.network, torch.Generator().manual_seed(self.seed or 0))
         self.target_critics = deepcopy(self.critics).requires_grad_(False)
-        self.critic_optimizer = torch.optim.Adam(self.critics.parameters(), lr=self.critic_learning_rate)
+        self.critic_optimizer = Adam(self.critics.parameters(), lr=self.critic_learning_rate)
         if self.token_baseline:
             self.baseline = Critic(self.policy.network)
 

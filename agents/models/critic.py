@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from ...wrappers.components import Episodes
+from ..optimizers import AdamW
 from .batches import pieces
 from .transformer import Transformer
 
@@ -30,7 +31,7 @@ class Critic(nn.Module):
         self.body = deepcopy(network).requires_grad_(True)
         self.weight = nn.Parameter(network.embedding.weight.new_zeros(network.width))
         self.bias = nn.Parameter(network.embedding.weight.new_zeros(()))
-        self.optimizer = torch.optim.AdamW(self.parameters(), betas=(0.9, 0.98), weight_decay=0.0)
+        self.optimizer = AdamW(self.parameters(), betas=(0.9, 0.98), weight_decay=0.0)
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Values ``[B, T]`` before each token of ``mask`` ``[B, T]`` (never True in the first column); 0 elsewhere."""

@@ -18,6 +18,7 @@ from safetensors.torch import load_file, save
 from torch import Tensor
 from torch.nn import functional as F
 
+from ..optimizers import AdamW
 from .pretrained import FOLDER
 from .tokenizer import ALPHABET, Tokenizer
 from .transformer import SIZES, Transformer
@@ -82,7 +83,7 @@ def pretrained(
     """A network that has read that many batches, with a rate that rises over 100 of them and falls by a cosine."""
     torch.manual_seed(seed)
     model = untrained_model()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=rate)
+    optimizer = AdamW(model.parameters(), lr=rate)
     for step in range(steps):
         optimizer.param_groups[0]["lr"] = (
             rate * min(1.0, (step + 1) / 100) * (0.55 + 0.45 * math.cos(math.pi * step / steps))

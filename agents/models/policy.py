@@ -12,6 +12,7 @@ from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor
 
 from ... import unknown
+from ..optimizers import AdamW
 from .dialogues import Dialogues
 from .generation import Generated, Mask, generate
 from .hf import HFNetwork, HFTokenizer, generate_with, parse
@@ -64,7 +65,7 @@ class TextPolicy(BasePolicy):
                 f"completions of {max_answer_tokens} tokens (max_answer_tokens) leave no room for a prompt in a "
                 f"context of {self.context_length}: {self._more_room()}, or write less"
             )
-        self.optimizer = torch.optim.AdamW(
+        self.optimizer = AdamW(
             [p for p in self.network.parameters() if p.requires_grad],
             lr=lr_schedule(1),
             betas=(0.9, 0.98),

@@ -24,11 +24,12 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+import sb3_contrib
 import stable_baselines3 as sb3
 import torch as th
 from stable_baselines3.common.logger import configure
 
-from tiltyard.agents import AWAC, CQL, DSACT, IQL, SAC, TD3, make
+from tiltyard.agents import AWAC, CQL, DSACT, IQL, SAC, TD3, TQC, make
 from tiltyard.agents.control.datasets import Transitions
 
 ENV = "HalfCheetah-v5"
@@ -206,6 +207,16 @@ def relatives(n: int, turns: int, chosen: str) -> None:
     table(f"{th.get_num_threads()} thread, CQL, 31 actions a state: ratio to itself", cases, turns, "updates/s", chosen)
 
 
+def quantiles(n: int, turns: int, chosen: str) -> None:
+    """TQC beside sb3-contrib's, whose loss is over all pairs of quantiles."""
+    cases = {
+        "sb3-contrib TQC": updates(filled(sb3_contrib.TQC), n),
+        "TQC": updates(filled(TQC), n),
+        "TQC, compiled": updates(filled(TQC, compiled=True), n),
+    }
+    table(f"{th.get_num_threads()} thread, TQC, two critics of 25 quantiles", cases, turns, "updates/s", chosen)
+
+
 def small(n: int, turns: int, chosen: str) -> None:
     """Smaller networks."""
     shape = {"policy_kwargs": {"net_arch": [128, 128]}}
@@ -237,7 +248,13 @@ def loop(_: int, turns: int, chosen: str, interpreter: str = "") -> None:
     table("Learning in HalfCheetah, an update a step", cases, min(turns, 3), "steps/s", chosen)
 
 
-TABLES: dict[str, Callable[..., None]] = {"sac": sac, "relatives": relatives, "small": small, "loop": loop}
+TABLES: dict[str, Callable[..., None]] = {
+    "sac": sac,
+    "relatives": relatives,
+    "quantiles": quantiles,
+    "small": small,
+    "loop": loop,
+}
 
 
 def main() -> None:

@@ -22,7 +22,8 @@ from stable_baselines3.common.torch_layers import FlattenExtractor
 from torch import Tensor
 
 from ...agents.control.networks import Critics
-from ...agents.control.updates import Adam, polyak
+from ...agents.control.updates import polyak
+from ...agents.optimizers import FusedAdam
 from ..statistics import Floats
 
 GAMMA = 0.95
@@ -112,7 +113,7 @@ class Values:
         shape |= {"head": head.kind, "head_kwargs": dict(head.settings)}
         critic, target = (Critics(space, Box(-1, 1, (1,)), FlattenExtractor(space), **shape) for _ in range(2))
         target.load_state_dict(critic.state_dict())
-        optimizer = Adam(critic.parameters(), lr=rate)
+        optimizer = FusedAdam(critic.parameters(), lr=rate)
         before, after = (_tensor(part.reshape(-1, 3)) for part in (data.observations[:-1], data.observations[1:]))
         rewards = _tensor(data.rewards.reshape(-1) / head.scale)
         followed, followers = list(critic.parameters()), list(target.parameters())

@@ -472,7 +472,7 @@ def test_a_compiled_policy_and_an_incomplete_state_are_as_in_sb3(tmp_path: Path)
 
 @pytest.mark.parametrize(
     "name",
-    ["ppo", "sb3-ppo", "sb3-sac", "sb3-td3", "tqc", "crossq", "dqn", "stable_baselines3:A2C", "sb3_contrib:TRPO"],
+    ["ppo", "sb3-ppo", "sb3-sac", "sb3-td3", "sb3-tqc", "crossq", "dqn", "stable_baselines3:A2C", "sb3_contrib:TRPO"],
 )
 def test_policies_of_the_baselines_alone_are_saved_without_code(name: str, tmp_path: Path) -> None:
     env = "CartPole-v1" if name == "dqn" else "Pendulum-v1"
@@ -491,7 +491,7 @@ def test_policies_of_the_baselines_alone_are_saved_without_code(name: str, tmp_p
     assert not (tmp_path / "ran").exists()
 
 
-@pytest.mark.parametrize("name", ["ppo", "dqn", "tqc", "crossq", "sb3-sac", "sac"])
+@pytest.mark.parametrize("name", ["ppo", "dqn", "sb3-tqc", "crossq", "sb3-sac", "sac", "tqc"])
 def test_an_agent_is_pickled_with_its_policy(name: str) -> None:
     env = gymnasium.make("CartPole-v1" if name == "dqn" else "Pendulum-v1")
     agent: Any = make(name, env, seed=0, policy_kwargs={"net_arch": [8]})

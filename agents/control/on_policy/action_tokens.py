@@ -14,6 +14,7 @@ from stable_baselines3.common.type_aliases import PyTorchObs, Schedule
 from torch import Tensor, nn
 
 from ...language.rollouts import PolicyOut, Rollouts
+from ...optimizers import Adam
 from ...policy_files import SafePolicy
 from .chunks import check_flat_spaces, in_units, through_chunks
 from .distributions import Categorical
@@ -91,8 +92,8 @@ class ActionTokenPolicy(SafePolicy, BasePolicy):
         widths = [256, 256] if net_arch is None else list(net_arch)
         outputs = chunk_size * self.n_numbers * bins
         self.net = nn.Sequential(*create_mlp(self.moments.mean.numel(), outputs, widths, activation_fn))
-        self.optimizer = th.optim.Adam(self.net.parameters(), lr=lr_schedule(1), eps=1e-5)
-        self.clone_optimizer = th.optim.Adam(self.net.parameters(), lr=clone_learning_rate, eps=1e-5)
+        self.optimizer = Adam(self.net.parameters(), lr=lr_schedule(1), eps=1e-5)
+        self.clone_optimizer = Adam(self.net.parameters(), lr=clone_learning_rate, eps=1e-5)
 
     def fix_moments(self, observations: Tensor) -> None:
         """Takes in a dataset's observations ``[N, S]``, the first time."""

@@ -11,6 +11,7 @@ from stable_baselines3.common.type_aliases import PyTorchObs, Schedule
 from torch import Tensor, nn
 
 from .... import unknown
+from ...optimizers import Adam
 from .acting import BulkActing, on_device
 from .chunks import check_flat_spaces, in_units, through_chunks
 from .flow import FlowNetwork, NoiseChain, SDEChain, follow_ode
@@ -99,7 +100,7 @@ class FlowPolicy(NormalizedPolicy):
         ]
         self.optimizer = self.optimizer_class(groups, lr=lr_schedule(1), **self.optimizer_kwargs)  # type: ignore[call-arg]
         cloned = [*network.body.parameters(), *network.velocity.parameters()]
-        self.clone_optimizer = th.optim.Adam(cloned, lr=clone_learning_rate, eps=1e-5, fused=True)
+        self.clone_optimizer = Adam(cloned, lr=clone_learning_rate, eps=1e-5, fused=True)
 
     def update_moments(self, observations: Any, rows: Tensor | None = None) -> None:
         """As the base's, unless moments are those of a dataset, which stay: a cloned actor reads observations so."""

@@ -13,6 +13,7 @@ from stable_baselines3.common.type_aliases import GymEnv, PyTorchObs, Schedule
 from stable_baselines3.common.utils import FloatSchedule
 from torch import Tensor, nn
 
+from ...optimizers import Adam
 from .acting import Acting, StepActing
 from .fast_ppo import FastPPO
 from .policies import NormalizedPolicy
@@ -23,7 +24,7 @@ from .update import Gradients, Losses, Settings, losses_of
 RATE_OF_LOGITS, RATE_OF_MEANS = 0.05, 0.003
 
 
-class Boosting(th.optim.Adam):
+class Boosting(Adam):
     """Adds a tree a step, along gradients of outputs that it was given; log standard deviations take steps of Adam.
 
     Args:

@@ -12,6 +12,7 @@ from stable_baselines3.common.torch_layers import CombinedExtractor, NatureCNN
 from stable_baselines3.common.type_aliases import PyTorchObs, Schedule
 from torch import Tensor, nn
 
+from ...optimizers import Adam
 from ...policy_files import SafePolicy
 from .distributions import StateDependentGaussian, distribution_of, masked
 from .moments import RunningMoments
@@ -58,7 +59,8 @@ class NormalizedPolicy(SafePolicy, ActorCriticPolicy):
         self.has_mask = isinstance(observation_space, Dict) and MASK in observation_space.spaces
         if self.has_mask:
             check_mask(observation_space[MASK], action_space)  # type: ignore[index]
-        kwargs.setdefault("optimizer_kwargs", {"eps": 1e-5, "fused": True} if _is_adam(kwargs) else {})
+        is_adam = kwargs.setdefault("optimizer_class", Adam) in (Adam, th.optim.Adam)
+        kwargs.setdefault("optimizer_kwargs", {"eps": 1e-5, "fused": True} if is_adam else {})
         super().__init__(observation_space, action_space, lr_schedule, **kwargs)
         self.norm_obs, self.clip_obs = norm_obs, clip_obs
         assert isinstance(self.action_net, nn.Linear)
@@ -236,7 +238,3 @@ def _batches(observations: Any) -> dict[str, Tensor]:
 def _name(key: str) -> str:
     """A module's name for a part of an observation; dots have a meaning there."""
     return f"of_{key.replace('.', '-')}"
-
-
-def _is_adam(kwargs: Mapping[str, Any]) -> bool:
-    return kwargs.get("optimizer_class", th.optim.Adam) is th.optim.Adam

@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 import torch as th
 from torch import Tensor
 
+from ...optimizers import FusedAdam
 from ..actor_critic import Metrics
 from ..explicit import Acted, Step, act, distributional_regression, explicit, soft_improvement
 from ..networks import Critics
 from ..replay import Batch
 from ..settings import takes
 from ..soft import Temperature
-from ..updates import Adam
 from .agent import ParallelActorCritic, ParallelSettings, projected
 from .fast_td3 import begin_near_zero
 
@@ -83,7 +83,7 @@ class FastSAC(ParallelActorCritic):
     settings: FastSACSettings
     log_ent_coef: Tensor | None
     """As in SB3: None where the temperature is fixed."""
-    ent_coef_optimizer: Adam | None
+    ent_coef_optimizer: FusedAdam | None
     saved_parts = ("reward_scale", "ent_coef_optimizer")
     saved_tensors = ("log_ent_coef",)
 

@@ -7,15 +7,9 @@ from gymnasium.spaces import Box, Space
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from stable_baselines3.common.type_aliases import Schedule
 
+from ...optimizers import FusedAdamW
 from ..actor_critic_policy import ActorCriticPolicy
-from ..updates import Adam
 from .normalisation import NormalizedObservations
-
-
-class AdamW(Adam):
-    """``torch.optim.AdamW``, whose weight decay is apart from the gradient, in one fused pass; see :class:`Adam`."""
-
-    fused = staticmethod(th._fused_adamw_)
 
 
 class NormalizedActorCriticPolicy(ActorCriticPolicy):
@@ -27,7 +21,7 @@ class NormalizedActorCriticPolicy(ActorCriticPolicy):
         lr_schedule: of all optimisers.
         norm_obs: whether observations are normalised.
         clip_obs: limit of normalised observations, either way.
-        optimizer_class: AdamW by default.
+        optimizer_class: :class:`~tiltyard.agents.optimizers.FusedAdamW` by default.
         **kwargs: of :class:`ActorCriticPolicy`.
     """
 
@@ -39,7 +33,7 @@ class NormalizedActorCriticPolicy(ActorCriticPolicy):
         *,
         norm_obs: bool = True,
         clip_obs: float = 10.0,
-        optimizer_class: type[th.optim.Optimizer] = AdamW,
+        optimizer_class: type[th.optim.Optimizer] = FusedAdamW,
         **kwargs: Any,
     ) -> None:
         self._normalizer: list[NormalizedObservations] = []  # in a list, which modules do not look into

@@ -108,7 +108,7 @@ def test_a_targets_members_alone_are_evaluated(monkeypatch: pytest.MonkeyPatch) 
     assert sizes == [2]
 
 
-@pytest.mark.parametrize("name", ["mse", "gaussian", "two-hot", "hl-gauss"])
+@pytest.mark.parametrize("name", ["mse", "gaussian", "two-hot", "hl-gauss", "quantile"])
 def test_slopes_of_heads_are_autograds(name: str) -> None:
     head = make_head(name, 2, **(RANGE if name in ("two-hot", "hl-gauss") else {})).double()
     out, target = th.randn(2, 5, head.n_out, requires_grad=True), 5 * th.randn(5)

@@ -1,5 +1,6 @@
 """The fast SAC against a readable one of torch's own layers, and its settings."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,17 @@ import torch as th
 from stable_baselines3.common.logger import configure
 from stable_baselines3.common.utils import set_random_seed
 from torch import nn
-from torch.distributions import Normal, normal
+from torch.distributions import Normal
 
 from tiltyard.agents import SAC, make
 from tiltyard.agents.control.explicit import least
 from tiltyard.agents.control.replay import Batch
 from tiltyard.agents.control.soft import drawn_members
-from tiltyard.agents.control.updates import Adam, Mlp
+from tiltyard.agents.control.updates import Mlp
+from tiltyard.agents.optimizers import FusedAdam
+
+sys.path.insert(0, str(Path(__file__).parent))
+from beside_sb3 import constant_noise, copy_networks
 
 SMALL: dict[str, Any] = {"learning_starts": 20, "batch_size": 16, "buffer_size": 2000, "seed": 0}
 
@@ -160,38 +165,6 @@ def test_update_follows_the_order_of_sb3() -> None:
     th.testing.assert_close(ours.log_ent_coef, theirs.log_ent_coef)
 
 
-def copy_networks(theirs: Any, ours: SAC) -> None:
-    for mine, critic in ((ours.critic, theirs.critic), (ours.critic_target, theirs.critic_target)):
-        for i, network in enumerate(critic.q_networks):
-            fill(mine.net, i, [layer for layer in network if isinstance(layer, nn.Linear)])
-    trunk = [layer for layer in theirs.actor.latent_pi if isinstance(layer, nn.Linear)]
-    fill(ours.actor.net, 0, trunk)
-    *_, weight, bias = ours.actor.net.weights
-    heads = (theirs.actor.mu, theirs.actor.log_std)
-    weight.data[0] = th.cat([head.weight.data.T for head in heads], 1)
-    bias.data[0, 0] = th.cat([head.bias.data for head in heads])
-
-
-def fill(net: Mlp, member: int, layers: list[Any]) -> None:
-    for layer, weight, bias in zip(layers, list(net.weights)[::2], list(net.weights)[1::2], strict=False):
-        weight.data[member], bias.data[member, 0] = layer.weight.data.T, layer.bias.data
-
-
-class constant_noise:  # noqa: N801
-    """Hands out given standard normal draws, whatever asks for them."""
-
-    def __init__(self, *draws: th.Tensor) -> None:
-        self.draws, self.saved = list(draws), (th.randn, normal._standard_normal)
-
-    def __enter__(self) -> None:
-        th.randn = lambda *args, **kwargs: self.draws.pop(0)  # type: ignore[assignment]
-        normal._standard_normal = lambda *args, **kwargs: self.draws.pop(0)
-
-    def __exit__(self, *_: Any) -> None:
-        th.randn, normal._standard_normal = self.saved
-        assert not self.draws
-
-
 def test_rlpd_settings_take_a_subset_of_layer_normed_critics() -> None:
     agent = make("serl", "Pendulum-v1", **SMALL)
     assert agent.critic.net.n == 10
@@ -251,7 +224,7 @@ def test_training_goes_on_as_if_never_saved(tmp_path: Path) -> None:
         each.train(gradient_steps=4, batch_size=16)
     for key, parameter in agent.policy.state_dict().items():
         assert th.equal(parameter, loaded.policy.state_dict()[key]), key
-    assert isinstance(loaded.ent_coef_optimizer, Adam)
+    assert isinstance(loaded.ent_coef_optimizer, FusedAdam)
     assert agent.log_ent_coef.item() == loaded.log_ent_coef.item()
 
 

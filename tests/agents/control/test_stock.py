@@ -14,7 +14,7 @@ PAIRS: list[tuple[Any, Any, dict[str, Any]]] = [
     (stock.PPO, sb3.PPO, {"n_steps": 32, "batch_size": 16}),
     (stock.SB3SAC, sb3.SAC, OFF),
     (stock.SB3TD3, sb3.TD3, OFF),
-    (stock.TQC, sb3_contrib.TQC, OFF),
+    (stock.SB3TQC, sb3_contrib.TQC, OFF),
     (stock.CrossQ, sb3_contrib.CrossQ, OFF),
     (stock.DQN, sb3.DQN, OFF),
 ]

@@ -6,7 +6,7 @@ import pytest
 import torch as th
 from torch import nn
 
-from tiltyard.agents.control.updates import ACTIVATIONS, Adam, Mlp, polyak
+from tiltyard.agents.control.updates import ACTIVATIONS, Mlp, polyak
 
 
 def member(net: Mlp, i: int) -> nn.Sequential:
@@ -118,27 +118,6 @@ def test_unknown_names_are_refused() -> None:
         Mlp(1, 1, [1], 1).set_precision("fp16")
     with pytest.raises(ValueError, match="PReLU has parameters of its own"):
         Mlp(1, 1, [1], 1, activation=nn.PReLU)
-
-
-def test_adam_is_torchs_adam_also_after_loading_its_state() -> None:
-    th.manual_seed(0)
-    ours = [nn.Parameter(th.randn(3, 2)), nn.Parameter(th.randn(4))]
-    theirs = copy.deepcopy(ours)
-    one, other = Adam(ours, lr=0.01), th.optim.Adam(theirs, lr=0.01, fused=True)
-    for step in range(6):
-        if step == 3:
-            state = copy.deepcopy(one.state_dict())
-            one = Adam(ours, lr=0.5)
-            one.load_state_dict(state)
-        for params in (ours, theirs):
-            th.manual_seed(step)
-            for param in params:
-                param.grad = th.randn_like(param)
-        one.step()
-        other.step()
-        assert all(param.grad is None for param in ours)
-    for param, expected in zip(ours, theirs, strict=True):
-        th.testing.assert_close(param, expected, rtol=0, atol=0)
 
 
 def test_polyak_by_hand() -> None:
