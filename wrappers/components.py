@@ -237,11 +237,13 @@ class Problem:
         seed: ``reset(seed=...)`` brings it back.
         question: the environment's observation.
         solve: calls the environment's expert for its worked solution; the slow part, so only guidance asks.
+        group_size: completions of it in the batch.
     """
 
     seed: int
     question: str
     solve: Callable[[], str]
+    group_size: int = 1
 
 
 class Guidance(Component):

@@ -194,6 +194,10 @@ ROWS: tuple[Row, ...] = (
         components={"sampler": "reinforce-ada"},
     ),
     Row(
+        "scaf-grpo",
+        components={"guidance": "scaf-grpo"},
+    ),
+    Row(
         "guide",  # Guide-GRPO
         components={"guidance": "guide", "correction": "ratio"},
     ),

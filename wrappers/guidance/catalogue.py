@@ -4,6 +4,7 @@ from ..components import Choice, Guidance, Row, choose
 
 ROWS: tuple[Row, ...] = (
     Row("ghpo", "tiltyard.wrappers.guidance.ghpo:GHPO"),
+    Row("scaf-grpo", "tiltyard.wrappers.guidance.scaf_grpo:ScafGRPO"),
     Row("guide", "tiltyard.wrappers.guidance.guide:Guide"),
 )
 

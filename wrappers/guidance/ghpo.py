@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from numbers import Real
 
 from ..components import Guidance, Problem, Prompt
+from .hints import beginnings
 
 
 class GHPO(Guidance):
@@ -43,8 +44,5 @@ class GHPO(Guidance):
             if share > 0:
                 break
             failed += 1
-        if failed == 0 or not self.stages:
-            return Prompt(problem.question)
-        solution = problem.solve()
-        stage = self.stages[min(failed, len(self.stages)) - 1]
-        return Prompt(problem.question, solution[: int(stage * len(solution))])
+        hints = beginnings(problem.solve(), self.stages) if failed else []
+        return Prompt(problem.question, hints[min(failed, len(hints)) - 1] if hints else "")

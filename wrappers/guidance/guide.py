@@ -1,9 +1,9 @@
 """Guide: failed problems are sampled again with a hint in the prompt, and learnt from without it."""
 
 from collections.abc import Sequence
-from string import Formatter
 
 from ..components import Guidance, Problem, Prompt
+from .hints import check_phrase, without_answer
 
 
 class Guide(Guidance):
@@ -32,7 +32,7 @@ class Guide(Guidance):
     def __init__(self, *, share: float = 0.75, phrase: str = "{question} Hint: {hint}") -> None:
         if not 0 < share <= 1:
             raise ValueError(f"share lies above 0 and up to 1, got {share}")
-        _check_phrase(phrase)
+        check_phrase(phrase)
         self.share, self.phrase = share, phrase
 
     def prompts(self, problems: Sequence[Problem], history: Sequence[Sequence[float]]) -> list[Prompt]:
@@ -43,18 +43,6 @@ class Guide(Guidance):
         ]
 
     def _hinted(self, problem: Problem) -> Prompt:
-        worked = problem.solve().partition("<answer>")[0]
+        worked = without_answer(problem.solve())
         hint = worked[: int(self.share * len(worked))]
         return Prompt(self.phrase.format(question=problem.question, hint=hint), trained=problem.question)
-
-
-def _check_phrase(phrase: str) -> None:
-    """Refuses a phrase now that could not be filled in when the first problem is failed."""
-    try:
-        fields = {field for _, field, _, _ in Formatter().parse(phrase) if field is not None}
-    except ValueError:  # a brace that stands alone
-        fields = set()
-    if fields != {"question", "hint"}:
-        raise ValueError(
-            f"phrase needs {{question}} and {{hint}} and no other braces (write a brace twice), got {phrase!r}"
-        )

@@ -96,7 +96,7 @@ def prompts_of(
     Raises:
         ValueError: it returned something else than it promises.
     """
-    given = guidance.prompts(problems, history)
+    given = guidance.prompts([replace(problem, group_size=group_size) for problem in problems], history)
     if isinstance(given, Sequence) and len(given) == len(problems):
         found = [[one] * group_size if isinstance(one, Prompt) else list(one) for one in given]
         if all(len(group) == group_size and all(isinstance(one, Prompt) for one in group) for group in found):

@@ -39,3 +39,11 @@ def test_a_stage_that_gives_the_whole_completion_away_is_refused():
         GHPO(stages=[0.5, 1.0])
     with pytest.raises(ValueError, match="stages are shares"):
         GHPO(stages=0.5)  # type: ignore[arg-type]
+
+
+def test_a_short_solution_goes_on_to_the_next_stage_that_tells_more():
+    """A stage that told nothing new changed no prompt, so that no further one was tried."""
+    short = Problem(0, "q", lambda: "12")
+    hints = [GHPO().prompts([short], [[0.0] * n])[0].completion_start for n in (1, 2)]
+    assert hints == ["1", "1"]
+    assert GHPO(stages=(0.1, 0.9)).prompts([short], [[0.0]]) == [Prompt("q", "1")]
