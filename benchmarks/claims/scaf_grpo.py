@@ -14,8 +14,8 @@ from ..testbeds.answer_tree import AnswerTree, TreeMethod
 from ..testbeds.course import Course
 from ..testbeds.tree_hints import hinted, hopeless
 from ..verdicts import Part
-from .claim import Comparison, Found, Premise
-from .effects import end, held_out_success, leads, tree_report
+from .claim import Comparison, Found, Premise, Tuning
+from .effects import end, leads, tree_report
 
 ITERATIONS, GROUP, LARGE, SMALL = 120, 8, 10, 3
 AS_MANY, AT_ONCE, WHOLE = f"grpo, groups of {LARGE}", "hints from the first step", f"ghpo, groups of {SMALL}"
@@ -63,7 +63,7 @@ CLAIM = Comparison(
     ours="scaf-grpo",
     baselines=("grpo", AS_MANY),
     seeds=40,
-    tuning=held_out_success(),
+    tuning=Tuning(end, seeds=3),
     premise=Premise("Most groups fail altogether before training", (HOPELESS,), lambda share: share > 0.5),
     parts=parts,
     details=details,
