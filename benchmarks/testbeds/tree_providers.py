@@ -4,6 +4,7 @@ A provider is written once, for the trainer (:mod:`tiltyard.agents.language.prov
 in an environment, or builds a network on the policy's, does the tree have its own part of it.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,23 @@ class TreeContext(Context):
     def score(self, tokens: Tensor, mask: Tensor, network: Any = None) -> Tensor:
         """Log-probabilities ``[B, T]`` of the tokens in ``mask`` under the policy as it is, or another ``network``."""
         return self.policy.evaluate(tokens, mask, network).logp
+
+    def play(self, seeds: Sequence[int], *, group_size: int = 1, **_: Any) -> Rollouts:
+        """``group_size`` completions of the problems that seeds stand for, modulo those trained on."""
+        learner: Learner = self.policy  # type: ignore[assignment]
+        problems = (torch.tensor(seeds) % learner.task.trained).repeat_interleave(group_size)
+        learner.completed += len(problems)
+        return replace(learner.sample(problems), group=torch.arange(len(seeds)).repeat_interleave(group_size))
+
+    def play_reference(self, seeds: Sequence[int], *, group_size: int = 1) -> Rollouts:
+        """:meth:`play` by the base policy."""
+        learner: Learner = self.policy  # type: ignore[assignment]
+        own = learner.weight.data
+        learner.weight.data = learner.task.base
+        try:
+            return self.play(seeds, group_size=group_size)
+        finally:
+            learner.weight.data = own
 
 
 def providers_of(learner: "Learner") -> dict[str, Provider]:

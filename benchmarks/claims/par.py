@@ -1,0 +1,44 @@
+"""Does the probability of being preferred to a reference, paid in place of a score, resist over-optimisation?
+
+Both rewards are of the same kind of reward model, of 2,048 pairs of which a quarter is labelled wrongly, both with a KL
+penalty; the true reward is exact. Each takes the penalty and the learning rate with which it is best after half of the
+training; the other half shows what becomes of them.
+"""
+
+from typing import Any
+
+from ..testbeds.proxy_rewards import Optimised, Paid, ProxyRewards
+from ..verdicts import Part
+from .claim import Comparison, Found
+from .proxies import OVEROPTIMISED, at_both, forms, told, tuning
+
+ALONE, LSC = "the score", "lsc"
+
+
+def parts(found: Found[Paid, Optimised]) -> dict[str, Part]:
+    """A higher true reward than the score's, soon and in the end; beside it LSC's."""
+    return {**at_both(found, (ALONE,)), **at_both(found, (LSC,), decides=False)}
+
+
+def details(found: Found[Paid, Optimised]) -> dict[str, Any]:
+    """All that is told."""
+    return told(found, ALONE)
+
+
+CLAIM = Comparison(
+    handle="par",
+    sentence="Paying the probability of being preferred to a reference mitigates reward hacking: a higher true reward, "
+    "kept when training goes on (Fu et al. 2025, abstract)",
+    effect="true reward with PAR minus that with the score of the reward model, after half of the training and all",
+    testbed=ProxyRewards(),
+    conditions={name: forms(reward)[0] for name, reward in (("par", "par"), (ALONE, "model"), (LSC, "lsc"))},
+    ours="par",
+    baselines=(ALONE,),
+    seeds=40,
+    tuning=tuning(**{"par": forms("par"), ALONE: forms("model"), LSC: forms("lsc")}),
+    premise=OVEROPTIMISED,
+    parts=parts,
+    details=details,
+    remark="References are one completion of the base policy, drawn for each batch.",
+)
+measure = CLAIM.measure

@@ -1,0 +1,47 @@
+"""Does the worst case of five reward models, or their mean less their variance, resist over-optimisation?
+
+The five learn from the same 2,048 pairs, a quarter of them labelled wrongly, in another order and from another random
+beginning, as in the paper; so does the single one. All have a KL penalty, and each condition takes the form and the
+learning rate with which it is best after half of the training.
+"""
+
+from typing import Any
+
+from ..testbeds.proxy_rewards import Optimised, Paid, ProxyRewards
+from ..verdicts import Part
+from .claim import Comparison, Found
+from .proxies import COEFS, OVEROPTIMISED, at_both, forms, told, tuning
+
+ALONE, MEAN = "one reward model", "their mean"
+MORE = (0.03, 0.06, 0.1, 0.2, 0.3, 0.6, 1.0, 2.0)
+"""As many forms as the conservative objectives have together."""
+CONSERVATIVE = (*forms("wco"), *forms("uwo"))
+
+
+def parts(found: Found[Paid, Optimised]) -> dict[str, Part]:
+    """A higher true reward than of one model, soon and in the end; beside it, than of the mean of five."""
+    return {**at_both(found, (ALONE,)), **at_both(found, (MEAN,), decides=False)}
+
+
+def details(found: Found[Paid, Optimised]) -> dict[str, Any]:
+    """All that is told."""
+    return told(found, ALONE)
+
+
+CLAIM = Comparison(
+    handle="rm-ensemble",
+    sentence="Worst-case and uncertainty-weighted optimisation of an ensemble of reward models reduce "
+    "over-optimisation and outperform one reward model (Coste et al. 2023, abstract)",
+    effect="true reward with the ensemble minus that with one reward model, after half of the training and all of it",
+    testbed=ProxyRewards(),
+    conditions={"conservative": CONSERVATIVE[0], MEAN: forms("mean")[0], ALONE: forms("model")[0]},
+    ours="conservative",
+    baselines=(ALONE,),
+    seeds=40,
+    tuning=tuning(conservative=CONSERVATIVE, **{MEAN: forms("mean", MORE), ALONE: forms("model", MORE)}),
+    premise=OVEROPTIMISED,
+    parts=parts,
+    details=details,
+    remark=f"{len(COEFS)} KL penalties of each conservative objective, and twice as many of the others.",
+)
+measure = CLAIM.measure
