@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ..testbeds.proxy_rewards import Optimised, Paid
 from ..verdicts import Part
 from .claim import Found, Premise, Tuning
-from .effects import leads, rates_told, summary, tried_told
+from .effects import leads, rates_told, summary
 
 COEFS = (0.03, 0.1, 0.3, 1.0)
 MARGIN = 0.01
@@ -45,6 +47,16 @@ def at_both(found: Found[Paid, Optimised], over: Sequence[str], **how: Any) -> d
     }
 
 
+def tried(found: Found[Paid, Optimised]) -> dict[str, dict[str, float]]:
+    """The mean true reward in tuning of every form of each condition, by reward, penalty and rate."""
+    assert found.claim.tuning is not None
+    told: dict[str, dict[str, float]] = {name: {} for name in found.outcomes}
+    for (name, rate, i), scores in found.tried.items():
+        form = found.claim.tuning.variants.get(name, (found.claim.conditions[name],))[i]
+        told[name][f"{form.reward}, penalty {form.coef}, rate {rate}"] = float(np.mean(scores))
+    return told
+
+
 def told(found: Found[Paid, Optimised], alone: str) -> dict[str, Any]:
     """What was chosen, true rewards, scores and divergences."""
     chosen = {
@@ -54,7 +66,7 @@ def told(found: Found[Paid, Optimised], alone: str) -> dict[str, Any]:
         "seeds": found.seeds,
         "tuned": rates_told(found),
         "forms": chosen,
-        "true reward in tuning": tried_told(found),
+        "true reward in tuning": tried(found),
         "true reward before": summary(found.each(lambda run: run.before)),
         "true reward at half": summary(found.each(half)),
         "true reward at the end": summary(found.each(end)),

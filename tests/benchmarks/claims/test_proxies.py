@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tiltyard.benchmarks.claims import lsc, par, rm_ensemble, tldr_rlhf
-from tiltyard.benchmarks.claims.proxies import FALL, OVEROPTIMISED, forms
+from tiltyard.benchmarks.claims.proxies import COEFS, FALL, OVEROPTIMISED, forms
 
 CLAIMS = {"par": par.CLAIM, "lsc": lsc.CLAIM, "rm-ensemble": rm_ensemble.CLAIM, "tldr-rlhf": tldr_rlhf.CLAIM}
 
@@ -25,6 +25,8 @@ def test_parts_lead_at_half_and_at_the_end() -> None:
     assert deciding == {"over the score at half of the training", "over the score at its end"}
     assert np.isfinite(found.details[FALL])
     assert {form.reward for form in forms("wco")} == {"wco"}
+    tried = found.details["true reward in tuning"]
+    assert tried["par"].keys() == {f"par, penalty {coef}, rate 0.1" for coef in COEFS}
 
 
 def test_a_policy_that_is_pushed_further_runs_at_ten_times_the_rate() -> None:
