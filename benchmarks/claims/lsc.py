@@ -9,7 +9,7 @@ from typing import Any
 from ..testbeds.proxy_rewards import Optimised, Paid, ProxyRewards
 from ..verdicts import Part
 from .claim import Comparison, Found
-from .proxies import OVEROPTIMISED, at_both, forms, told, tuning
+from .proxies import OPEN, OVEROPTIMISED, at_both, forms, told, tuning
 
 ALONE = "the score"
 
@@ -21,7 +21,7 @@ def parts(found: Found[Paid, Optimised]) -> dict[str, Part]:
 
 def details(found: Found[Paid, Optimised]) -> dict[str, Any]:
     """All that is told."""
-    return told(found, ALONE)
+    return told(found)
 
 
 CLAIM = Comparison(
@@ -30,7 +30,7 @@ CLAIM = Comparison(
     "mitigates over-optimisation (Wang et al. 2024, abstract)",
     effect="true reward with LSC minus that with the score of the reward model, after half of the training and all",
     testbed=ProxyRewards(),
-    conditions={"lsc": forms("lsc")[0], ALONE: forms("model")[0]},
+    conditions={"lsc": forms("lsc")[0], ALONE: forms("model")[0], OPEN: Paid("rloo")},
     ours="lsc",
     baselines=(ALONE,),
     seeds=40,

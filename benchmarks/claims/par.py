@@ -10,7 +10,7 @@ from typing import Any
 from ..testbeds.proxy_rewards import Optimised, Paid, ProxyRewards
 from ..verdicts import Part
 from .claim import Comparison, Found
-from .proxies import OVEROPTIMISED, at_both, forms, told, tuning
+from .proxies import OPEN, OVEROPTIMISED, at_both, forms, told, tuning
 
 ALONE, LSC = "the score", "lsc"
 
@@ -22,7 +22,7 @@ def parts(found: Found[Paid, Optimised]) -> dict[str, Part]:
 
 def details(found: Found[Paid, Optimised]) -> dict[str, Any]:
     """All that is told."""
-    return told(found, ALONE)
+    return told(found)
 
 
 CLAIM = Comparison(
@@ -31,7 +31,7 @@ CLAIM = Comparison(
     "kept when training goes on (Fu et al. 2025, abstract)",
     effect="true reward with PAR minus that with the score of the reward model, after half of the training and all",
     testbed=ProxyRewards(),
-    conditions={name: forms(reward)[0] for name, reward in (("par", "par"), (ALONE, "model"), (LSC, "lsc"))},
+    conditions={"par": forms("par")[0], ALONE: forms("model")[0], LSC: forms("lsc")[0], OPEN: Paid("rloo")},
     ours="par",
     baselines=(ALONE,),
     seeds=40,

@@ -14,7 +14,9 @@ COEFS = (0.03, 0.1, 0.3, 1.0)
 MARGIN = 0.01
 """A point of true reward, of the six that the best policies gain: a difference this small counts as none."""
 RATES = (0.01, 0.03, 0.1)
-FALL = "fall of the true reward from half of the training on, reward alone"
+OPEN = "the score, no penalty"
+"""A condition that shows whether there is anything to over-optimise."""
+FALL = "fall of the true reward from half of the training on, without a penalty"
 
 
 def forms(reward: str, coefs: Sequence[float] = COEFS) -> tuple[Paid, ...]:
@@ -57,8 +59,8 @@ def tried(found: Found[Paid, Optimised]) -> dict[str, dict[str, float]]:
     return told
 
 
-def told(found: Found[Paid, Optimised], alone: str) -> dict[str, Any]:
-    """What was chosen, true rewards, scores and divergences."""
+def told(found: Found[Paid, Optimised]) -> dict[str, Any]:
+    """What was chosen, true rewards, scores and divergences, and whether the score is over-optimised."""
     chosen = {
         name: {"reward": one.condition.reward, "coef": one.condition.coef} for name, one in found.outcomes.items()
     }
@@ -72,8 +74,8 @@ def told(found: Found[Paid, Optimised], alone: str) -> dict[str, Any]:
         "true reward at the end": summary(found.each(end)),
         "score at the end": summary(found.each(lambda run: run.paid[-1])),
         "KL to the base policy at the end, nats": summary(found.each(lambda run: run.divergence[-1])),
-        FALL: float(found[alone].each(lambda run: run.half - run.end).mean()),
+        FALL: float(found[OPEN].each(lambda run: run.half - run.end).mean()),
     }
 
 
-OVEROPTIMISED = Premise("Training on lowers the true reward of the reward alone", (FALL,), lambda fall: fall > 0)
+OVEROPTIMISED = Premise("Without a penalty, training on lowers the true reward", (FALL,), lambda fall: fall > 0)

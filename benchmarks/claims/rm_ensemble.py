@@ -10,7 +10,7 @@ from typing import Any
 from ..testbeds.proxy_rewards import Optimised, Paid, ProxyRewards
 from ..verdicts import Part
 from .claim import Comparison, Found
-from .proxies import COEFS, OVEROPTIMISED, at_both, forms, told, tuning
+from .proxies import COEFS, OPEN, OVEROPTIMISED, at_both, forms, told, tuning
 
 ALONE, MEAN = "one reward model", "their mean"
 MORE = (0.03, 0.06, 0.1, 0.2, 0.3, 0.6, 1.0, 2.0)
@@ -25,7 +25,7 @@ def parts(found: Found[Paid, Optimised]) -> dict[str, Part]:
 
 def details(found: Found[Paid, Optimised]) -> dict[str, Any]:
     """All that is told."""
-    return told(found, ALONE)
+    return told(found)
 
 
 CLAIM = Comparison(
@@ -34,7 +34,12 @@ CLAIM = Comparison(
     "over-optimisation and outperform one reward model (Coste et al. 2023, abstract)",
     effect="true reward with the ensemble minus that with one reward model, after half of the training and all of it",
     testbed=ProxyRewards(),
-    conditions={"conservative": CONSERVATIVE[0], MEAN: forms("mean")[0], ALONE: forms("model")[0]},
+    conditions={
+        "conservative": CONSERVATIVE[0],
+        MEAN: forms("mean")[0],
+        ALONE: forms("model")[0],
+        OPEN: Paid("rloo"),
+    },
     ours="conservative",
     baselines=(ALONE,),
     seeds=40,

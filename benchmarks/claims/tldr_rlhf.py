@@ -11,9 +11,9 @@ from ..testbeds.proxy_rewards import Optimised, Paid, ProxyRewards
 from ..verdicts import Part
 from .claim import Comparison, Found
 from .effects import part, summary
-from .proxies import MARGIN, OVEROPTIMISED, end, forms, half, told, tuning
+from .proxies import MARGIN, OPEN, OVEROPTIMISED, end, forms, half, told, tuning
 
-RLHF, FREE = "with a KL penalty", "without"
+RLHF = "with a KL penalty"
 FASTER = 10.0
 
 
@@ -32,13 +32,13 @@ def parts(found: Found[Paid, Optimised]) -> dict[str, Part]:
 
 def pushed(found: Found[Paid, Optimised]) -> Mapping[str, Any]:
     """True reward and score at the end without a penalty, at ten times the learning rate."""
-    again = found.rerun({FREE: FASTER * found[FREE].rate}, most=found.seeds)[FREE]
+    again = found.rerun({OPEN: FASTER * found[OPEN].rate}, most=found.seeds)[OPEN]
     return {"true": again.each(end), "paid": again.each(lambda run: run.paid[-1])}
 
 
 def details(found: Found[Paid, Optimised]) -> dict[str, Any]:
     """All that is told, and of the policy that is pushed further."""
-    return {**told(found, FREE), "pushed further": summary(pushed(found))}
+    return {**told(found), "pushed further": summary(pushed(found))}
 
 
 def _half(curve: Any) -> float:
@@ -51,9 +51,9 @@ CLAIM = Comparison(
     "supervised policy; over-optimising it lowers that (Stiennon et al. 2020, sections 4.1 and 4.3)",
     effect="true reward minus that of the base policy, and minus that of a policy pushed further without a penalty",
     testbed=ProxyRewards(),
-    conditions={RLHF: forms("model")[0], FREE: Paid("rloo")},
+    conditions={RLHF: forms("model")[0], OPEN: Paid("rloo")},
     ours=RLHF,
-    baselines=(FREE,),
+    baselines=(OPEN,),
     seeds=40,
     tuning=tuning(**{RLHF: forms("model")}),
     premise=OVEROPTIMISED,

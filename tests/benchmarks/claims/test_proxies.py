@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tiltyard.benchmarks.claims import lsc, par, rm_ensemble, tldr_rlhf
-from tiltyard.benchmarks.claims.proxies import COEFS, FALL, OVEROPTIMISED, forms
+from tiltyard.benchmarks.claims.proxies import COEFS, FALL, OPEN, OVEROPTIMISED, forms
 
 CLAIMS = {"par": par.CLAIM, "lsc": lsc.CLAIM, "rm-ensemble": rm_ensemble.CLAIM, "tldr-rlhf": tldr_rlhf.CLAIM}
 
@@ -14,7 +14,8 @@ def test_all_conditions_have_as_many_forms_with_a_penalty(name: str) -> None:
     claim = CLAIMS[name]
     assert claim.tuning is not None
     variants = claim.tuning.variants
-    assert variants.keys() == claim.conditions.keys()
+    assert variants.keys() == claim.conditions.keys() - {OPEN}
+    assert claim.conditions[OPEN].coef == 0
     assert len({len(each) for each in variants.values()}) == 1
     assert all(form.coef > 0 for each in variants.values() for form in each)
 
@@ -33,7 +34,7 @@ def test_a_policy_that_is_pushed_further_runs_at_ten_times_the_rate() -> None:
     small = CLAIMS["tldr-rlhf"].smallest()
     found = small.measure()
     assert {"over the base policy", "over one pushed further, in true reward"} < found.parts.keys()
-    pushed, tuned = found.details["pushed further"]["paid"], found.details["score at the end"]["without"]
+    pushed, tuned = found.details["pushed further"]["paid"], found.details["score at the end"][OPEN]
     assert pushed["estimate"] != tuned["estimate"]
 
 
