@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 
 from ..testbeds.proxy_rewards import Optimised, Paid
-from ..verdicts import Part
 from .claim import Found, Premise, Tuning
-from .effects import leads, rates_told, summary
+from .effects import rates_told, summary
 
 COEFS = (0.03, 0.1, 0.3, 1.0)
 MARGIN = 0.01
@@ -37,16 +36,6 @@ def half(run: Optimised) -> float:
 def end(run: Optimised) -> float:
     """The true reward after training."""
     return run.end
-
-
-def at_both(found: Found[Paid, Optimised], over: Sequence[str], **how: Any) -> dict[str, Part]:
-    """By how much the claim's condition leads after half of the training, and after all of it."""
-    both = {"at half of the training": half, "at its end": end}
-    return {
-        f"{name} {when}": part
-        for when, value in both.items()
-        for name, part in leads(found, value, over, margin=MARGIN, **how).items()
-    }
 
 
 def tried(found: Found[Paid, Optimised]) -> dict[str, dict[str, float]]:
