@@ -26,7 +26,7 @@ from .record import RESULTS, Verdict, definition, kept, register, spelled, store
 
 __all__ = ["RESULTS", "Verdict", "claims", "judged", "load", "rejudge", "run_claim", "store", "stored"]
 
-_NOT_CLAIMS = {"__init__", "claim", "effects", "harness", "papers", "pools", "progress", "record"}
+_NOT_CLAIMS = {"__init__", "claim", "effects", "harness", "papers", "pools", "progress", "proxies", "record"}
 
 
 def claims() -> tuple[str, ...]:
