@@ -11,7 +11,7 @@ from ..testbeds.proxy_rewards import Optimised, Paid, ProxyRewards
 from ..verdicts import Part
 from .claim import Comparison, Found
 from .effects import part, summary
-from .proxies import MARGIN, OPEN, OVEROPTIMISED, end, forms, half, told, tuning
+from .proxies import COEFS, MARGIN, OPEN, OVEROPTIMISED, end, forms, half, told, tuning
 
 RLHF = "with a KL penalty"
 FASTER = 10.0
@@ -55,7 +55,7 @@ CLAIM = Comparison(
     ours=RLHF,
     baselines=(OPEN,),
     seeds=40,
-    tuning=tuning(**{RLHF: forms("model")}),
+    tuning=tuning(**{RLHF: forms("model"), OPEN: forms("model", (0.0,) * len(COEFS))}),
     premise=OVEROPTIMISED,
     parts=parts,
     details=details,

@@ -10,7 +10,8 @@ from tiltyard.agents.objectives.parts.ops import group_baseline
 from tiltyard.agents.objectives.registry import load
 
 KEEPS_REWARD = """grpo dr-grpo dapo gspo cispo sapo steer degrpo rover llds reg-grpo rl-plus rloo kimi-k1-5 rec-red
-    forking-tokens-80-20 guide scaf-grpo salt arpo reinforce-ada asyncflow llamarl pacs trpa disco drpo-decoupled copg""".split()
+    forking-tokens-80-20 guide scaf-grpo salt arpo reinforce-ada asyncflow llamarl pacs trpa disco drpo-decoupled
+    copg""".split()
 """Their advantage is the reward, as in the reference implementations (the losses of the last five read none)."""
 OTHERS = {  # of a reward of 0.5 beside a group of 1, 0, 0
     "lite-ppo": 0.0,
