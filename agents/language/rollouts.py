@@ -7,9 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..models.outputs import PolicyOut
+from ..models.outputs import PolicyOut, Support
 
-__all__ = ["PolicyOut", "Rollouts", "Solve", "join"]
+__all__ = ["PolicyOut", "Rollouts", "Solve", "Support", "join"]
 
 Solve = Callable[[Sequence[int]], list[str]]
 """The scripted expert's worked solutions of the problems of these seeds."""
@@ -47,6 +47,9 @@ class Rollouts:
     behaviour_logp: Tensor | None = (
         None  # [B, T] of the distribution that the tokens were drawn from, if not logp_old's
     )
+    support: Support | None = field(default=None, repr=False, compare=False)  # the tokens that the policy is trained
+    # among; None: all. behaviour_logp is of the policy among these then, and logp_old of the whole policy (until the
+    # rows are readied for gradient steps)
     parent: Tensor | None = None  # [B] int64: the row that this one branched off, -1 for none
     branch_at: Tensor | None = None  # [B] int64: the column from which it differs from its parent, 0 for none
     extra: Tensor | None = None  # [B] bool: no sample of its group (greedy, an expert's), so not for statistics
@@ -156,7 +159,8 @@ def join(parts: list[Rollouts]) -> Rollouts:
         part if part.parent is None else replace(part, parent=torch.where(part.parent < 0, -1, part.parent + start))
         for part, start in zip(parts, starts, strict=True)
     ]
-    return replace(parts[0], **{name: joined(name) for name in (*_WIDE, *_TALL)}, **texts, info=info)
+    support = next((part.support for part in parts if part.support is not None), None)
+    return replace(parts[0], **{name: joined(name) for name in (*_WIDE, *_TALL)}, **texts, info=info, support=support)
 
 
 def _with_all_columns(parts: list[Rollouts]) -> list[Rollouts]:

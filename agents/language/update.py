@@ -14,7 +14,7 @@ from ..models.transformer import Transformer
 from ..objectives.parts.aggregates import token_mean
 from ..objectives.parts.ops import masked_mean, masked_sum
 from ..objectives.registry import Objective
-from .rollouts import PolicyOut, Rollouts
+from .rollouts import PolicyOut, Rollouts, Support
 
 IMPORTANCE_CAP = 2.0
 """Tokens drawn from another distribution than the one that is trained weigh at most so much."""
@@ -136,7 +136,7 @@ def backward(
 
     tokens, mask = rollouts.tokens[rows], rollouts.mask[rows]
     group = rollouts.group[rows] if "groups" in objective.needs else None
-    loss = accumulate(policy, tokens, mask, loss_of, group, "logp_mean" in objective.needs)
+    loss = accumulate(policy, tokens, mask, loss_of, group, "logp_mean" in objective.needs, rollouts.support)
     written = sum(n for n, _ in gathered)
     means = {name: sum((n * m[name] for n, m in gathered), torch.zeros(())) / written for name in gathered[0][1]}
     return {**means, "loss": loss}
@@ -157,7 +157,11 @@ def importance(rollouts: Rollouts) -> Tensor | float:
 
 
 def corrected(rollouts: Rollouts, correction: str) -> Rollouts:
-    """Tokens drawn from another distribution as the steps are to take them: ``correction`` of ``PolicyGradient``."""
+    """Tokens drawn from another distribution as the steps are to take them: ``correction`` of ``PolicyGradient``.
+
+    Where a policy is trained among some tokens (``support``), ratios are taken against what was drawn among these.
+    """
+    correction = correction if rollouts.support is None else "ratio"
     if rollouts.behaviour_logp is None or correction == "weight":
         return rollouts
     logp_old = rollouts.behaviour_logp if correction == "ratio" else rollouts.logp_old
@@ -199,11 +203,13 @@ def accumulate(
     loss_of: Callable[[Tensor, PolicyOut], Tensor],
     group: Tensor | None = None,
     vocabulary_mean: bool = False,
+    support: Support | None = None,
 ) -> Tensor:
     """Adds the gradient of the sum of ``loss_of(rows, policy_out)`` over pieces of the batch; returns that sum."""
     total = torch.zeros((), device=tokens.device)
+    among = {} if support is None else {"support": support}
     for rows, length in pieces(mask, group=group):
-        out = policy.evaluate(tokens[rows, :length], mask[rows, :length], vocabulary_mean=vocabulary_mean)
+        out = policy.evaluate(tokens[rows, :length], mask[rows, :length], vocabulary_mean=vocabulary_mean, **among)
         loss = loss_of(rows, out)
         loss.backward()  # type: ignore[no-untyped-call]
         total += loss.detach()

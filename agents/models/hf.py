@@ -20,6 +20,7 @@ from ... import need
 from ..archive import one_line
 from .generation import BATCH_SIZE, Generated, Mask, allowing, check_sampling, choose
 from .tokenizer import ANSWER, END, PAD, UNKNOWN, Tokens
+from .transformer import FORBIDDEN
 
 MARKS = 4
 """PAD, END, ANSWER and UNKNOWN come before the model's own tokens."""
@@ -177,7 +178,7 @@ class HFNetwork(nn.Module):
         for mark, own in ((PAD, eos), (END, eos), (ANSWER, line), (UNKNOWN, eos)):
             ids[mark] = own
         forbidden = torch.zeros(len(ids))
-        forbidden[[PAD, ANSWER, UNKNOWN, MARKS + eos]] = -1e4  # the end is written as END alone
+        forbidden[[PAD, ANSWER, UNKNOWN, MARKS + eos]] = FORBIDDEN  # the end is written as END alone
         self.register_buffer("ids", ids, persistent=False)
         self.register_buffer("forbidden", forbidden, persistent=False)
         self.ids: Tensor

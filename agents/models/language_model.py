@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from .generation import Generated, Mask
-from .outputs import PolicyOut
+from .outputs import PolicyOut, Support
 from .tokenizer import Tokens
 
 
@@ -108,7 +108,13 @@ class LanguageModel(Protocol):
         """Remembers episodes that begin with ``prompts`` from one :meth:`write` to the next; None if it does not."""
 
     def evaluate(
-        self, tokens: Tensor, mask: Tensor, network: Any = None, *, vocabulary_mean: bool = False
+        self,
+        tokens: Tensor,
+        mask: Tensor,
+        network: Any = None,
+        *,
+        vocabulary_mean: bool = False,
+        support: Support | None = None,
     ) -> PolicyOut:
         """Log-probabilities and entropies of the tokens in ``mask``, given what stands to their left; with gradients.
 
@@ -117,6 +123,7 @@ class LanguageModel(Protocol):
             mask: ``[B, T]`` bool, never True in the first column.
             network: a copy of :attr:`network` in its place.
             vocabulary_mean: also the mean log-probability of all tokens that can be written.
+            support: the tokens among which the probabilities are made 1; the sampler ``nlpo`` alone gives it.
 
         Returns:
             ``[B, T]`` each, 0 outside the mask.

@@ -1,8 +1,12 @@
 """What a policy says of completions: :class:`PolicyOut`."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from torch import Tensor
+
+Support = Callable[[Tensor, Tensor], Tensor]
+"""Tokens that may be written: from ``tokens`` and ``mask`` ``[B, T]`` to bool ``[mask.sum(), vocabulary]``."""
 
 
 @dataclass(frozen=True)

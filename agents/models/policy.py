@@ -16,10 +16,10 @@ from ..optimizers import AdamW
 from .dialogues import Dialogues
 from .generation import Generated, Mask, generate
 from .hf import HFNetwork, HFTokenizer, generate_with, parse
-from .outputs import PolicyOut
+from .outputs import PolicyOut, Support
 from .sharing import hidden_before
 from .tokenizer import PIECES, Tokenizer, Tokens
-from .transformer import SIZES, Transformer
+from .transformer import FORBIDDEN, SIZES, Transformer
 
 
 class TextPolicy(BasePolicy):
@@ -226,7 +226,13 @@ class TextPolicy(BasePolicy):
         ]
 
     def evaluate(
-        self, tokens: Tensor, mask: Tensor, network: Transformer | None = None, *, vocabulary_mean: bool = False
+        self,
+        tokens: Tensor,
+        mask: Tensor,
+        network: Transformer | None = None,
+        *,
+        vocabulary_mean: bool = False,
+        support: Support | None = None,
     ) -> PolicyOut:
         """Log-probabilities and entropies of the tokens in ``mask``, given what stands to their left; with gradients.
 
@@ -234,21 +240,24 @@ class TextPolicy(BasePolicy):
             tokens: ``[B, T]`` int64, padded on the right.
             mask: ``[B, T]`` bool, never True in the first column.
             network: another one than the policy's own.
-            vocabulary_mean: also the mean log-probability of all tokens that can be written.
+            vocabulary_mean: also the mean log-probability of all tokens that can be written, by the whole policy.
+            support: the tokens among which the probabilities are made 1 (None: all).
 
         Returns:
             ``[B, T]`` each, 0 outside the mask.
         """
         network = self.network if network is None else network
         logits = network.logits(hidden_before(network, tokens, mask)) / self.temperature
-        logps = torch.log_softmax(logits, dim=-1)
+        among = logits if support is None else logits.masked_fill(~support(tokens, mask), FORBIDDEN)
+        logps = torch.log_softmax(among, dim=-1)
         rows, columns = mask.nonzero(as_tuple=True)
         logp, entropy = (torch.zeros(mask.shape, dtype=logps.dtype, device=logps.device) for _ in range(2))
         logp = logp.index_put((rows, columns), logps.gather(-1, tokens[mask][:, None])[:, 0])
         entropy = entropy.index_put((rows, columns), -(logps.exp() * logps).sum(-1))
         if not vocabulary_mean:
             return PolicyOut(logp, entropy)
-        mean = logps.detach()[:, network.forbidden == 0].mean(-1)
+        whole = logps if support is None else torch.log_softmax(logits, dim=-1)
+        mean = whole.detach()[:, network.forbidden == 0].mean(-1)
         return PolicyOut(logp, entropy, torch.zeros_like(logp).index_put((rows, columns), mean))
 
     def forward(self, tokens: Tensor, mask: Tensor) -> PolicyOut:

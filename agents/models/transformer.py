@@ -15,6 +15,9 @@ from torch.nn import functional as F
 from .cache import Angles, Cache, turn
 from .tokenizer import ANSWER, PAD
 
+FORBIDDEN = -1e4
+"""Added to the logits of tokens that are never written; finite, so that 0 * logp stays 0 in the entropy."""
+
 SIZES: dict[str, dict[str, int]] = {
     "transformer-100k": {"width": 64, "depth": 2, "heads": 2},
     "transformer-300k": {"width": 96, "depth": 3, "heads": 3},
@@ -93,7 +96,7 @@ class Transformer(nn.Module):
         self.norm = nn.RMSNorm(width, eps=1e-6)
         nn.init.normal_(self.embedding.weight, std=width**-0.5)
         forbidden = torch.zeros(vocabulary_size)
-        forbidden[[PAD, ANSWER]] = -1e4  # never written; finite, so that 0 * logp stays 0 in the entropy
+        forbidden[[PAD, ANSWER]] = FORBIDDEN
         self.register_buffer("forbidden", forbidden, persistent=False)
         self.forbidden: Tensor
 

@@ -47,6 +47,16 @@ ROWS: tuple[Row, ...] = (
         needs=("values",),
     ),
     Row(
+        "nlpo",  # "ppo" among the tokens that an older policy finds likely
+        paper="rl4lms-nlpo-grue",
+        advantage=".parts.gae:gae",
+        aggregate=".parts.aggregates:token_mean",
+        params={"gamma": 1.0, "gae_lambda": 0.95},
+        uniform_groups="learns",
+        needs=("values",),
+        components={"sampler": "nlpo"},
+    ),
+    Row(
         "gspo",
         loss=".gspo:loss",
         params={"clip_low": 0.0003, "clip_high": 0.0004},

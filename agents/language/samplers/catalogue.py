@@ -12,6 +12,7 @@ ROWS: tuple[Row, ...] = (
     Row("arpo", "tiltyard.agents.language.samplers.arpo:ARPO"),
     Row("debate", "tiltyard.agents.language.samplers.debate:Debate"),
     Row("scaling-inter", "tiltyard.agents.language.samplers.scaling_inter:ScalingInter", paper="agentgym-rl"),
+    Row("nlpo", "tiltyard.agents.language.samplers.nlpo:NLPO", paper="rl4lms-nlpo-grue"),
     Row("reinforce-ada", "tiltyard.agents.language.samplers.reinforce_ada:ReinforceAda"),
 )
 
