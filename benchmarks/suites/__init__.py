@@ -149,6 +149,7 @@ RELEASED = {
     "control-v2-ant": "cf91e337a553a1a8",
     "control-v2-swimmer": "109c7610c0099bfc",
     "control-v2-swimmer-rollouts": "24ad9dac76420abf",
+    "control-v2-humanoid": "90ee510e0bfb4221",
     "control-v2-offline": "278314df209407ab",
     "control-v2-offline-weighted": "4e2d60a937b1bd0b",
     "gui-v1": "b878c16d3e990200",
