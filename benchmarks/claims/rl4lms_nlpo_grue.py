@@ -13,7 +13,7 @@ from ..verdicts import Part
 from .claim import Comparison, Found, Premise, Tuning
 from .effects import part, rates_told, summary
 
-COEFS = (0.003, 0.01, 0.03)
+COEFS = (0.0, 0.001, 0.003, 0.01, 0.03)
 MARGIN, FASTER = 0.01, 3.0  # a point of reward, of the dozen that training gains: a lead this small counts as none
 TASKS: dict[str, dict[str, Any]] = {"": {}, ", nothing spoils": {"spoiling": 0.0}, ", 64 tokens": {"vocabulary": 64}}
 GAIN = "what PPO gains"
@@ -29,10 +29,15 @@ def end(of: str = "reward") -> Callable[[Written], float]:
     return lambda run: float(getattr(run, of)[-1])
 
 
+def at_faster(found: Found[Restricted, Written]) -> Found[Restricted, Written]:
+    """Both at three times the rates that suit them."""
+    return found.rerun({name: FASTER * found.rates[name] for name in ("nlpo", "ppo")}, most=found.seeds)
+
+
 def parts(found: Found[Restricted, Written]) -> dict[str, Part]:
     """Better at the rates that suit each, and at three times these; beside it, what of it is learnt."""
     value, whole, cut = (found.each(end(of)) for of in ("reward", "whole", "cut"))
-    faster = found.faster(FASTER, most=found.seeds).each(end())
+    faster = at_faster(found).each(end())
     ahead = {task: value["nlpo" + task] - value["ppo" + task] for task in TASKS}
     beside: dict[str, Any] = {"margin": MARGIN, "decides": False}
     return {
@@ -54,7 +59,7 @@ def details(found: Found[Restricted, Written]) -> dict[str, Any]:
         "KL penalties": {name: one.condition.task["kl_coef"] for name, one in found.outcomes.items()},
         GAIN: summary({"": gained})[""],
         **{f"{name} at the end": summary(found.each(end(name))) for name in Written._fields},
-        "reward at three times the rates": summary(found.faster(FASTER, most=found.seeds).each(end())),
+        "reward at three times the rates": summary(at_faster(found).each(end())),
     }
 
 
@@ -74,6 +79,7 @@ CLAIM = Comparison(
     parts=parts,
     details=details,
     remark="Fluency is told as the likelihood under the base policy (nll); no human judged. Tokens that spoil a text "
-    "came into the task when NLPO was ahead by only 0.015 without them, on three tuning seeds: both decide.",
+    "came into the task when NLPO was ahead by only 0.015 without them, on three tuning seeds: both decide. A first "
+    "run had penalties from 0.003 on, which PPO chose; its parts that decide were 0.045, 0.024 and 0.050.",
 )
 measure = CLAIM.measure
