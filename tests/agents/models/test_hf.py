@@ -4,6 +4,7 @@ import json
 import shutil
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,9 @@ import pytest
 import torch
 
 from tiltyard import MissingExtra
+from tiltyard.agents.language.context import ignore
 from tiltyard.agents.language.trainer import PolicyGradient
-from tiltyard.agents.language.update import imitation_step
+from tiltyard.agents.language.update import corrected, imitation_step
 from tiltyard.agents.models.hf import parse
 from tiltyard.agents.models.policy import TextPolicy
 from tiltyard.agents.models.tokenizer import END, PAD, pad_right
@@ -167,6 +169,26 @@ def test_the_trainer_trains_saves_and_loads_it(folder, tmp_path, lora, settings)
     assert loaded.predict(questions, deterministic=True)[0].tolist() == (
         trained.predict(questions, deterministic=True)[0].tolist()
     )
+
+
+@hf
+@pytest.mark.parametrize("lora", ["", "?lora=4"])
+def test_nlpo_restricts_it_to_an_older_copys_nucleus(folder, tmp_path, lora):
+    small = {"group_size": 4, "prompts_per_batch": 2, "max_answer_tokens": 8, "warm_start_steps": 0, "seed": 0}
+    sampler = {"name": "nlpo", "top_p": 0.5, "refresh": 1}
+    trained = PolicyGradient(f"hf:{folder}{lora}", "tiltyard/Countdown-v0", method="nlpo", sampler=sampler, **small)
+    for network in (trained.policy.network, trained.sampler.masking):
+        network.forbidden[END] += 4.0  # some completions end early
+    trained.learn(16)  # the copy is the policy after the first of two iterations
+    context = replace(trained.context(), on_step=ignore)
+    rows = corrected(trained.sampler.rollouts(context, context.problems([3, 4]), 4), "weight")
+    assert len(set(rows.length.tolist())) > 1
+    out = trained.policy.evaluate(rows.tokens, rows.mask, support=rows.support)
+    assert torch.allclose(out.logp, rows.logp_old, atol=1e-4)
+    assert (out.logp > trained.policy.evaluate(rows.tokens, rows.mask).logp + 0.1)[rows.mask].all()
+    trained.save(tmp_path / "agent")
+    kept = PolicyGradient.load(tmp_path / "agent").sampler.masking.state_dict()
+    assert all(torch.equal(value, kept[name]) for name, value in trained.sampler.masking.state_dict().items())
 
 
 @hf

@@ -33,6 +33,7 @@ LONGER = {  # claims above LINES, with the reason
     "multi-domain-rlvr": "seven conditions, of which five takeaways of the paper are parts",
     "offline-rl-vlm-f": "two controls are told beside, and a table of mistakes and pairs",
     "pure": "four reward models are compared, and one learning rate for all",
+    "rl4lms-nlpo-grue": "three tasks, stability beside performance, and policies with and without the mask",
     "rl-vs-distillation": "four parts on quarters of the problems",
     "repo": "both agents with and without distractors, in two forms each",
     "s5-rl": "two games, and speed, which is measured and judged in another way",
