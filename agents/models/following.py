@@ -61,12 +61,13 @@ class Follower:
             at = [place[completion] for completion in self.following]
             last = self.cache.written  # tokens that have been read; the next one has been written since
             states.append(self.network.step(progress.written[at, last], self.cache))
-        new = [completion for completion in asked if completion not in self.following]
+        known = set(self.following)
+        new = [completion for completion in asked if completion not in known]
         if new:
             states.append(self._admit(new))
-        order = [place[completion] for completion in self.following]
         hidden = torch.cat(states)
-        return self.network.logits(torch.empty_like(hidden).index_copy(0, torch.tensor(order), hidden))
+        order = torch.tensor([place[completion] for completion in self.following], device=hidden.device)
+        return self.network.logits(torch.empty_like(hidden).index_copy(0, order, hidden))
 
     def _drop(self, asked: dict[int, int]) -> None:
         """Forgets completions that are asked about no more."""
