@@ -21,7 +21,7 @@ from .suites import rows as suite_rows
 def claims() -> Content:
     """Claims of papers that can be put to an experiment, with what it came to here (in a clone)."""
     rows: Rows = []
-    for path in sorted((Path(__file__).parent / "claims").glob("*.py")):
+    for path in (Path(__file__).parent / "claims").glob("*.py"):
         text = path.read_text(encoding="utf-8")  # importing it would take numba and torch
         if "\nCLAIM = " in text:
             handle = path.stem.replace("_", "-")
@@ -29,7 +29,7 @@ def claims() -> Content:
             record = json.loads(stored.read_text()) if stored.is_file() else {"judgement": "-"}
             verdict = "withdrawn" if record.get("withdrawn") else record["judgement"]
             rows.append((handle, verdict, (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]))
-    return "Claims", ("claim", "verdict here", "experiment"), rows
+    return "Claims", ("claim", "verdict here", "experiment"), sorted(rows)  # a file's name sorts otherwise: "_" not "-"
 
 
 def datasets() -> Content:
