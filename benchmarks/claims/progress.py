@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from re import sub
@@ -49,6 +49,11 @@ class Job:
         at = "" if self.rate != self.rate else f" at rate {self.rate:g}"  # NaN: there is none
         return f"{self.name}{at}, seed {self.seed}{' (tuning)' if self.tuning else ''}"
 
+    @property
+    def work(self) -> bytes:
+        """What it computes: equal for runs that have the same result, whatever their conditions are called."""
+        return cloudpickle.dumps(replace(self, name="", tuning=False))
+
     def run(self) -> "Done":
         """Runs it, and tells how long it took."""
         start = time.perf_counter()
@@ -82,7 +87,7 @@ class Progress:
     _asked: int = field(default=0, repr=False)
 
     def runs(self, jobs: Iterable[Job]) -> list[Any]:
-        """The results of some jobs, in their order: those kept are read, the others run.
+        """The results of some jobs, in their order: those kept are read, the others run, equal ones once.
 
         Raises:
             RuntimeError: a process that ran one of them was killed; what had finished is kept.
@@ -92,12 +97,21 @@ class Progress:
         self.resumed += len(done)
         self.saved += sum(kept.seconds for kept in done.values())
         missing = {path: job for path, job in numbered.items() if path not in done}
-        for path, one in self._execute(missing):
+        equal: dict[bytes, list[str]] = {}
+        for path, job in missing.items():
+            equal.setdefault(job.work, []).append(path)
+        alike = {path: others for path, *others in equal.values()}
+        for path, one in self._execute({path: missing[path] for path in alike}):
             log.info("%s: %.1f s", missing[path], one.seconds)
-            if self.folder is not None:
-                folders.write_whole(self.folder / path, cloudpickle.dumps(one))
-            done[path] = one
+            done[path] = self._keep(path, one)
+            for other in alike[path]:
+                done[other] = self._keep(other, Done(one.result, 0.0))
         return [done[path].result for path in numbered]
+
+    def _keep(self, path: str, one: Done) -> Done:
+        if self.folder is not None:
+            folders.write_whole(self.folder / path, cloudpickle.dumps(one))
+        return one
 
     def _path(self, job: Job) -> str:
         self._asked += 1

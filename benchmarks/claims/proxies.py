@@ -6,10 +6,13 @@ from typing import Any
 import numpy as np
 
 from ..testbeds.proxy_rewards import Optimised, Paid
+from ..verdicts import Part
 from .claim import Found, Premise, Tuning
-from .effects import rates_told, summary
+from .effects import leads, rates_told, summary
 
 COEFS = (0.03, 0.1, 0.3, 1.0)
+WIDER = (*COEFS, 3.0)
+"""For a comparison of rewards, whose scales are not the same: the best penalty of none is at an end."""
 MARGIN = 0.01
 """A point of true reward, of the six that the best policies gain: a difference this small counts as none."""
 RATES = (0.01, 0.03, 0.1)
@@ -23,9 +26,9 @@ def forms(reward: str, coefs: Sequence[float] = COEFS) -> tuple[Paid, ...]:
     return tuple(Paid("rloo", reward=reward, coef=coef) for coef in coefs)
 
 
-def tuning(**variants: Sequence[Paid]) -> Tuning:
+def tuning(seeds: int = 3, **variants: Sequence[Paid]) -> Tuning:
     """Every condition takes the form and the rate that are best after half of the training."""
-    return Tuning(half, RATES, seeds=3, variants=variants)
+    return Tuning(half, RATES, seeds=seeds, variants=variants)
 
 
 def half(run: Optimised) -> float:
@@ -68,3 +71,13 @@ def told(found: Found[Paid, Optimised]) -> dict[str, Any]:
 
 
 OVEROPTIMISED = Premise("Without a penalty, training on lowers the true reward", (FALL,), lambda fall: fall > 0)
+
+
+def at_both(found: Found[Paid, Optimised], over: Sequence[str], **how: Any) -> dict[str, Part]:
+    """By how much the claim's condition leads after half of the training, and after all of it."""
+    both = {"at half of the training": half, "at its end": end}
+    return {
+        f"{name} {when}": part
+        for when, value in both.items()
+        for name, part in leads(found, value, over, margin=MARGIN, **how).items()
+    }

@@ -20,7 +20,7 @@ from tiltyard.benchmarks.claims import harness
 from tiltyard.benchmarks.claims.claim import Comparison, Found, Measurement, Premise, Tuning
 from tiltyard.benchmarks.claims.effects import part
 from tiltyard.benchmarks.claims.harness import run_claim
-from tiltyard.benchmarks.claims.progress import kept_in
+from tiltyard.benchmarks.claims.progress import Job, Progress, kept_in
 
 WAITED = 600.0
 """Seconds that a run which waits takes."""
@@ -98,6 +98,20 @@ def lines(path: Path) -> list[str]:
 
 def same(a: Measurement, b: Measurement) -> bool:
     return {name: one.values for name, one in a.parts.items()} == {name: one.values for name, one in b.parts.items()}
+
+
+def test_equal_runs_are_done_once_and_each_is_kept(tmp_path: Path) -> None:
+    bed = Noise(tmp_path / "log")
+    asked = [Job(bed, name, 2.0, 0.1, seed) for name in ("one", "other") for seed in (0, 1)]
+    asked += [Job(bed, "other", 2.0, 0.01, 0), Job(bed, "three", 3.5, 0.1, 0), Job(Noise(tmp_path / "of"), "", 2, 1, 0)]
+    progress = Progress(tmp_path / "kept")
+    first = progress.runs(asked)
+    assert first[:2] == first[2:4]
+    assert len(set(first)) == 5
+    again = Progress(tmp_path / "kept")
+    assert again.runs(asked) == first
+    assert again.resumed == len(asked)
+    assert (len(lines(bed.log)), len(lines(tmp_path / "of"))) == (4, 1)
 
 
 @pytest.mark.parametrize("ends", [1001, 2])
@@ -265,7 +279,7 @@ def test_processes_end_with_the_one_that_made_them_however_that_ends(how: int, t
         "from pathlib import Path\n"
         f"sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
         "from test_progress import claim\n"
-        "from tiltyard.benchmarks.claims.progress import kept_in\n"
+        "from tiltyard.benchmarks.claims.progress import Job, Progress, kept_in\n"
         "if __name__ == '__main__':\n"
         "    with kept_in(None, 2):\n"
         "        claim(Path(sys.argv[1]), 'waits', 1000).measure()\n"
