@@ -145,6 +145,7 @@ RELEASED = {
     "control-v2-hopper": "8e65fc33e572bd54",
     "control-v2-hopper-off-policy": "1469be69ca7c070d",
     "control-v2-walker2d-off-policy": "a73a9efe2747e569",
+    "control-v2-halfcheetah-off-policy": "e2f8d6cc22342040",
     "control-v2-walker2d": "e3a67a5aa047802a",
     "control-v2-ant": "cf91e337a553a1a8",
     "control-v2-swimmer": "109c7610c0099bfc",
