@@ -52,7 +52,8 @@ class Job:
     @property
     def work(self) -> bytes:
         """What it computes: equal for runs that have the same result, whatever their conditions are called."""
-        return cloudpickle.dumps(replace(self, name="", tuning=False))
+        work: bytes = cloudpickle.dumps(replace(self, name="", tuning=False))
+        return work
 
     def run(self) -> "Done":
         """Runs it, and tells how long it took."""

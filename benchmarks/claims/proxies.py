@@ -1,7 +1,7 @@
 """What claims about optimising reward models share: forms that conditions are tuned over, and what is told."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -26,7 +26,11 @@ def forms(reward: str, coefs: Sequence[float] = COEFS) -> tuple[Paid, ...]:
     return tuple(Paid("rloo", reward=reward, coef=coef) for coef in coefs)
 
 
-def tuning(seeds: int = 3, **variants: Sequence[Paid]) -> Tuning:
+@overload
+def tuning(**variants: Sequence[Paid]) -> Tuning: ...
+@overload
+def tuning(*, seeds: int, **variants: Sequence[Paid]) -> Tuning: ...
+def tuning(*, seeds: Any = 3, **variants: Sequence[Paid]) -> Tuning:
     """Every condition takes the form and the rate that are best after half of the training."""
     return Tuning(half, RATES, seeds=seeds, variants=variants)
 
