@@ -138,14 +138,42 @@ class ImportD4RL:
 
 
 @dataclass
+class Overlap:
+    """Decontamination: finds rows of text that overlap with an environment's test problems, and writes the others."""
+
+    file: tyro.conf.Positional[Path]
+    """JSON lines with a prompt each, as data={"name": "stored", "path": ...} reads them"""
+    env: tyro.conf.Positional[str]
+    """whose test problems, such as tiltyard/ChainSum-v0"""
+    problems: Whole = 1_000
+    """of the evaluation that rows are compared with"""
+    n: Whole = 8
+    """tokens of an n-gram: words and single marks"""
+    threshold: float = 0.5
+    """share of a problem's tokens above which a row overlaps with it"""
+    out: Path | None = None
+    """file for the rows that do not overlap, which must not exist"""
+
+    def run(self) -> int:
+        """Says which rows overlap, and writes the others if asked."""
+        from .datasets import decontamination
+
+        decontamination.report(
+            self.file, self.env, problems=self.problems, n=self.n, threshold=self.threshold, out=self.out
+        )
+        return 0
+
+
+@dataclass
 class Dataset:
-    """Makes, lists, shows and imports datasets for offline learning: make, catalogue, show, import-d4rl."""
+    """Makes, lists, shows, imports and cleans datasets: make, catalogue, show, import-d4rl, overlap."""
 
     commands: ClassVar[dict[str, type[Any]]] = {
         "make": Make,
         "catalogue": Catalogue,
         "show": Show,
         "import-d4rl": ImportD4RL,
+        "overlap": Overlap,
     }
 
 
