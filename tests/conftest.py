@@ -85,3 +85,11 @@ def pytest_collection_finish() -> None:
 @pytest.fixture(autouse=True, scope="session")
 def _one_torch_thread() -> None:
     torch.set_num_threads(1)
+
+
+@pytest.fixture
+def small_verifier(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PAV's verifier learns from few completions, in sweeps over all methods."""
+    from tiltyard.agents.language.providers import pav
+
+    monkeypatch.setattr(pav, "PROBLEMS", 16)

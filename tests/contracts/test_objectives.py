@@ -238,6 +238,7 @@ def test_inputs_are_left_as_they_were(handle):
     assert all(torch.equal(getattr(rollouts, name), value) for name, value in before.items())
 
 
+@pytest.mark.usefixtures("small_verifier")
 @every_row
 def test_an_agent_trains_by_it_when_asked_by_name(handle):
     agent = make("grpo", "tiltyard/ChainSum-v0", method=handle, n_envs=16, prompts_per_batch=4, seed=0, group_size=4)

@@ -259,6 +259,7 @@ QUICK = {row.needs: row.handle for row in reversed(ROWS)}.values()  # one with e
 EVERY = [pytest.param(row.handle, marks=[pytest.mark.slow] * (row.handle not in QUICK)) for row in ROWS]
 
 
+@pytest.mark.usefixtures("small_verifier")
 @pytest.mark.parametrize("method", EVERY)
 def test_every_method_learns_from_older_completions(method):
     """By the same pipeline as workers, in one process."""

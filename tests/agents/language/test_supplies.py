@@ -78,6 +78,7 @@ def eight_envs():
     return odd(8)
 
 
+@pytest.mark.usefixtures("small_verifier")
 @pytest.mark.parametrize("method", [row.handle for row in catalogue.ROWS])
 def test_every_method_of_the_catalogue_trains(eight_envs, method):
     kwargs = {"max_entropy": 10.0} if method == "gtpo" else {}  # it leaves out what an untrained policy writes
