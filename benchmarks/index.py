@@ -108,7 +108,7 @@ def _named_after(handle: str) -> list[str]:
     stem = handle.replace("-", "_")
     rooms = (
         *("agents/control", "agents/language", "agents/models", "agents/objectives", "agents/language/samplers"),
-        "wrappers/guidance",
+        *("wrappers/guidance", "wrappers/rewards"),
     )
     return [f"tiltyard.{room.replace('/', '.')}.{stem}" for room in rooms if (ROOT / room / f"{stem}.py").is_file()]
 

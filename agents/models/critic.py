@@ -40,6 +40,13 @@ class Critic(nn.Module):
         return values.index_put(mask.nonzero(as_tuple=True), hidden @ self.weight + self.bias)
 
     @torch.no_grad()
+    def begin_as(self, body: nn.Module, weight: Tensor, bias: float) -> None:
+        """Takes over a network of the same kind and the number ``weight @ hidden + bias`` that it gives of a token."""
+        self.body.load_state_dict(body.state_dict())
+        self.weight.copy_(weight)
+        self.bias.fill_(bias)
+
+    @torch.no_grad()
     def values(self, rollouts: Episodes) -> Tensor:
         """Values ``[B, T]`` of a batch."""
         values = torch.zeros_like(rollouts.logp_old)

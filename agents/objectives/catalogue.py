@@ -10,10 +10,7 @@ from .row import Row
 __all__ = ["ROWS", "Row", "find"]
 
 ROWS: tuple[Row, ...] = (
-    Row(
-        "grpo",
-        params={"kl_coef": 0.04},
-    ),
+    Row("grpo", params={"kl_coef": 0.04}),
     Row(
         "dr-grpo",  # length=: the longest completion; an agent gives its max_answer_tokens
         aggregate=".parts.aggregates:constant_length",
@@ -57,15 +54,24 @@ ROWS: tuple[Row, ...] = (
         components={"sampler": "nlpo"},
     ),
     Row(
-        "gspo",
-        loss=".gspo:loss",
-        params={"clip_low": 0.0003, "clip_high": 0.0004},
+        "tulu-3-rlvr",  # "ppo" for answers that a verifier accepts
+        advantage=".parts.gae:gae",
+        aggregate=".parts.aggregates:token_mean",
+        params={"gamma": 1.0, "gae_lambda": 0.95},
+        uniform_groups="learns",
+        needs=("values",),
+        components={"rewards": ["tulu-3-rlvr", "kl-penalty"]},
     ),
     Row(
-        "cispo",
-        loss=".cispo:loss",
-        aggregate=".parts.aggregates:token_mean",
+        "dpo-norm",  # DPO on log-ratios a token, with the authors' beta
+        paper="tulu-3-rlvr",
+        advantage=".parts.preference_pairs:preference_pairs",
+        loss=".rpo:loss",
+        params={"beta": 5.0, "eta": 0.0, "per_token": True},
+        needs=("groups", "logp_ref"),
     ),
+    Row("gspo", loss=".gspo:loss", params={"clip_low": 0.0003, "clip_high": 0.0004}),
+    Row("cispo", loss=".cispo:loss", aggregate=".parts.aggregates:token_mean"),
     Row(
         "reinforce-plus-plus",
         advantage=".reinforce_plus_plus:advantage",
@@ -203,10 +209,7 @@ ROWS: tuple[Row, ...] = (
         params={"clip_low": 0.2, "clip_high": 0.28},
         components={"sampler": "reinforce-ada"},
     ),
-    Row(
-        "scaf-grpo",
-        components={"guidance": "scaf-grpo"},
-    ),
+    Row("scaf-grpo", components={"guidance": "scaf-grpo"}),
     Row(
         "guide",  # Guide-GRPO
         components={"guidance": "guide", "correction": "ratio"},

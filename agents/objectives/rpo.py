@@ -1,4 +1,4 @@
-"""RPO: the DPO loss plus a supervised loss on the chosen completion, which regularises against overoptimisation."""
+"""RPO: the DPO loss, length-normalised if asked for, plus a supervised loss on the chosen completion."""
 
 from typing import Literal, get_args
 
@@ -21,6 +21,7 @@ def loss(
     beta: float = 0.05,
     eta: float = 0.005,
     sft: Sft = "sum",
+    per_token: bool = False,
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """-log sigmoid(beta (h_w - h_l)) - eta beta log pi(y_w), h = log(pi / pi_ref) of a completion; ``[B, T]``.
 
@@ -37,6 +38,8 @@ def loss(
         eta: weight of the supervised term.
         sft: "sum" is the paper's; "mean" is eta times the mean of -log pi(y_w) over its tokens, without beta (its
             appendix F, with eta 0.2 and beta 0.5).
+        per_token: h is a mean over a completion's tokens, not a sum: with eta 0, the length-normalised DPO of TÜLU 3:
+            Pushing Frontiers in Open Language Model Post-Training (2024), section 5, ``dpo_norm`` in its authors' code.
 
     Raises:
         ValueError: ``rollouts.logp_ref`` is None, or an unknown ``sft``.
@@ -50,6 +53,8 @@ def loss(
     mask, group = rollouts.mask, rollouts.group
     total = masked_sum(policy_out.logp, mask, 1)
     ratio = total - masked_sum(rollouts.need("logp_ref"), mask, 1)
+    if per_token:
+        ratio = ratio / mask.sum(1).clamp(min=1)
     gap = ratio[:, None] - ratio[None, :]
     chosen = advantage > 0
     pair = chosen[:, None] & (advantage[None, :] < 0) & (group[:, None] == group[None, :])

@@ -165,7 +165,7 @@ class ProxyRewards:
         )
 
     def ensemble(self, objective: str, weight: float = 0.1, members: int = 5) -> TreeEnsemble:
-        """Several, with pairs of their own."""
+        """Several that learn from the same pairs."""
         return TreeEnsemble([self.model() for _ in range(members)], objective, weight)
 
     def rewards(self, condition: Paid) -> list[Reward]:

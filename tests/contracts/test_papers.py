@@ -24,6 +24,7 @@ VARIANTS = {
     "success-classifier": "classifier_reward",
     "w-reinforce-nsr": "signed_success",
     "remax": "baseline",
+    "dpo-norm": "rpo",
 }
 """Handles of listed papers that are rows alone, or parts of a paper of another handle, and whose file they use."""
 

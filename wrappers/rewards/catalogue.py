@@ -21,6 +21,7 @@ ROWS: tuple[Row, ...] = (
     Row("rm-ensemble", f"{_ROOM}.rm_ensemble:RewardEnsemble"),
     Row("par", f"{_ROOM}.par:PAR"),
     Row("lsc", f"{_ROOM}.lsc:LSC"),
+    Row("tulu-3-rlvr", f"{_ROOM}.tulu_3_rlvr:RLVR"),
     Row("infalign-ctrl", f"{_ROOM}.infalign_ctrl:InfAlignCTRL"),
 )
 

@@ -26,8 +26,9 @@ OTHERS = {  # of a reward of 0.5 beside a group of 1, 0, 0
     "riskpo": 0.0,
     "simpo": 0.0,
     "rpo": 0.0,
+    "dpo-norm": 0.0,
 }
-NO_GROUPS = """reinforce ppo nlpo reinforce-plus-plus filtered-bc w-reinforce-nsr remax topr spo pure
+NO_GROUPS = """reinforce ppo nlpo tulu-3-rlvr reinforce-plus-plus filtered-bc w-reinforce-nsr remax topr spo pure
     prime pav stablereinforce""".split()
 
 

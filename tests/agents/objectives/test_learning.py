@@ -8,6 +8,10 @@ from tiltyard.agents.objectives.catalogue import ROWS
 from tiltyard.agents.objectives.registry import load
 
 ARMS, RIGHT, BATCH = 8, 2, 48
+SETTINGS = {
+    "gtpo": {"max_entropy": 3.0},  # leaves out completions of more than 0.7 nats; a uniform choice among eight has 2.1
+    "dpo-norm": {"beta": 0.05},  # with its own 5 a gap of one nat is enough, which is a share of 0.5
+}
 HERE = {"logp_ref", "logp_mean", "expert", "groups"}  # what a bandit can supply
 
 
@@ -39,8 +43,7 @@ def answered(logits: torch.Tensor, generator: torch.Generator) -> tuple[Rollouts
 
 @pytest.mark.parametrize("handle", [row.handle for row in ROWS if set(row.needs) <= HERE])
 def test_the_correct_completions_become_likelier(handle):
-    # GTPO leaves out completions of more than 0.7 nats; a uniform choice among eight has 2.1
-    objective = load(handle, **({"max_entropy": 3.0} if handle == "gtpo" else {}))
+    objective = load(handle, **SETTINGS.get(handle, {}))
     logits, generator = torch.zeros(ARMS, requires_grad=True), torch.Generator().manual_seed(0)
     optimizer = torch.optim.Adam([logits], lr=0.1)
     for _ in range(40):

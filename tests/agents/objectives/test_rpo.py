@@ -43,6 +43,16 @@ def test_without_the_supervised_term_it_is_dpo_which_lowers_both(completions):
     assert out.logp.grad[0, 1].item() == pytest.approx(-out.logp.grad[1, 1].item())  # nothing holds the chosen up
 
 
+def test_length_normalised_dpo_by_hand(completions):
+    rollouts, out = pair(completions)  # a token: h_w = 1 / 2 and h_l = -0.5
+    total, metrics = load("dpo-norm")(rollouts, out)
+    assert total.item() == pytest.approx(log_loss(5.0))
+    assert metrics["ranking_accuracy"] == 1
+    total.backward()  # -+beta (1 - sigmoid(5)) / |y|
+    push = 5.0 / (1 + math.exp(5.0))
+    assert out.logp.grad[:, 1:].tolist() == [pytest.approx([-push / 2] * 2), pytest.approx([push, 0.0])]
+
+
 def test_groups_weigh_the_same_whatever_their_pairs(completions):
     # one group of a pair, one of two chosen and one rejected, one without a pair
     old = [[-1.0]] * 7
