@@ -262,15 +262,17 @@ def test_chromium_shows_sorts_and_searches_papers(browser: Any, site_folder: Pat
     page.evaluate("document.getElementById('search').value = ''")
     choose(page, "verdict", "supported")
     supported = [one.handle for one in stored(RESULTS / "claims").values() if one.standing == "supported"]
-    until(page, f"{shown}.length === {len(supported)}")
+    handles = "Tabulator.findTable('#table')[0].getRows('active').map(one => one.getData().handle)"  # also those below
+    until(page, f"{handles}.length === {len(supported)}")
     assert f"{len(supported)} of {len(papers())} papers" in page.evaluate(
         "document.getElementById('about').textContent"
     )
-    handles = f"[...{shown}].map(one => one.querySelector('[tabulator-field=handle]').innerText.trim())"
     head = "document.querySelector('#table .tabulator-col[tabulator-field=handle]')"
     page.evaluate(f"{head}.focus()")
     page.key("Enter")
     until(page, f"JSON.stringify({handles}) === JSON.stringify({json.dumps(sorted(supported))})")
+    seen = f"[...{shown}].map(one => one.querySelector('[tabulator-field=handle]').innerText.trim())"
+    assert page.evaluate(seen)[:10] == sorted(supported)[:10]
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.evaluate("document.body.focus(); document.activeElement.blur()")
     page.key("/")
